@@ -228,7 +228,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");
   command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")
-      ->check(number_between(1, kMostSeconds))
+      ->check(number_between(1, kMaxSeconds))
       ->capture_default_str();
   add_format_and_output(*command, options.format, options.output);
   command->callback([&exit_code] { exit_code = run(options); });

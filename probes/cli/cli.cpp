@@ -15,8 +15,8 @@
 
 namespace pbprobe::cli {
 
-constexpr int kLeastWidth = 60;  // columns
-constexpr int kMostWidth = 500;
+constexpr int kMinWidth = 60;  // columns
+constexpr int kMaxWidth = 500;
 
 namespace {
 
@@ -85,7 +85,7 @@ std::optional<int> stated_width() {
   int columns = 0;
   const auto [end, error] = std::from_chars(stated.data(), stated.data() + stated.size(), columns);
   const bool whole = error == std::errc() && end == stated.data() + stated.size();
-  return whole && columns >= kLeastWidth ? std::optional(std::min(columns, kMostWidth)) : std::nullopt;
+  return whole && columns >= kMinWidth ? std::optional(std::min(columns, kMaxWidth)) : std::nullopt;
 }
 
 }  // namespace
@@ -108,8 +108,8 @@ TextOptions text_options() {
   options.unicode = (terminal || colour_when() == ColourWhen::always) && shows_unicode();
   if (!terminal) return options;
   winsize size{};
-  if (!stated && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastWidth)
-    options.width = std::min<int>(size.ws_col, kMostWidth);
+  if (!stated && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kMinWidth)
+    options.width = std::min<int>(size.ws_col, kMaxWidth);
   return options;
 }
 

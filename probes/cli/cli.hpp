@@ -74,8 +74,8 @@ void add_format_and_output(CLI::App& command, Format& format, std::optional<std:
 void add_colour(CLI::App& command);
 
 // Accepts numbers in this range, not NaN: "seconds", "a share". --budget accepts up to a day.
-inline constexpr double kLeastSeconds = 0.1;
-inline constexpr double kMostSeconds = 86400;
+inline constexpr double kMinSeconds = 0.1;
+inline constexpr double kMaxSeconds = 86400;
 [[nodiscard]] CLI::Validator number_between(double least, double most, std::string unit = "seconds");
 
 [[nodiscard]] std::string json_text(const Json& json);

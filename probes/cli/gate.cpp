@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostClaimBytes = 1 << 20;
+constexpr uint64_t kMaxClaimBytes = 1 << 20;
 
 struct GateArguments {
   GateRequest request;
@@ -102,7 +102,7 @@ std::optional<fs::path> find_claim_file(const GateArguments& options) {
 Result<Claim> read_claim(const GateArguments& options) {
   const auto file = find_claim_file(options);
   if (!file) return parse_claim(options.claim);
-  PBPROBE_TRY(const std::string text, read_whole_file(*file, kMostClaimBytes), "--claim-file");
+  PBPROBE_TRY(const std::string text, read_whole_file(*file, kMaxClaimBytes), "--claim-file");
   PBPROBE_TRY(Claim claim, parse_claim_file(text, *file), "--claim-file");
   if (options.claim.empty()) return claim;
   PBPROBE_TRY(const Claim whole, parse_claim(options.claim));
@@ -211,7 +211,7 @@ void add_evidence(CLI::App& command, GateArguments& options) {
 
 void add_emulation(CLI::App& command, GateArguments& options) {
   command.add_option("--budget", options.request.budget_seconds, "Time limit for runs on the machine, in seconds")
-      ->check(number_between(kLeastSeconds, kMostSeconds));
+      ->check(number_between(kMinSeconds, kMaxSeconds));
   command.add_flag("!--no-emulated-run", options.request.emulated_loads,
                    "Do not load libtorch on an emulated CPU of each claimed CPU row");
   auto* emulate = command.add_option("--emulate", options.emulation.cpu,

@@ -37,9 +37,9 @@ Result<void> write_all(int descriptor, std::string_view text, const fs::path& fi
 
 // Returns the target of a chain of links, which need not exist.
 fs::path behind_links(fs::path file) {
-  constexpr int kMostLinks = 40;  // limit of the kernel
+  constexpr int kMaxLinks = 40;  // limit of the kernel
   std::error_code error;
-  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(file, error)); ++i)
+  for (int i = 0; i < kMaxLinks && fs::is_symlink(fs::symlink_status(file, error)); ++i)
     file = file.parent_path() / fs::read_symlink(file, error);
   return file;
 }

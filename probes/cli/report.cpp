@@ -140,7 +140,7 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--output", options.output, "Write to FILE (default -: standard output)");
   add_documents(*command, options.documents);
   command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")
-      ->check(number_between(kLeastSeconds, kMostSeconds));
+      ->check(number_between(kMinSeconds, kMaxSeconds));
   auto* host = command->add_option("--host", options.host,
                                    "Judge for the machine in this file (from `pbprobe host --format json`, or a "
                                    "report); runs nothing, so that results of runs are unknown");

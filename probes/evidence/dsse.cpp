@@ -82,8 +82,8 @@ Error no_key(const std::filesystem::path& path, Half half, bool of_cosign, bool 
 }
 
 Result<Key> read_key(const std::filesystem::path& path, Half half) {
-  constexpr uint64_t kMostKeyBytes = 1 << 20;
-  PBPROBE_TRY(std::string text, read_whole_file(path, kMostKeyBytes), "the key");
+  constexpr uint64_t kMaxKeyBytes = 1 << 20;
+  PBPROBE_TRY(std::string text, read_whole_file(path, kMaxKeyBytes), "the key");
   const Memory memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   Key key(half == Half::secret ? PEM_read_bio_PrivateKey(memory.get(), nullptr, passphrase, nullptr)
                                : PEM_read_bio_PUBKEY(memory.get(), nullptr, passphrase, nullptr));
@@ -208,14 +208,14 @@ std::string trim_line_end(std::string text) {
 }
 
 Result<std::string> signed_by_command(std::string_view message, EVP_PKEY* key, const Signer& signer) {
-  constexpr double kMostSeconds = 120;
+  constexpr double kMaxSeconds = 120;
   PBPROBE_TRY(const TempFolder folder, TempFolder::make());
   const std::string file = folder.path() / "to-sign";
   std::ofstream stream(file, std::ios::binary);
   if (!stream.write(message.data(), static_cast<std::streamsize>(message.size())).flush())
     return make_error(ErrorCode::unreadable, "{} cannot be written", file);
   PBPROBE_TRY(const ProgramOutput output,
-              run_program({.arguments = {"sh", "-c", signer.command + " \"$1\"", "sh", file}, .seconds = kMostSeconds}),
+              run_program({.arguments = {"sh", "-c", signer.command + " \"$1\"", "sh", file}, .seconds = kMaxSeconds}),
               "--signer {}", signer.command);
   if (output.exit_code != 0)
     return make_error(ErrorCode::failed_child, "--signer {}: exit code {}: {}", signer.command, output.exit_code,

@@ -265,9 +265,9 @@ Result<void> check_artifact(const StatedSubjects& stated, const fs::path& artifa
     if (!stated.contains(name)) faults.push_back(name + " was not judged");
   }
   if (faults.empty()) return {};
-  constexpr size_t kMostReported = 10;
-  const size_t more = faults.size() - std::min(faults.size(), kMostReported);
-  faults.resize(std::min(faults.size(), kMostReported));
+  constexpr size_t kMaxReported = 10;
+  const size_t more = faults.size() - std::min(faults.size(), kMaxReported);
+  faults.resize(std::min(faults.size(), kMaxReported));
   return make_error(ErrorCode::malformed, "{} differs from the signed artifact: {}{}", artifact.string(),
                     fmt::join(faults, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }

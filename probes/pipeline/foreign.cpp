@@ -122,8 +122,8 @@ DriverPlaces system_driver_places() {
 }
 
 std::optional<std::string> read_glibc_version(const fs::path& libc) {
-  constexpr uint64_t kMostLibcBytes = 256ULL << 20;  // includes debug information
-  const auto text = read_whole_file(libc, kMostLibcBytes);
+  constexpr uint64_t kMaxLibcBytes = 256ULL << 20;  // includes debug information
+  const auto text = read_whole_file(libc, kMaxLibcBytes);
   const std::string bytes = text ? *text : "";
   constexpr std::string_view kBanner = "GNU C Library (";
   constexpr std::string_view kRelease = "release version ";

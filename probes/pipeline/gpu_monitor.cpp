@@ -95,7 +95,7 @@ class Watch {
 
 void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::string, TracePoint>> points,
                 std::chrono::milliseconds& between) {
-  constexpr size_t kMostPoints = 400;  // per device, enough for a chart
+  constexpr size_t kMaxPoints = 400;  // per device, enough for a chart
   bool is_full = false;
   for (auto& [device, point] : points) {
     if (!point.clock_mhz && !point.power_watts && !point.celsius) continue;
@@ -103,7 +103,7 @@ void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::str
     auto trace = std::find_if(traces.begin(), traces.end(), is_its);
     if (trace == traces.end()) trace = traces.insert(traces.end(), {.device = device, .points = {}});
     trace->points.push_back(point);
-    is_full |= trace->points.size() >= kMostPoints;
+    is_full |= trace->points.size() >= kMaxPoints;
   }
   if (!is_full) return;
   between *= 2;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMerged = "fleet.json";  // result of an earlier merge in the folder
-constexpr uint64_t kMostFleetBytes = 4ULL << 30;     // a baseline of 100,000 nodes
+constexpr uint64_t kMaxFleetBytes = 4ULL << 30;     // a baseline of 100,000 nodes
 
 Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& named) {
   std::vector<fs::path> files;
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> read_hosts(const fs::path& file) {
 }  // namespace
 
 Result<Fleet> load_fleet(const fs::path& file) {
-  PBPROBE_TRY(const std::string text, read_whole_file(file, kMostFleetBytes));
+  PBPROBE_TRY(const std::string text, read_whole_file(file, kMaxFleetBytes));
   PBPROBE_TRY(const Json json, parse_json(text), "{}", file.string());
   PBPROBE_TRY(Fleet fleet, from_json<Fleet>(json), "{}", file.string());
   return fleet;

@@ -79,10 +79,10 @@ void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& me
 }
 
 // Minimum time limits of steps, even if the audit left less time: a shorter limit would prove nothing about the build.
-constexpr double kLeastMeasureSeconds = 2;
-constexpr double kLeastLoadSeconds = 10;
-constexpr double kLeastCompilerSeconds = 60;
-constexpr double kMostImportSeconds = 60;
+constexpr double kMinMeasureSeconds = 2;
+constexpr double kMinLoadSeconds = 10;
+constexpr double kMinCompilerSeconds = 60;
+constexpr double kMaxImportSeconds = 60;
 constexpr double kImportShare = 0.3;  // share of the budget, reserved for imports regardless of the measuring time
 
 class Pipeline {
@@ -131,10 +131,10 @@ class Pipeline {
   double seconds_for_imports() const { return wants_imports() ? kImportShare * budget_.count() : 0; }
   double seconds_before_imports() const { return seconds_left() - seconds_for_imports(); }
 
-  // Without --budget, measuring gets at least kLeastMeasureSeconds, even after a slow audit.
+  // Without --budget, measuring gets at least kMinMeasureSeconds, even after a slow audit.
   double seconds_to_measure() const {
     const double seconds = 0.6 * seconds_before_imports();
-    return options_.budget_seconds > 0 ? seconds : std::max(seconds, kLeastMeasureSeconds);
+    return options_.budget_seconds > 0 ? seconds : std::max(seconds, kMinMeasureSeconds);
   }
 
   void detect() {
@@ -287,7 +287,7 @@ class Pipeline {
                            // No case begins after this time. The rest of the time is for running cases on slow
                            // machines.
                            .budget_seconds = seconds_to_measure(),
-                           .limit_seconds = std::max(seconds_before_imports() - 0.5, kLeastLoadSeconds)};
+                           .limit_seconds = std::max(seconds_before_imports() - 0.5, kMinLoadSeconds)};
     if (request.budget_seconds < 0.5) {
       result_.report.problems.push_back("nothing was measured: the time budget was used up; increase --budget");
       return;
@@ -315,7 +315,7 @@ class Pipeline {
     auto imports = try_imports({.packages = *packages_of(*result_.report.inventory),
                                 .library_path = system_env()("LD_LIBRARY_PATH").value_or(""),
                                 .program = options_.program,
-                                .seconds = std::clamp(left() / 4, kLeastLoadSeconds, kMostImportSeconds),
+                                .seconds = std::clamp(left() / 4, kMinLoadSeconds, kMaxImportSeconds),
                                 .seconds_left = left,
                                 .progress = options_.progress});
     if (!imports.empty()) result_.report.imports = std::move(imports);
@@ -328,10 +328,10 @@ class Pipeline {
     LibtorchRun& run = *measurements->libtorch;
     if (!run.loaded || run.loader) return;
     begin("building a program against its headers");
-    run.areas.push_back(try_headers(run.path, std::max(seconds_left(), kLeastCompilerSeconds)));
+    run.areas.push_back(try_headers(run.path, std::max(seconds_left(), kMinCompilerSeconds)));
     if (options_.python.empty()) return;
     begin("asking Python");
-    for (auto& area : ask_python(options_.python, std::max(seconds_left(), kLeastCompilerSeconds)))
+    for (auto& area : ask_python(options_.python, std::max(seconds_left(), kMinCompilerSeconds)))
       run.areas.push_back(std::move(area));
   }
 

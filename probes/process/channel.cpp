@@ -134,9 +134,9 @@ void Broker::hear(std::string_view bytes) {
 }
 
 bool Broker::pump() {
-  constexpr int kMostReads = 64;
+  constexpr int kMaxReads = 64;
   std::array<char, 65536> buffer;
-  for (int reads = 0; reads < kMostReads; ++reads) {
+  for (int reads = 0; reads < kMaxReads; ++reads) {
     const ssize_t count = retry_on_eintr([&] { return read(descriptor_, buffer.data(), buffer.size()); });
     if (count < 0) return errno == EAGAIN;
     if (count == 0) return false;

@@ -159,9 +159,9 @@ struct Sink {
   // Reads the available bytes; returns false at the end of the pipe. Bounded, so that a process that writes endlessly
   // cannot block the time limit.
   bool drain() {
-    constexpr int kMostReads = 256;
+    constexpr int kMaxReads = 256;
     std::array<char, 65536> buffer;
-    for (int reads = 0; reads < kMostReads; ++reads) {
+    for (int reads = 0; reads < kMaxReads; ++reads) {
       const ssize_t count = retry_on_eintr([&] { return read(descriptor, buffer.data(), buffer.size()); });
       why = count < 0 && errno != EAGAIN ? errno : 0;
       if (count < 0) return true;  // no more data for now

@@ -16,7 +16,7 @@ namespace pbprobe::text {
 namespace {
 
 // Limit for the libraries other than libtorch's own files: the largest, by name only.
-constexpr size_t kMostComponents = 4;
+constexpr size_t kMaxComponents = 4;
 
 // "sm_75, 80, 100a": the prefix once.
 std::string chips(std::vector<std::string> names) {
@@ -61,7 +61,7 @@ void add_components(Page& page, const Inventory& inventory) {
   std::vector<std::pair<std::string, Names>> largest(components.begin(), components.end());
   std::stable_sort(largest.begin(), largest.end(),
                    [](const auto& a, const auto& b) { return a.second.stored_bytes > b.second.stored_bytes; });
-  const size_t left_out = largest.size() > kMostComponents ? largest.size() - kMostComponents : 0;
+  const size_t left_out = largest.size() > kMaxComponents ? largest.size() - kMaxComponents : 0;
   largest.resize(largest.size() - left_out);
   for (const auto& [component, names] : largest) page.entry(component, names_line(names), 24);
   if (left_out > 0) page.entry("", fmt::format("and {} more libraries: `pbprobe audit` lists all", left_out), 24);

@@ -22,7 +22,7 @@ using text::Cell;
 using text::Colour;
 using text::Page;
 
-constexpr size_t kMostNotes = 5;
+constexpr size_t kMaxNotes = 5;
 
 // "75 80 90a".
 std::string numbers(const std::map<std::string, int64_t>& names) {
@@ -208,7 +208,7 @@ void add_problems(Page& page, const Environment& environment) {
   for (const auto& row : environment.distributions)
     problems.insert(problems.end(), row.problems.begin(), row.problems.end());
   for (const auto& [title, sentences, most] : {std::tuple("Defects and unreadable files", problems, problems.size()),
-                                               {"Noted", environment.notes, kMostNotes}}) {
+                                               {"Noted", environment.notes, kMaxNotes}}) {
     if (!sentences.empty()) page.heading(title);
     for (size_t i = 0; i < sentences.size() && i < most; ++i) page.entry("-", sentences[i], 2);
     if (sentences.size() > most)

@@ -12,7 +12,7 @@
 namespace pbprobe::text {
 namespace {
 
-constexpr size_t kMostFindings = 10;
+constexpr size_t kMaxFindings = 10;
 
 void add_block(Page& page, const Block& block) {
   page.blank();
@@ -75,7 +75,7 @@ void add_findings(Page& page, const Verdict& verdict, Blocks which) {
   auto blocks = make_blocks(verdict, which == Blocks::below_verdict ? leading_objection(verdict) : nullptr);
   const bool gated = which == Blocks::of_gate;
   if (gated) std::erase_if(blocks, [](const Block& block) { return block.word == name_of(Severity::note); });
-  const size_t most = page.verbose() || gated ? blocks.size() : kMostFindings;
+  const size_t most = page.verbose() || gated ? blocks.size() : kMaxFindings;
   for (size_t i = 0; i < blocks.size() && i < most; ++i) add_block(page, blocks[i]);
   if (blocks.size() <= most) return;
   page.blank();

@@ -16,7 +16,7 @@ using text::Colour;
 using text::Page;
 
 constexpr size_t kWorstRanks = 10;
-constexpr size_t kMostSoundNodes = 16;  // a line each; more are counted
+constexpr size_t kMaxSoundNodes = 16;  // a line each; more are counted
 
 std::string upper(std::string_view word) {
   std::string text(word);
@@ -66,7 +66,7 @@ void add_worst(Page& page, const Fleet& fleet) {
 void add_nodes(Page& page, const Fleet& fleet) {
   const auto sound = static_cast<size_t>(std::count_if(
       fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) { return node.outcome == Outcome::pass; }));
-  const bool all = page.verbose() || sound <= kMostSoundNodes;
+  const bool all = page.verbose() || sound <= kMaxSoundNodes;
   text::Rows rows{{{"node", Colour::faint}, {"", Colour::faint}, {"ranks", Colour::faint}, {"", Colour::faint}}};
   for (const auto& node : fleet.nodes) {
     if (!all && node.outcome == Outcome::pass) continue;

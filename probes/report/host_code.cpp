@@ -10,7 +10,7 @@
 namespace pbprobe::text {
 namespace {
 
-constexpr size_t kMostOffenders = 3;  // per file; JSON has more
+constexpr size_t kMaxOffenders = 3;  // per file; JSON has more
 
 std::string_view describe_class(CodeClass code_class) {
   switch (code_class) {
@@ -52,7 +52,7 @@ void add_code(Page& page, const File& file, const HostCode& code) {
     page.paragraph("chosen at run time, functions: " + names_with_counts(code.dispatchers), 6);
   size_t shown = 0;
   for (const auto& offender : code.offenders) {
-    if (offender.code_class == CodeClass::unclassified || shown++ >= kMostOffenders) continue;
+    if (offender.code_class == CodeClass::unclassified || shown++ >= kMaxOffenders) continue;
     page.paragraph(fmt::format("{}: {} in {} needs {}", describe_class(offender.code_class), offender.function,
                                offender.section, fmt::join(offender.features, ", ")),
                    6);

@@ -13,7 +13,7 @@ namespace pbprobe::text {
 namespace {
 
 constexpr size_t kLabel = 24;
-constexpr size_t kMostNames = 12;  // names per kind; JSON has all
+constexpr size_t kMaxNames = 12;  // names per kind; JSON has all
 
 // Collects versions of installed components, of components that torch's package requires, and of linked libraries that
 // contain their version.
@@ -36,7 +36,7 @@ std::map<std::string, std::string> collect_versions(const Inventory& inventory) 
 }
 
 std::string join_first(const std::set<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMostNames);
+  const size_t shown = std::min(names.size(), kMaxNames);
   std::string line =
       fmt::format("{}", fmt::join(names.begin(), std::next(names.begin(), static_cast<long>(shown)), ", "));
   if (shown < names.size()) line += fmt::format(" and {} more", names.size() - shown);

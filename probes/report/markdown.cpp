@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kMostFindings = 50;  // limit for a job summary; JSON has all findings
+constexpr size_t kMaxFindings = 50;  // limit for a job summary; JSON has all findings
 
 std::string level_or_dash(const std::optional<Level>& level) {
   return level ? std::string(name_of(*level)) : "-";
@@ -32,7 +32,7 @@ std::string render_findings(const Verdict& verdict) {
   std::string rows;
   size_t shown = 0;
   for (const auto& finding : verdict.findings) {
-    if (shown == kMostFindings) break;
+    if (shown == kMaxFindings) break;
     ++shown;
     const std::string where = finding.where ? fmt::format(" ({})", *finding.where) : "";
     const std::string waived = finding.waived ? "waived: " + *finding.waived : finding.remedy;

@@ -15,7 +15,7 @@
 namespace pbprobe::test {
 namespace {
 
-constexpr int64_t kMostLines = 41;  // with one GPU; each further one has a row
+constexpr int64_t kMaxLines = 41;  // with one GPU; each further one has a row
 
 std::string golden_path(const std::string& name) {
   return std::string(PBPROBE_SOURCE_DIR) + "/tests/report/golden/" + name;
@@ -71,7 +71,7 @@ TEST_P(Golden, MatchesCommittedVerboseText) {
 TEST_P(Golden, PrintsShortNarrowAscii) {
   const Report report = GetParam().second();
   const std::string text = render_report(report);
-  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kMostLines + static_cast<int64_t>(report.host->gpus.size()));
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kMaxLines + static_cast<int64_t>(report.host->gpus.size()));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(line.size(), 100U) << line;

@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr size_t kMostBytes = 500'000;
+constexpr size_t kMaxBytes = 500'000;
 
 TEST(HtmlWriter, EscapesForeignText) {
   html::Writer writer;
@@ -50,7 +50,7 @@ TEST(HtmlDocument, OmitsAndNamesTooLargeData) {
   Json data{{"small", 1}, {"large", Json::array()}};
   for (int i = 0; i < 30000; ++i) data["large"].push_back("some twenty characters");
   const std::string page = html::Document("t").finish(data, {"/large"}, "made by a test");
-  EXPECT_LT(page.size(), kMostBytes);
+  EXPECT_LT(page.size(), kMaxBytes);
   EXPECT_THAT(page, AllOf(HasSubstr(R"({"small":1,"large":[]})"), HasSubstr("leave out large")));
   data["large"] = Json::array({"</script><script>"});
   const std::string small = html::Document("t").finish(data, {"/large"}, "made by a test");
@@ -70,7 +70,7 @@ TEST(Html, RendersEveryRecordedReport) {
   for (const auto& report : {h200_document(), gb10_document(), no_gpu_document(), pascal_document(),
                              eight_gpus_document(), no_torch_document()}) {
     const std::string page = render_html(report);
-    EXPECT_LT(page.size(), kMostBytes);
+    EXPECT_LT(page.size(), kMaxBytes);
     EXPECT_THAT(page, HasSubstr(html::escaped(report.verdict->reason)));
     EXPECT_THAT(page, AllOf(Not(HasSubstr("src=")), Not(HasSubstr("href=\"h")), Not(HasSubstr("url("))));
   }

@@ -22,7 +22,7 @@ constexpr std::string_view kScript =
 #include "page_script.inc"
     ;
 
-constexpr size_t kMostBytes = 490'000;  // limit for a page, which must be smaller than 500 KB
+constexpr size_t kMaxBytes = 490'000;  // limit for a page, which must be smaller than 500 KB
 
 // Returns the hash source of a style or script for Content-Security-Policy.
 std::string compute_source_hash(std::string_view text) {
@@ -143,7 +143,7 @@ void Document::add_warning(const std::string& sentence) {
 std::string Document::finish(Json data, const std::vector<std::string>& may_leave_out, const std::string& foot) && {
   const std::string body = std::move(body_).take();
   const size_t frame = body.size() + kStyle.size() + kScript.size() + 2000;  // and the head
-  const size_t most = frame < kMostBytes ? kMostBytes - frame : 0;
+  const size_t most = frame < kMaxBytes ? kMaxBytes - frame : 0;
   std::string embedded = inert(data);
   std::vector<std::string> left_out;
   for (const auto& name : may_leave_out) {

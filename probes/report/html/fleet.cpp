@@ -27,11 +27,11 @@ using html::Table;
 using html::Writer;
 using text::Colour;
 
-constexpr size_t kMostNodes = 150;      // rows of the heat map
-constexpr size_t kMostWorst = 50;       // findings that are written out
-constexpr size_t kMostEnds = 32;        // rows and columns of the matrix
-constexpr size_t kMostLines = 5;        // ranks whose lateness is drawn
-constexpr size_t kMostEmbedded = 2000;  // ranks in the data of the page
+constexpr size_t kMaxNodes = 150;      // rows of the heat map
+constexpr size_t kMaxWorst = 50;       // findings that are written out
+constexpr size_t kMaxEnds = 32;        // rows and columns of the matrix
+constexpr size_t kMaxLines = 5;        // ranks whose lateness is drawn
+constexpr size_t kMaxEmbedded = 2000;  // ranks in the data of the page
 
 struct RankOfNode {
   const FleetNode* node = nullptr;
@@ -72,15 +72,15 @@ void add_list(Document& page, const std::string& title, const std::vector<std::s
   if (sentences.empty()) return;
   const auto section = page.open_section(title);
   const auto list = page.body().open("ul");
-  for (size_t i = 0; i < std::min(sentences.size(), kMostWorst); ++i) page.body().add("li", sentences[i]);
-  if (sentences.size() > kMostWorst)
-    page.body().add("li", fmt::format("and {} more: --format json lists all", sentences.size() - kMostWorst));
+  for (size_t i = 0; i < std::min(sentences.size(), kMaxWorst); ++i) page.body().add("li", sentences[i]);
+  if (sentences.size() > kMaxWorst)
+    page.body().add("li", fmt::format("and {} more: --format json lists all", sentences.size() - kMaxWorst));
 }
 
 void add_worst(Document& page, const Fleet& fleet) {
   Table table{.caption = "Ranks that did not pass, failed ones first",
               .head = {"node", "rank", "fault", "what", "help"},
-              .most_rows = kMostWorst};
+              .most_rows = kMaxWorst};
   for (const auto* node : worst_first(fleet)) {
     for (const auto& rank : node->ranks) {
       for (const auto& finding : rank.findings)
@@ -146,13 +146,13 @@ void add_heat_map(Document& page, const Fleet& fleet) {
   Table table{.caption = "Nodes by measurements: deviation of the slowest rank from the median of equal devices",
               .head = {"node", "outcome"},
               .heat = true,
-              .most_rows = kMostNodes};
+              .most_rows = kMaxNodes};
   table.head.insert(table.head.end(), figures.begin(), figures.end());
   table.head.emplace_back("late");
   for (const auto* node : worst_first(fleet)) {
     table.rows.push_back({{node->host, Colour::none, {}},
                           {std::string(name_of(node->outcome)), text::choose_colour(node->outcome), {}}});
-    if (table.rows.size() > kMostNodes) continue;  // counted, not shown
+    if (table.rows.size() > kMaxNodes) continue;  // counted, not shown
     for (const auto& figure : figures) table.rows.back().push_back(heat_cell(*node, figure, rules));
     table.rows.back().push_back(late_cell(*node));
   }
@@ -199,9 +199,9 @@ std::vector<std::string> sort_ends(const Fields& fields) {
   }
   std::vector<std::string> ends;
   for (const auto& [end, rating] : worst) ends.push_back(end);
-  if (ends.size() > kMostEnds) {
+  if (ends.size() > kMaxEnds) {
     std::stable_sort(ends.begin(), ends.end(), [&](const auto& a, const auto& b) { return worst[a] < worst[b]; });
-    ends.resize(kMostEnds);
+    ends.resize(kMaxEnds);
   }
   return ends;
 }
@@ -219,7 +219,7 @@ void add_links(Document& page, const Fleet& fleet) {
   if (fleet.links.empty()) return;
   size_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += node.ranks.size();
-  const bool by_rank = ranks <= kMostEnds;
+  const bool by_rank = ranks <= kMaxEnds;
   const Fields fields = collect_fields(fleet, by_rank);
   const auto ends = sort_ends(fields);
   Table table{.caption = "GB/s from row to column; for nodes, the slowest of their links",
@@ -236,7 +236,7 @@ void add_links(Document& page, const Fleet& fleet) {
       "Links",
       fmt::format("{} links were measured, {} failed. \"-\" was not measured: between nodes, only a sample is.{}",
                   fleet.links.size(), failed,
-                  ends.size() == kMostEnds ? " The table shows the ends with the worst links." : ""));
+                  ends.size() == kMaxEnds ? " The table shows the ends with the worst links." : ""));
   page.add(table);
 }
 
@@ -247,7 +247,7 @@ double compute_median(std::vector<double> values) {
 }
 
 html::TimeLine make_line(const RankOfNode& late, size_t place) {
-  constexpr std::array<std::string_view, kMostLines> kSeries{"s1", "s2", "s3", "s4", "s5"};
+  constexpr std::array<std::string_view, kMaxLines> kSeries{"s1", "s2", "s3", "s4", "s5"};
   return {fmt::format("{} rank {}", late.node->host, late.rank->rank), kSeries.at(place), late.rank->late_ms};
 }
 
@@ -273,7 +273,7 @@ void add_lateness(Document& page, const Fleet& fleet) {
     usual.values.push_back(compute_median(std::move(round)));
   }
   lines.push_back(std::move(usual));
-  for (size_t i = 0; i < std::min(ranks.size(), kMostLines); ++i) lines.push_back(make_line(ranks[i].second, i));
+  for (size_t i = 0; i < std::min(ranks.size(), kMaxLines); ++i) lines.push_back(make_line(ranks[i].second, i));
   const auto section =
       page.open_section("Late arrivals", "In each round of lockstep, all ranks wait for the last one.");
   const auto scroll = page.body().open(
@@ -322,7 +322,7 @@ void add_rules(Document& page, const Fleet& fleet) {
 Fleet embeddable(const Fleet& fleet) {
   size_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += node.ranks.size();
-  if (ranks <= kMostEmbedded) return fleet;
+  if (ranks <= kMaxEmbedded) return fleet;
   Fleet small = {.created = fleet.created,
                  .pbprobe_version = fleet.pbprobe_version,
                  .outcome = fleet.outcome,
@@ -335,7 +335,7 @@ Fleet embeddable(const Fleet& fleet) {
                  .rules = fleet.rules,
                  .collectives = fleet.collectives};
   for (const auto* node : worst_first(fleet)) {
-    if (small.nodes.size() < kMostNodes && node->outcome != Outcome::pass) small.nodes.push_back(*node);
+    if (small.nodes.size() < kMaxNodes && node->outcome != Outcome::pass) small.nodes.push_back(*node);
   }
   return small;
 }

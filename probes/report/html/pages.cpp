@@ -75,14 +75,14 @@ void add_changes(Document& page, const Comparison& comparison) {
 
 void add_shifts(Document& page, const Comparison& comparison) {
   if (comparison.figures.empty()) return;
-  constexpr size_t kMostBars = 60;
+  constexpr size_t kMaxBars = 60;
   std::vector<html::RatioBar> bars;
   Table table{.caption = "Every figure of both",
               .head = {"figure", "before", "after", "speedup", "at least", "at most", "shown"}};
   for (const auto& figure : comparison.figures) {
     const bool slower = figure.shift == Shift::slower;
     const bool faster = figure.shift == Shift::faster;
-    if ((slower || faster) && bars.size() < kMostBars)
+    if ((slower || faster) && bars.size() < kMaxBars)
       bars.push_back({figure.what, figure.times, figure.low, figure.high, slower ? "sbad" : "sgood"});
     table.rows.push_back({{figure.what, Colour::none, {}},
                           {fmt::format("{:.1f} us", figure.before_us), Colour::none, figure.before_us},
