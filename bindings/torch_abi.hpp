@@ -39,7 +39,7 @@ inline ScalarType get_type(const Tensor& tensor) {
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &type));
   return static_cast<ScalarType>(type);
 }
-inline int64_t bytes_of(const Tensor& tensor) {
+inline int64_t get_byte_size(const Tensor& tensor) {
   return tensor.numel() * static_cast<int64_t>(tensor.element_size());
 }
 // On the device of `like`, uninitialized.
@@ -63,10 +63,10 @@ inline Tensor fill(const Tensor& tensor, double value) {
   return torch::stable::fill_(tensor, value);
 }
 inline Tensor contiguous(const Tensor& tensor) {
-  return allocating(bytes_of(tensor), tensor, [&] { return torch::stable::contiguous(tensor); });
+  return allocating(get_byte_size(tensor), tensor, [&] { return torch::stable::contiguous(tensor); });
 }
 inline Tensor reshape(const Tensor& tensor, const std::vector<int64_t>& sizes) {
-  return allocating(bytes_of(tensor), tensor, [&] { return torch::stable::reshape(tensor, sizes); });
+  return allocating(get_byte_size(tensor), tensor, [&] { return torch::stable::reshape(tensor, sizes); });
 }
 inline Tensor to_fp32(const Tensor& tensor) {
   const auto bytes = tensor.numel() * static_cast<int64_t>(sizeof(float));

@@ -28,7 +28,7 @@ inline constexpr int kCouldNotRun = 2;  // or wrong usage
 
 enum class Format { text, json, html };
 
-// These functions add one subcommand each. A selected subcommand runs and stores its exit code in `exit_code`.
+// The add_ functions add one subcommand each. A selected subcommand runs and stores its exit code in `exit_code`.
 void add_report(CLI::App& app, int& exit_code);
 void add_host(CLI::App& app, int& exit_code);
 void add_targets(CLI::App& app, int& exit_code);

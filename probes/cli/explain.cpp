@@ -77,7 +77,7 @@ void add_check_page(text::Page& page, std::string_view markdown) {
   end_paragraph();
 }
 
-std::string text_of(const Explained& one) {
+std::string render_explanation(const Explained& one) {
   text::Page page(text_options());
   page.headed(fmt::format("{}  ", one.id), text::Colour::strong, one.question);
   const auto add = [&](std::string_view name, std::string_view value) { page.entry(name, value); };
@@ -96,7 +96,7 @@ std::string text_of(const Explained& one) {
   return std::move(page).take();
 }
 
-Json json_of(const Explained& one) {
+Json write_explanation_json(const Explained& one) {
   Json json{{"id", one.id}, {"asks", one.question}, {"severity", name_of(one.severity)}, {"fix", one.remedy}};
   json["subject"] = one.check == nullptr ? "recipe" : name_of(one.check->subject);
   json["level"] = one.check == nullptr ? Json() : Json(name_of(one.check->level));
@@ -110,7 +110,7 @@ Json json_of(const Explained& one) {
 int print_all(const std::vector<Explained>& all, Format format) {
   if (format == Format::json) {
     Json list = Json::array();
-    for (const auto& one : all) list.push_back(json_of(one));
+    for (const auto& one : all) list.push_back(write_explanation_json(one));
     return write_output(json_text(list));
   }
   std::string text;
@@ -126,7 +126,8 @@ int run(const ExplainArguments& options) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.id == id; });
   if (found == all.end())
     return print_error(make_error(ErrorCode::usage, "no check {}: `pbprobe explain` lists all checks", options.id));
-  return write_output(options.format == Format::json ? json_text(json_of(*found)) : text_of(*found));
+  return write_output(options.format == Format::json ? json_text(write_explanation_json(*found))
+                                                     : render_explanation(*found));
 }
 
 }  // namespace

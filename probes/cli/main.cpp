@@ -20,7 +20,7 @@
 namespace {
 
 constexpr std::string_view kTooLittleMemory =
-    "pbprobe: too little memory: free some, or raise its limit (`ulimit -v`, the cgroup's)\n";
+    "pbprobe: too little memory: free some, or raise the limit (`ulimit -v`, cgroup)\n";
 
 // Destructors of JSON allocate, and cannot throw.
 [[noreturn]] void end_where_memory_ran_out() {

@@ -34,7 +34,7 @@ struct ReportArguments {
   Documents documents;
 };
 
-int exit_code_of(const ReportResult& result, bool strict) {
+int choose_report_exit_code(const ReportResult& result, bool strict) {
   if (!result.could_run) return kCouldNotRun;
   const Outcome outcome = result.report.verdict ? result.report.verdict->outcome : Outcome::unknown;
   return outcome == Outcome::fail || (strict && outcome != Outcome::pass) ? kFailed : kPassed;
@@ -85,7 +85,7 @@ int run(const ReportArguments& options) {
   if (const int written = write_output(rendered(result.report, options), options.output); written != kPassed)
     return written;
   if (const int written = write_documents(result.report, options.documents); written != kPassed) return written;
-  return exit_code_of(result, options.strict);
+  return choose_report_exit_code(result, options.strict);
 }
 
 // Adds the options for display and exit code.

@@ -186,10 +186,10 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
     environment.reinstall = faulty.command(audited.environment, packages_folder(artifact).value_or(artifact),
                                            cuda_of_torch(environment.distributions));
   if (!faulty.local_versions.empty())
-    environment.notes.push_back(
-        fmt::format("versions with +{} exist only on the index from which they were installed, such as PyTorch's: add "
-                    "it to the command by --extra-index-url",
-                    fmt::join(faulty.local_versions, " and +")));
+    environment.notes.push_back(fmt::format(
+        "versions with +{} exist only on the index from which they were installed, such as the index of PyTorch: add "
+        "it to the command by --extra-index-url",
+        fmt::join(faulty.local_versions, " and +")));
   return {};
 }
 

@@ -19,7 +19,7 @@ namespace pbprobe {
 struct GateRequest {
   std::filesystem::path artifact;
   Claim claim;
-  std::string policy;                              // builder, hardware or a file; empty: by `require`
+  std::string policy;                              // builder, hardware or a file; chosen by `require` if empty
   std::optional<Level> require;                    // level for SMs and ISAs; replaces the policy's level
   bool digests = false;                            // hashes each shared object, for evidence
   std::optional<Emulation> emulation;              // start libtorch on this CPU instead

@@ -94,7 +94,7 @@ class Pipeline {
 
   ReportResult run() {
     detect();
-    if (!from_document()) {
+    if (!use_document()) {
       audit_artifact();
       look_at_packages();
       forget_digests();
@@ -190,7 +190,7 @@ class Pipeline {
   }
 
   // Judges a report again from its own facts, which belong to the machine that wrote it.
-  bool from_document() {
+  bool use_document() {
     if (!options_.artifact) return false;
     auto document = load_report(*options_.artifact);
     if (!document) {

@@ -68,7 +68,7 @@ Channel::Channel(int descriptor, std::string word, uint64_t seed)
     : descriptor_(descriptor), word_(std::move(word)), seed_(seed) {}
 
 void Channel::send(const std::string& line) {
-  // Each line starts with a newline, because a killed worker may have left an incomplete line.
+  // Begins each line with a newline, because a killed worker may have left an incomplete line.
   write_all(descriptor_, "\n" + word_ + " " + line + "\n");
 }
 

@@ -76,7 +76,7 @@ void write_event(const EventWriter& events, const char* key, Json value) {
 
 void write_event(const EventWriter& events, const std::string& line) {
   if (events.channel_ != nullptr) return events.channel_->send(line);
-  // Each line starts with a newline, because a killed worker may have left an incomplete line.
+  // Begins each line with a newline, because a killed worker may have left an incomplete line.
   write_all(events.descriptor_, "\n" + line + "\n");
 }
 

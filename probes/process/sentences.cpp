@@ -36,7 +36,7 @@ std::string_view choose_remedy(const std::string& signal, Step step, std::option
 }
 
 // " at libtorch_cpu.so+0x1234 (in at::native::…, c5 fd 6f 06 …)"
-std::string place_of(const std::optional<Crash>& crash) {
+std::string describe_place(const std::optional<Crash>& crash) {
   if (!crash) return {};
   const std::string where = crash->object.empty() ? fmt::format("{:#x}", crash->offset)
                                                   : fmt::format("{}+{:#x}", crash->object, crash->offset);
@@ -92,7 +92,7 @@ std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& e
   std::optional<std::string> signal = log.ended ? log.ended->signal : std::nullopt;
   if (!log.ended && WIFSIGNALED(end.status)) signal = signal_name(WTERMSIG(end.status));
   if (signal)
-    return fmt::format("{} ended its process by {}{}: {}{}", doing(log), *signal, place_of(log.crash),
+    return fmt::format("{} ended its process by {}{}: {}{}", doing(log), *signal, describe_place(log.crash),
                        choose_remedy(*signal, log.stage.step, fault_obstacle(log, end, output)), last_words(output));
   const int64_t code = log.ended ? log.ended->code : WEXITSTATUS(end.status);
   return fmt::format("{} ended its process with exit code {} and without an answer: {}{}", doing(log), code,

@@ -181,7 +181,7 @@ void Page::paragraph(std::string_view text, size_t indent, Colour colour) {
     out_ += std::string(indent, ' ') + paint(line, colour) + "\n";
 }
 
-std::vector<size_t> Page::widths_of(const Rows& rows) const {
+std::vector<size_t> Page::compute_widths(const Rows& rows) const {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -192,7 +192,7 @@ std::vector<size_t> Page::widths_of(const Rows& rows) const {
 
 void Page::fitted_table(Rows rows, size_t gives_way, const std::vector<std::string_view>& first_to_go) {
   constexpr size_t kLeast = 11;  // columns of a cell that is cut
-  std::vector<size_t> widths = widths_of(rows);
+  std::vector<size_t> widths = compute_widths(rows);
   const auto limit = static_cast<size_t>(options_.width);
   const auto total = [&] {
     size_t sum = 2 * widths.size();
@@ -205,12 +205,12 @@ void Page::fitted_table(Rows rows, size_t gives_way, const std::vector<std::stri
   };
   for (size_t i = widths.size(); i-- > gives_way + 1 && is_too_wide();) {
     shorten_title(rows, i);
-    widths = widths_of(rows);
+    widths = compute_widths(rows);
   }
   for (const auto title : first_to_go) {
     if (!is_too_wide()) break;
     remove_column(rows, title);
-    widths = widths_of(rows);
+    widths = compute_widths(rows);
   }
   if (gives_way < widths.size()) {
     const size_t excess = total() > limit ? total() - limit : 0;
@@ -227,7 +227,7 @@ void Page::fitted_table(Rows rows, size_t gives_way, const std::vector<std::stri
 }
 
 void Page::table(const Rows& rows, const std::vector<std::string>& below) {
-  const std::vector<size_t> widths = widths_of(rows);
+  const std::vector<size_t> widths = compute_widths(rows);
   for (size_t r = 0; r < rows.size(); ++r) {
     const auto& row = rows[r];
     std::string front = "  ";

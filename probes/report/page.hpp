@@ -69,7 +69,7 @@ class Page {
   [[nodiscard]] std::string take() && { return std::move(out_); }
 
  private:
-  [[nodiscard]] std::vector<size_t> widths_of(const Rows& rows) const;
+  [[nodiscard]] std::vector<size_t> compute_widths(const Rows& rows) const;
   [[nodiscard]] std::vector<std::string> wrap(std::string_view text, size_t width) const;
   TextOptions options_;
   std::string out_;

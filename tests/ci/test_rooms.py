@@ -32,7 +32,7 @@ SOUND = {
 }
 
 
-def found_in(folder, files):
+def run_rooms(folder, files):
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -44,7 +44,7 @@ def found_in(folder, files):
 
 
 def test_accepts_downward_includes(tmp_path):
-    assert found_in(tmp_path, SOUND) == []
+    assert run_rooms(tmp_path, SOUND) == []
 
 
 @pytest.mark.parametrize(
@@ -63,27 +63,27 @@ def test_accepts_downward_includes(tmp_path):
     ids=["core", "cli", "outside", "circle"],
 )
 def test_finds_planted_include(tmp_path, file, line, where):
-    lines = found_in(tmp_path, SOUND | {file: f"{SOUND[file]}\n{line}\n"})
+    lines = run_rooms(tmp_path, SOUND | {file: f"{SOUND[file]}\n{line}\n"})
     assert [":".join(one.split(":")[:2]) for one in lines] == where
 
 
 def test_requires_readme_in_full_folder(tmp_path):
     full = SOUND | {f"core/{number}.hpp": "" for number in range(10)}
-    (line,) = found_in(tmp_path, full)
+    (line,) = run_rooms(tmp_path, full)
     assert line.startswith("core: 11 files")
-    assert found_in(tmp_path, full | {"core/README.md": "# core\n"}) == []
+    assert run_rooms(tmp_path, full | {"core/README.md": "# core\n"}) == []
 
 
 def test_finds_name_of_two_types(tmp_path):
     text = "namespace pbprobe {{\nstruct Other;\n{} Layout {{\n}};\n}}\n"
     both = {"kernels/cpu/call.hpp": text.format("enum class"), "probes/audit/audit.hpp": text.format("struct")}
-    assert found_in(tmp_path, SOUND | both) == [
+    assert run_rooms(tmp_path, SOUND | both) == [
         "probes/audit/audit.hpp: pbprobe::Layout is defined in kernels/cpu/call.hpp too"
     ]
     short = both | {"probes/audit/audit.hpp": "namespace pbprobe {\nstruct Layout {};\n}\n"}
-    assert len(found_in(tmp_path, SOUND | short)) == 1
+    assert len(run_rooms(tmp_path, SOUND | short)) == 1
     apart = both | {"probes/audit/audit.hpp": both["probes/audit/audit.hpp"].replace("pbprobe", "pbprobe::audit")}
-    assert found_in(tmp_path, SOUND | apart) == []
+    assert run_rooms(tmp_path, SOUND | apart) == []
 
 
 def test_tree_follows_room_rules():

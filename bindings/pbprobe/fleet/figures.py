@@ -36,7 +36,7 @@ def figure(samples: list[float], *, verified: bool | None, lower_is_better: bool
     return {"value": value, "lower_is_better": lower_is_better, "verified": verified, "spread": spread}
 
 
-def seconds_of(call: Callable[[], object], device: torch.device) -> float:
+def time_call(call: Callable[[], object], device: torch.device) -> float:
     """Times a call by device events on a GPU, by the clock on a CPU."""
     if device.type != "cuda":
         begin = time.perf_counter()
@@ -87,7 +87,7 @@ def measure_copies(row: Row, device: torch.device, deadline: float, quick: bool 
         rate = Rate()
         stop = min(deadline, time.monotonic() + COPYING)
         while True:
-            rate.add(times * size / 1e9, seconds_of(lambda t=target, o=origin: t.copy_(o), device))
+            rate.add(times * size / 1e9, time_call(lambda t=target, o=origin: t.copy_(o), device))
             if time.monotonic() >= stop:
                 break
         row["figures"][f"{name}_gb_per_s"] = rate.figure(verified=same)
@@ -169,7 +169,7 @@ class Gemm:
         def call() -> None:
             results.extend(self._run() for _ in range(self.calls))
 
-        seconds = seconds_of(call, self.device)
+        seconds = time_call(call, self.device)
         self.rate.add(2 * self.calls * self.size**3 / 1e12, seconds)
         same = torch.stack([(result == self.first).all() for result in results])  # one answer of the GPU for all
         for i in (~same).nonzero().flatten().tolist():

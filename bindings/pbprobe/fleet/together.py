@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from pbprobe.fleet.figures import figure, seconds_of
+from pbprobe.fleet.figures import figure, time_call
 from pbprobe.fleet.meeting import Meeting
 from pbprobe.fleet.sockets import resent_between, segments
 
@@ -179,7 +179,7 @@ class Wire:
 
         if not self.first:
             here()
-        seconds = seconds_of(there, self._device)
+        seconds = time_call(there, self._device)
         if self.first:
             here()
         return seconds
@@ -199,7 +199,7 @@ def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
     wire.swap(*small)  # connects
     times = QUEUED if cuda else 1
     latency = statistics.median(
-        seconds_of(lambda: wire.swap(*small, times), device) / (2 * times) for _ in range(5 if cuda else 20)
+        time_call(lambda: wire.swap(*small, times), device) / (2 * times) for _ in range(5 if cuda else 20)
     )
     before = segments()
     wire.one_way(*large)
@@ -280,10 +280,10 @@ def _seconds_of_a_call(
 
     calls = 1
     if device.type == "cuda":
-        slowest.fill_(seconds_of(lambda: queue(1), device))
+        slowest.fill_(time_call(lambda: queue(1), device))
         finish(dist.all_reduce(slowest, dist.ReduceOp.MAX, async_op=True), device, deadline)
         calls = min(max(int(IN_FLIGHT / slowest.item()), 2), QUEUED)
-    return statistics.median(seconds_of(lambda: queue(calls), device) / calls for _ in range(5))
+    return statistics.median(time_call(lambda: queue(calls), device) / calls for _ in range(5))
 
 
 def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
@@ -332,7 +332,7 @@ def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline:
 
     for i in range(MOST_ROUNDS):
         begin = time.perf_counter()
-        gemms.append(seconds_of(gemm, device) * 1e3)
+        gemms.append(time_call(gemm, device) * 1e3)
         # After a late rank little time is left: uses all of it for as many rounds as possible.
         left = deadline - time.monotonic()
         flag.fill_(i == MOST_ROUNDS - 1 or left < (2 if i > LEAST_ROUNDS else 0.5))

@@ -26,7 +26,7 @@ Cell percent_cell(double part) {
   return {fmt::format("{:.0f} %", 100 * part), Colour::none, part};
 }
 
-std::vector<Cell> cells_of(const RoofPoint& point) {
+std::vector<Cell> make_row_cells(const RoofPoint& point) {
   const std::string range = fmt::format("{} to {}", short_rate(point.low), short_rate(point.high));
   Cell reached{"-"};
   if (point.roof) reached = percent_cell(point.gflops / *point.roof);
@@ -59,14 +59,14 @@ void add_roof(Document& page, const Roof& roof) {
   Table table{
       .caption = fmt::format("The figures of {}", roof.device),
       .head = {"kernel", "type", "m×n×k", "rate", "middle 80 % of samples", "roof", "set by", "reached", "remark"}};
-  for (const auto& point : roof.points) table.rows.push_back(cells_of(point));
+  for (const auto& point : roof.points) table.rows.push_back(make_row_cells(point));
   drop_empty_columns(table.head, table.rows);
   const auto details = page.body().open("details");
   page.body().add("summary", "These figures as a table");
   page.add(table);
 }
 
-std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& peers) {
+std::vector<Cell> make_row_cells(const BenchRow& row, const std::set<std::string>& peers) {
   const std::string threads = row.threads == 0 ? "GPU" : fmt::format("{}", row.threads);
   std::vector<Cell> cells{{row.kernel, Colour::none, {}},
                           {row.best ? "✓" : "-", Colour::good, {}},
@@ -133,7 +133,7 @@ void add_kernels(Document& page, const Measurements& measurements) {
       .head = {"kernel", "chosen", "target", "type", "m×n×k", "layout", "threads", "rate", "of peak"}};
   for (const auto& name : peers) table.head.push_back("ours/" + name);
   table.head.emplace_back("remark");
-  for (const auto& row : measurements.rows) table.rows.push_back(cells_of(row, peers));
+  for (const auto& row : measurements.rows) table.rows.push_back(make_row_cells(row, peers));
   drop_empty_columns(table.head, table.rows);
   const auto section =
       page.open_section("This machine: pbprobe's own kernels", "Each was verified before it was timed.");

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-std::vector<std::string> features_of(const HostSources& sources) {
+std::vector<std::string> read_features(const HostSources& sources) {
   const auto host = detect_host(sources);
   return host ? host->cpu.features : std::vector<std::string>{host.error().message};
 }
@@ -27,7 +27,7 @@ class SapphireRapids : public testing::Test {
 
 TEST_F(SapphireRapids, ClearsAvx512WithoutZmmState) {
   sources_.xcr0 = [] { return 0x60007; };
-  const auto features = features_of(sources_);
+  const auto features = read_features(sources_);
   EXPECT_THAT(features, Not(Contains(HasSubstr("avx512"))));
   EXPECT_THAT(features, Contains("avx2"));
   EXPECT_THAT(features, Contains("avx_vnni"));
@@ -37,13 +37,13 @@ TEST_F(SapphireRapids, ClearsAvx512WithoutZmmState) {
 TEST_F(SapphireRapids, RequiresEachZmmStateBit) {
   for (const uint64_t missing : {0x20, 0x40, 0x80}) {
     sources_.xcr0 = [missing] { return 0xE7 & ~missing; };
-    EXPECT_THAT(features_of(sources_), Not(Contains("avx512f"))) << missing;
+    EXPECT_THAT(read_features(sources_), Not(Contains("avx512f"))) << missing;
   }
 }
 
 TEST_F(SapphireRapids, ClearsAvxWithoutYmmState) {
   sources_.xcr0 = [] { return 0x3; };
-  const auto features = features_of(sources_);
+  const auto features = read_features(sources_);
   EXPECT_THAT(features, Not(Contains(HasSubstr("avx"))));
   EXPECT_THAT(features, Not(Contains("fma")));
   EXPECT_THAT(features, Not(Contains("f16c")));
@@ -63,17 +63,17 @@ TEST_F(SapphireRapids, SkipsXcr0WithoutOsxsave) {
     asked = true;
     return ~uint64_t{0};
   };
-  EXPECT_THAT(features_of(sources_), Not(Contains("avx")));
+  EXPECT_THAT(read_features(sources_), Not(Contains("avx")));
   EXPECT_FALSE(asked);  // XGETBV would be an illegal instruction
 }
 
 TEST_F(SapphireRapids, RequiresPermissionAndTileStateForAmx) {
   sources_.amx_permission = [] { return false; };
-  EXPECT_THAT(features_of(sources_), Not(Contains(HasSubstr("amx"))));
+  EXPECT_THAT(read_features(sources_), Not(Contains(HasSubstr("amx"))));
   bool asked = false;
   sources_.xcr0 = [] { return 0xE7; };
   sources_.amx_permission = [&asked] { return asked = true; };
-  EXPECT_THAT(features_of(sources_), Not(Contains(HasSubstr("amx"))));
+  EXPECT_THAT(read_features(sources_), Not(Contains(HasSubstr("amx"))));
   EXPECT_FALSE(asked);
 }
 
@@ -83,14 +83,14 @@ TEST_F(SapphireRapids, SkipsLeavesBeyondTheLimit) {
     if (leaf == 0) return CpuidRegisters{6, 0, 0, 0};
     return leaf == 7 ? CpuidRegisters{2, ~0U, ~0U, ~0U} : real(leaf, subleaf);  // old CPUs answer with garbage
   };
-  EXPECT_THAT(features_of(sources_), Not(Contains("avx2")));
+  EXPECT_THAT(read_features(sources_), Not(Contains("avx2")));
   sources_.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     if (leaf == 7 && subleaf == 1) return CpuidRegisters{~0U, ~0U, ~0U, ~0U};
     auto registers = real(leaf, subleaf);
     if (leaf == 7) registers.eax = 0;
     return registers;
   };
-  EXPECT_THAT(features_of(sources_), Not(Contains("avx512_bf16")));
+  EXPECT_THAT(read_features(sources_), Not(Contains("avx512_bf16")));
 }
 
 // One bit at a time: that bit gives this name and no other. From the SDM's table, as facts of the targets need them.
@@ -122,7 +122,7 @@ TEST_P(OneBit, GivesOneName) {
   };
   sources.xcr0 = [] { return 0x600E7; };
   sources.amx_permission = [] { return true; };
-  auto features = features_of(sources);
+  auto features = read_features(sources);
   if (std::string_view(bit.name) != "amx_tile") std::erase(features, "amx_tile");
   EXPECT_THAT(features, ElementsAre(bit.name));
 }
