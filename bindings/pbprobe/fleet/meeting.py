@@ -55,7 +55,7 @@ class Meeting:
         self.members = list(range(world))
 
     def clock_offset(self) -> float:
-        """Returns the offset of this node's clock from the clock of the first caller, in s. All ranks call within 1 s."""
+        """Returns this clock's offset from the clock of the first caller, in seconds. All ranks call within 1 s."""
         own = time.time()
         return own - float(self.store.compare_set("clock", "", repr(own)))
 
