@@ -53,8 +53,8 @@ const Result<Host>& gpu_host() {
   return host;
 }
 
-// The cubins that were loaded, one a device and target, for as long as the process lives: at its end the driver may be
-// gone before us.
+// Loaded cubins, one per device and target. Never unloaded, because the driver may be unloaded first when the process
+// ends.
 class Cubins {
  public:
   Result<const GpuKernels*> get(const DriverApi& driver, int32_t gpu, std::string_view target) {
@@ -87,7 +87,7 @@ Cubins& cubins() {
   return kept;
 }
 
-// Makes a GPU's primary context, torch's own, current, and then what was current before.
+// Makes the primary context of a GPU, which torch uses too, current; restores the previous context on destruction.
 class CurrentContext {
  public:
   explicit CurrentContext(const DriverApi& driver) : driver_(driver) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// One GEMM for an operator: from what its tensors say to a plan and a launch. No torch headers: only torch.cpp sees
-// those.
+// GEMM of an operator: from tensor properties to a plan and a launch. Needs no torch headers; only torch.cpp includes
+// them.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ const void* get_data(const std::optional<Tensor>& vector) {
   return vector ? vector->data_ptr() : nullptr;
 }
 
-// C = A · B into `c`, contiguous; `like` says where the operands are, and where workspace is to be had.
+// Computes C = A · B into `c`, which is contiguous. `like` selects the device, and the allocator of the workspace.
 void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, DType c_type, const Extras& extras,
               const Tensor& like) {
   const Place place = get_place(like);
@@ -164,7 +164,7 @@ Tensor prepare_scale(const char* operation, const char* name, const Tensor& scal
   return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
 }
 
-// The longest k whose sums cannot leave INT32: all of |a| · |b| at their most.
+// Returns the longest k for which no sum can exceed INT32, with the largest |a| · |b|.
 int64_t exact_k(ScalarType a) {
   const int64_t most = a == ScalarType::Byte ? 255 * 128 : 128 * 128;
   return INT32_MAX / most;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The stable ABI loses an exception's type and words. So what an allocation failed with is asked of torch's allocator,
-// which fails again, by torch's own exception: torch.OutOfMemoryError on a GPU.
+// Allocation errors of torch. The stable ABI drops the type and message of an exception. After a failed allocation
+// this code calls torch's allocator, which fails again with torch's own exception: torch.OutOfMemoryError on a GPU.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 namespace pbprobe::ops::torch_abi {
 
-// c10::DataPtr and what c10::Allocator begins with, in every torch that the stable ABI serves.
+// c10::DataPtr and the beginning of c10::Allocator, equal in every torch that the stable ABI supports.
 struct DataPtr {
   void* data;
   std::unique_ptr<void, void (*)(void*)> owner;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Inside the room: what the operators ask of tensors, and of torch itself. For torch.cpp, which has torch's headers.
+// Conversion of tensors, for torch.cpp only, which includes torch's headers.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ namespace pbprobe::ops {
 using torch_abi::ScalarType;
 using torch_abi::Tensor;
 
-// torch turns it into a RuntimeError, which is also what its own operators raise for shapes and types.
+// torch converts it to RuntimeError, the type that its own operators raise for shapes and types.
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw std::runtime_error(fmt::format(format, std::forward<Args>(args)...));
@@ -106,8 +106,8 @@ inline Place get_place(const Tensor& tensor) {
   return {.gpu = std::nullopt, .threads = torch_abi::threads()};
 }
 
-// The stream that torch works in on this GPU. Looked up where torch has it: a CPU torch has no such library, and ours
-// loads beside that too.
+// Returns torch's current stream on this GPU. Looks up the function at run time, because a CPU torch lacks its library
+// and pbprobe's operators must load in it too.
 inline void* current_stream(int32_t gpu) {
   using Function = int32_t (*)(int32_t, void**);
   static const auto function = [] {

@@ -21,11 +21,11 @@ from typing import Any
 
 
 class Skipped(Exception):  # noqa: N818 - no error
-    """The check cannot be asked here; its words say why."""
+    """The check cannot run here; the message has the reason."""
 
 
 def numpy_bridge(device: str) -> None:
-    """A tensor and an array of one memory, both ways."""
+    """Tests that a tensor and an array share their memory, in both directions."""
     import torch
 
     try:
@@ -36,7 +36,7 @@ def numpy_bridge(device: str) -> None:
     tensor = torch.from_numpy(array)
     tensor[1, 2] = 41
     if array[1, 2] != 41:
-        raise AssertionError(f"a tensor from an array has memory of its own: {array[1, 2]} was to be 41")
+        raise AssertionError(f"a tensor from an array does not share its memory: {array[1, 2]}, but must be 41")
     back = torch.ones(3, dtype=torch.int64).numpy()
     back[0] = 7
     if not np.array_equal(torch.from_numpy(back).to(device).cpu().numpy(), np.array([7, 1, 1])):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """pbprobe could not run: its words say what was tried, what was seen, and the way out."""
+    """pbprobe could not run. The message has the attempt, the observation and the fix."""
 
 
 class VerdictError(Error):

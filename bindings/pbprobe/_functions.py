@@ -46,9 +46,9 @@ def _with_missing_kernels(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judged(document: dict[str, Any]) -> Report:
-    """A report that has something to tell. Errors: Error."""
+    """Makes a Report from a document. Errors: Error, if nothing was judged."""
     if not document.get("inventory"):
-        problems = document.get("problems") or ["there was nothing to judge"]
+        problems = document.get("problems") or ["nothing was judged"]
         raise Error(str(problems[0]))
     return Report(document)
 
@@ -85,7 +85,7 @@ def report(
         budget_seconds=budget or 0.0,
     )
     if not could_run:
-        raise Error(str((document.get("problems") or ["there was nothing to judge"])[0]))
+        raise Error(str((document.get("problems") or ["nothing was judged"])[0]))
     is_record = artifact is not None and Path(artifact).suffix == ".json"  # of a machine that may be another one
     result = Report(document if is_record else _with_missing_kernels(document))
     if show or (show is None and not is_notebook()):

@@ -101,7 +101,7 @@ def version_and_commit() -> tuple[str, str]:
     _, out, _ = run_command([str(PROGRAM), "--version"])
     found = re.match(r"pbprobe (\S+) \((.+)\)", out)
     if found is None:
-        raise Error(f"{PROGRAM} says {out[:80]!r} of its version: install the package again")
+        raise Error(f"{PROGRAM} reports the version {out[:80]!r}: install the package again")
     return found[1], found[2]
 
 
@@ -113,9 +113,8 @@ def make_report_document(
     quick: bool,
     budget_seconds: float,
 ) -> tuple[dict[str, Any], bool]:
-    """A document of pbprobe.report/1, and whether there was anything to judge.
-
-    Errors: ValueError where the claim cannot be parsed; Error.
+    """Returns a document of pbprobe.report/1, and whether a torch was judged. Errors: ValueError for an invalid claim;
+    Error.
     """
     arguments = ["drive", "report", f"--budget={budget_seconds}"]
     arguments += [f"--root={root}" for root in roots] + [f"--python={word}" for word in python]

@@ -19,7 +19,7 @@ from pbprobe._program import run_command
 if TYPE_CHECKING:
     from pbprobe._types import ComparisonDocument, Level, Outcome, ReportDocument, Severity
 
-# A module for this Python where the package was built from source; else the program, which serves every Python.
+# A module, if the package was built from source for this Python; otherwise the program, which supports every Python.
 if importlib.util.find_spec("pbprobe._core") is not None:
     from pbprobe._core import render as render
 else:
@@ -46,7 +46,7 @@ def make_frame(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of the inst
         except ImportError:
             continue
         return library.DataFrame(rows)
-    raise Error("a table takes pandas or polars, and neither is installed: pip install pandas")
+    raise Error("a table needs pandas or polars, and neither is installed: pip install pandas")
 
 
 def render_page(document: dict[str, Any], text: str) -> str:
@@ -64,9 +64,9 @@ def render_page(document: dict[str, Any], text: str) -> str:
 
 
 class Report:
-    """A report of schema pbprobe.report/1. `print(report)` shows it as the command does; a notebook shows its page.
+    """A report of schema pbprobe.report/1. `print(report)` prints its text; a notebook shows its HTML page.
 
-    It has no truth value: ask `report.verdict == "pass"`, or call `report.raise_for_verdict()`.
+    It has no truth value: use `report.verdict == "pass"`, or call `report.raise_for_verdict()`.
     """
 
     def __init__(self, document: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ class Report:
         return f'<iframe sandbox title="pbprobe: {self.verdict}" style="{style}" srcdoc="{page}"></iframe>'
 
     def __bool__(self) -> NoReturn:
-        raise TypeError('a report has no truth value: ask report.verdict == "pass", or report.raise_for_verdict()')
+        raise TypeError('a report has no truth value: use report.verdict == "pass", or report.raise_for_verdict()')
 
     def __str__(self) -> str:
         return render(self.to_json(indent=None), colour=False)

@@ -43,8 +43,8 @@ def _load() -> ctypes.CDLL:
         torch.ops.load_library(str(_LIBRARY))
     except OSError as error:
         raise ImportError(
-            f"pbprobe.ops: {_LIBRARY} does not load in torch {torch.__version__}: {error}: it was built for another "
-            "torch; install the package again, from source, beside this one"
+            f"pbprobe.ops: {_LIBRARY} does not load in torch {torch.__version__}: {error}: the package was built "
+            "for another torch; install it again from source for this torch"
         ) from error
     library = ctypes.CDLL(str(_LIBRARY))
     library.pbprobe_force_kernel.argtypes = [ctypes.c_char_p]
@@ -192,7 +192,7 @@ def scaled_mm_v2(
     if (recipe_a, recipe_b) not in _SWIZZLES:
         known = "; ".join(f"{' + '.join(a)} with {' + '.join(b)}" for a, b in _SWIZZLES)
         raise RuntimeError(
-            f"pbprobe::scaled_mm: no kernel takes scales of {' + '.join(recipe_a)} with {' + '.join(recipe_b)}: "
+            f"pbprobe::scaled_mm: no kernel supports scales of {' + '.join(recipe_a)} with {' + '.join(recipe_b)}: "
             f"use one of {known}"
         )
     for name, swizzle in (("swizzle_a", _names(swizzle_a)), ("swizzle_b", _names(swizzle_b))):
@@ -268,8 +268,8 @@ def _scales(
 
 
 def which(a: torch.Tensor, b: torch.Tensor) -> str:
-    """The public name of the kernel that mm(a, b) takes for these tensors on this machine, or int_mm for integers, or
-    scaled_mm for FP8.
+    """Returns the public name of the kernel that mm(a, b) uses for these tensors on this machine (int_mm for integers,
+    scaled_mm for FP8).
     """
     return _library.pbprobe_kernel_name(torch.ops.pbprobe.which(a, b)).decode()
 
@@ -291,16 +291,14 @@ def calibrate() -> dict[str, float]:
 
 @contextlib.contextmanager
 def use(kernel: str) -> Iterator[None]:
-    """Forces a kernel, by public name, on the operators that this thread calls; never replaced by another in silence.
+    """Forces a kernel, by public name, for the operators that this thread calls. No other kernel ever replaces it.
 
-    A backward pass on a GPU runs in a thread of torch's own, and chooses for itself.
+    A backward pass on a GPU runs in a thread of torch, for which the table decides.
     Errors: ValueError for a name that the table lacks. An operator whose problem the kernel cannot solve raises
     RuntimeError.
     """
     if not kernel:
-        raise ValueError(
-            "a kernel's name is empty: ops.which(a, b) names one; outside of `use` the table's choice is taken"
-        )
+        raise ValueError("the kernel name is empty: ops.which(a, b) returns one; outside of `use`, the table decides")
     before = _library.pbprobe_forced_kernel()
     why = _library.pbprobe_force_kernel(kernel.encode())
     if why is not None:

@@ -80,7 +80,7 @@ def _await_files(settings: Settings, deadline: float) -> None:
 def _lead(
     settings: Settings, supervisor: Supervisor, collector: "subprocess.Popen[bytes]", began: float, baseline: str | None
 ) -> int:
-    """Rank 0: waits for what was gathered, and has it judged."""
+    """Waits for the gathered reports and starts the judge. Runs on rank 0."""
     supervisor.watch()
     left = max(settings.limit - (time.monotonic() - supervisor.begin), 1)
     try:
@@ -101,7 +101,7 @@ def _lead(
         elif own.exists() and own.stat().st_mtime >= began:
             files.append(str(own))
     if not files:
-        sys.stderr.write(f"pbprobe.fleet: no report in {settings.folder}: see what was written above\n")
+        sys.stderr.write(f"pbprobe.fleet: no report in {settings.folder}: see the messages above\n")
         return COULD_NOT_RUN
     code = _merge(folder, files, baseline)
     if code != COULD_NOT_RUN or folder != settings.folder:

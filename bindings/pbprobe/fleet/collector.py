@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Beside rank 0: serves the store where the launcher does not, and gathers what the ranks published.
+"""Helper process of rank 0: serves the store if the launcher does not, and gathers the published reports.
 
-A process of its own, so that the death of rank 0's worker takes nothing away from the others.
+A separate process, so that the death of rank 0's worker does not affect the other ranks.
 """
 
 import json

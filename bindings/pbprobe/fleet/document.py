@@ -66,7 +66,7 @@ def spare_folder(problem: str) -> Path | None:
     try:
         folder = Path(tempfile.mkdtemp(prefix=SPARE))
     except OSError as error:
-        sys.stderr.write(f"pbprobe.fleet: {problem}, and there is no other place: {error}\n")
+        sys.stderr.write(f"pbprobe.fleet: {problem}, and no other folder is available: {error}\n")
         return None
     sys.stderr.write(f"pbprobe.fleet: {problem}: what was gathered is in {folder}\n")
     return folder

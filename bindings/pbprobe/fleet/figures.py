@@ -136,7 +136,7 @@ class Gemm:
         self, dtype: torch.dtype, device: torch.device, multiply: Callable[..., torch.Tensor], quick: bool
     ) -> None:
         self.name = "gemm_int8_tops" if dtype == torch.int8 else "gemm_bf16_tflops"
-        # The host makes the operands, and computes what must come out: 2 s for the largest.
+        # The host generates the operands and the expected result, which takes 2 s for the largest size.
         self.size = 256 if device.type != "cuda" else 2048 if quick else 4096
         self.calls = IN_A_ROW if device.type == "cuda" else 1
         self.device, self.dtype, self.multiply = device, dtype, multiply
@@ -178,7 +178,7 @@ class Gemm:
                 self.wrong.append(wrong)
 
     def write(self, row: Row) -> None:
-        """Figure, digest of the first result, and what was wrong."""
+        """Returns the figure, the digest of the first result, and wrong results."""
         row["figures"][self.name] = self.rate.figure(verified=not self.wrong)
         data = self.first.cpu().contiguous()
         row["digests"][self.name] = hashlib.sha256(ctypes.string_at(data.data_ptr(), data.nbytes)).hexdigest()
@@ -186,8 +186,8 @@ class Gemm:
 
 
 def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], None], quick: bool = False) -> None:
-    """GEMMs in BF16 and INT8 until the deadline, alternating, on a GPU also each SM by itself, while the
-    device's clock, power and heat are read.
+    """Runs GEMMs in BF16 and INT8 alternately until the deadline, and on a GPU the test of each SM. Samples clock,
+    power and temperature of the device meanwhile.
     """
     # Parts of a sum rounded to BF16 are allowed by default, and would differ from the exact result.
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False

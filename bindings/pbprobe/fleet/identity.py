@@ -90,7 +90,7 @@ def versions() -> dict[str, str]:
 
 
 def loaded_files() -> list[Path]:
-    """The shared objects of this process that decide what it computes."""
+    """Returns the shared objects of this process that affect its results."""
     paths = {
         line.split(maxsplit=5)[-1].rstrip()
         for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -101,7 +101,7 @@ def loaded_files() -> list[Path]:
 
 
 def _digest(file: Path, folder: Path, deadline: float) -> str | None:
-    """SHA-256, read once a node: ranks share what one of them has read, by the file's identity."""
+    """Returns the SHA-256 of a file. Each node reads a file once: ranks share the result by file identity."""
     stat = file.stat()
     known = folder / f"{stat.st_dev}-{stat.st_ino}-{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ctime_ns}"
     with known.open("a+") as note:

@@ -116,7 +116,7 @@ def note_device(store: dist.Store, rank: int, kind: str) -> None:
 
 
 def without_gpu(store: dist.Store) -> list[int]:
-    """Ranks that have none, where others have one: their engines do not speak with each other."""
+    """Returns the ranks without a GPU if other ranks have one: their communication backends are incompatible."""
     if not (store.check(["gpus"]) and store.check(["without"])):
         return []
     return sorted(map(int, store.get("without").split()))
@@ -128,8 +128,8 @@ def leave(store: dist.Store, rank: int) -> None:
 
 
 def give_up(store: dist.Store, rank: int, members: list[int], phase: str) -> list[int]:
-    """For a rank that others make wait without an end. Returns who is the cause: members that neither give up too nor
-    came to the end of the phase.
+    """Leaves a phase in which other ranks block this one. Returns the ranks at fault: members that neither gave up nor
+    reached the end of the phase.
     """
     store.append("stuck", f"{rank} ")
     leave(store, rank)
@@ -150,7 +150,7 @@ def read_roster(store: dist.Store, world: int) -> list[str]:
 
 
 def publish(store: dist.Store, rank: int, document: dict[str, Any], *, last: bool) -> None:
-    """The document as it is now: pieces first, then their number, so that no reader sees half of it."""
+    """Publishes the current document: pieces first, then their number, so that readers never see a part."""
     data = zlib.compress(json.dumps(document).encode())
     turn = store.add(f"turn/{rank}", 1)
     pieces = [data[i : i + PIECE] for i in range(0, len(data), PIECE)]

@@ -196,7 +196,7 @@ class Processors:
             self._driver = Driver()
             for kind in KINDS:
                 tensors = [tensor.to(device) for tensor in make_operands(kind)]
-                # SMs may be numbered beyond their count, where some are switched off.
+                # SM numbers may exceed their count if some SMs are disabled.
                 tally = torch.zeros(4 * self.count, 2, dtype=torch.int32, device=device)
                 notes = torch.zeros(1 + NOTES, FIELDS, dtype=torch.int32, device=device)
                 self._state[kind] = self._driver.load(make_source(kind)), [*tensors, tally, notes]

@@ -15,7 +15,7 @@ from typing import Any
 EVERY = 0.5  # seconds
 MOST_POINTS = 240  # beyond it every second one is dropped, and half as many are taken
 SM_CLOCK, CORE_TEMPERATURE = 1, 0  # of nvml.h
-# nvmlClocksEventReason…: what holds the clocks down, by its bit.
+# nvmlClocksEventReason…: reasons that limit the clocks, by bit.
 REASONS = {
     0x2: "clocks set by an application", 0x4: "power cap", 0x8: "hardware slowdown", 0x10: "another GPU of its group",
     0x20: "heat, by software", 0x40: "heat, by hardware", 0x80: "power brake", 0x100: "display",
@@ -60,7 +60,9 @@ class Nvml:
 
 
 def read_cpu() -> Reading:
-    """The fastest core that the kernel tells of. A virtual machine may have neither a clock nor a temperature."""
+    """Returns the clock of the fastest core that the kernel reports. A virtual machine may have neither clock nor
+    temperature.
+    """
     try:
         clocks = re.findall(r"^cpu MHz\s*: ([\d.]+)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
         zones = [int(zone.read_text()) / 1e3 for zone in Path("/sys/class/thermal").glob("thermal_zone*/temp")]

@@ -51,7 +51,7 @@ class Settings:
 
     @property
     def working(self) -> float:
-        """Seconds until a worker is given up."""
+        """Seconds until a worker is abandoned."""
         return self.join + self.budget + WORKING
 
     @property
@@ -65,7 +65,7 @@ class Settings:
 
 
 def hidden(name: str) -> str:
-    """A name that is the same in every document, and tells nothing."""
+    """Returns a name that is equal in every document, but reveals nothing."""
     return hashlib.sha256(name.encode()).hexdigest()[:12]
 
 

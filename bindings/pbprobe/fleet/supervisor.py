@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The part of a rank that outlives its worker, and writes down what became of it. Imports no torch."""
+"""Part of a rank that survives its worker, and records the worker's end. Imports no torch."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from pathlib import Path
 from pbprobe.fleet.document import Document, document_path, end, new_document, write_document
 from pbprobe.fleet.settings import SILENCE, Settings
 
-# Against torchrun's own words: torch would end a sound worker whose peer does not answer. Here deadlines are kept by
-# the phases, and a worker that hangs is ended by its supervisor.
+# Replaces torchrun's defaults, by which torch would end a sound worker with a silent peer. Here the phases have
+# deadlines, and the supervisor ends a worker that hangs.
 NCCL = {
     "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0",
     "TORCH_NCCL_ENABLE_MONITORING": "0",
@@ -60,12 +60,12 @@ class Supervisor:
         os.close(write)
 
     def watch(self) -> None:
-        """Until the worker has ended, or is given up; then the last word on it is written and published."""
+        """Waits until the worker has ended or is abandoned; then writes and publishes its final state."""
         rest = b""
         last = time.monotonic()
         while True:
             now = time.monotonic()
-            # Loading torch may take longer, and gives no sign meanwhile: the limit for joining holds until then.
+            # Loading torch may take longer, without a sign of progress: until then, the limit for joining applies.
             quiet = SILENCE if self.heard else max(SILENCE, self.settings.join)
             if now - last > quiet or now - self.begin > self.settings.working:
                 return self._give_up(now - last)
@@ -99,7 +99,7 @@ class Supervisor:
         problem = write_document(document_path(self.settings.folder, self.settings.place.rank), self.document)
         if problem is not None:
             self.document["ranks"][0]["errors"].append(problem)
-        # On a machine that has no core to spare, the import of torch may take half a minute.
+        # Without an idle core, the import of torch may take half a minute.
         left = self.settings.gathering - (time.monotonic() - self.begin)
         try:
             subprocess.run(

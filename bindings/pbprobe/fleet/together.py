@@ -44,9 +44,9 @@ class LateError(RuntimeError):
 
 @contextlib.contextmanager
 def group(meeting: Meeting, name: str, device: torch.device, deadline: float) -> Iterator[None]:
-    """A process group of the members that are left; each phase has its own, so that one that broke is left behind."""
-    # Making the group, and each operation, may take a third of the phase: one that waits for a rank that stopped ends
-    # early enough for its own rank to be in time at the phase's end.
+    """A process group of the remaining members. Each phase makes a new one, because a broken group is not usable."""
+    # Creating the group, and each operation, may take a third of the phase. A rank that waits for a stopped rank is
+    # then still in time for the end of the phase.
     left = max(deadline - time.monotonic(), 1)
     limit = datetime.timedelta(seconds=max(left / 3, min(left, 3)))
     dist.init_process_group(
@@ -100,8 +100,8 @@ def circle(players: list[int]) -> list[list[Pair]]:
 
 
 def tournament(members: list[int], hosts: list[str]) -> list[list[Pair]]:
-    """Inside a node all pairs; between nodes their first ranks with each other, their second ones, and so on, which is
-    what a rail joins, in at most MOST_ACROSS rounds. hosts is by rank.
+    """Returns rounds with all pairs inside a node. Between nodes, pairs ranks of equal index, which share a rail, in at
+    most MOST_ACROSS rounds. hosts: host of each rank.
     """
     nodes: dict[str, list[int]] = defaultdict(list)
     for rank in members:
@@ -139,7 +139,7 @@ class Wire:
             self.settle()
 
     def settle(self) -> None:
-        """Waits for what was queued."""
+        """Waits for the queued operations."""
         finish(self._last, self._device, self._deadline)
         self._last = None
 
@@ -270,8 +270,8 @@ def _operations(n: int, me: int, count: int, device: torch.device) -> dict[str, 
 def _seconds_of_a_call(
     start: Callable[[], "dist.Work | None"], device: torch.device, deadline: float, slowest: torch.Tensor
 ) -> float:
-    """Median, of calls queued back to back on a GPU, as many as all ranks have time for; slowest: a place for a number.
-    In place they sum again what they summed: the values grow.
+    """Returns the median time of a call; on a GPU, of calls queued back to back, as many as all ranks have time for.
+    slowest: buffer for one number. Operations in place sum their own results, so that the values grow.
     """
 
     def queue(calls: int) -> None:
@@ -348,7 +348,7 @@ def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline:
     finish(dist.all_gather_into_tensor(everybody, mine, async_op=True), device, deadline)
     table = everybody.view(n, -1)[:, 1:]  # the first round has whatever came before it
     if table.shape[1] < LEAST_ROUNDS:
-        row["facts"]["lockstep"] = f"{table.shape[1]} rounds in the time that was left: too few to tell who is late"
+        row["facts"]["lockstep"] = f"{table.shape[1]} rounds in the remaining time: too few to find late ranks"
         return
     row["late_ms"] = [round(value, 3) for value in (table.max(0).values - table[me]).tolist()]
     row["figures"]["lockstep_gemm_ms"] = figure(gemms[1:], verified=None, lower_is_better=True)

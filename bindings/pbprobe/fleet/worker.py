@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The part of a rank that imports torch: one phase after another, each with a deadline, written down as it goes."""
+"""Part of a rank that imports torch: runs the phases, each with a deadline, and records their results."""
 
 import json
 import os
@@ -161,7 +161,7 @@ class Run:
             return None
         if self.meeting is None or self.out:
             return "this rank lost the others"
-        return "there is no other rank" if len(self.meeting.members) < 2 else None
+        return "no other rank" if len(self.meeting.members) < 2 else None
 
     def _agree(self, name: str, deadline: float) -> list[int]:
         if self.meeting is None or self.out:
