@@ -46,8 +46,8 @@ std::string escape(uint32_t code) {
   return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
 }
 
-// A key twice in one object: readers disagree on which one counts, so neither does. Keys are compared as they are read,
-// "\u0061" as "a".
+// Finds duplicate keys in an object. Readers disagree on which value counts, so that duplicates are rejected. Compares
+// decoded keys: "\u0061" equals "a".
 class DuplicateKeyFinder {
  public:
   bool operator()(int, Json::parse_event_t event, const Json& value) {

@@ -12,8 +12,8 @@
 namespace pbprobe {
 
 enum class Obstacle : uint8_t {
-  memory,       // there was too little: on the GPU, or on the host
-  busy,         // another process holds the GPU, or its mode forbids a second one
+  memory,       // too little GPU or host memory
+  busy,         // another process uses the GPU, or the compute mode forbids a second process
   device,       // the GPU or its services failed: it fell off the bus, or had an uncorrectable memory error
   missing,      // a library or a symbol is missing
   time_limit,   // exceeded its time limit

@@ -22,7 +22,7 @@ bool is_separator(char c) {
   return c == '.' || c == '-' || c == '_';
 }
 
-// Takes what it reads from the front of what is left.
+// Parser that consumes the front of the remaining text.
 struct Reader {
   std::string_view rest;
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The CUDA driver API and NVML as this project declares them itself: loaded at run time, so every build detects
-// alike and none needs CUDA headers. tests/core/host/driver_api_test.cpp compares the prototypes with cuda.h.
+// Declarations of the CUDA driver API and NVML. The functions are loaded at run time, so that detection is equal in
+// every build and needs no CUDA headers. tests/core/host/driver_prototypes_test.cpp compares the prototypes with
+// cuda.h.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,7 @@ struct CuUuid {
   unsigned char bytes[16];
 };
 
-// CUlaunchAttribute: 64 bytes of value; `dims` is the cluster's size, `flag` what boolean attributes want.
+// CUlaunchAttribute with its 64-byte value: `dims` is the cluster size, `flag` the value of boolean attributes.
 struct CuLaunchAttribute {
   int id = 0;  // CuLaunch::…
   int pad = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Claim: what a variant or an artifact says that it delivers.
+// Claim: statement of what a variant or an artifact delivers.
 #pragma once
 
 #include <optional>

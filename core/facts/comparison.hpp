@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Two builds, or two reports, beside each other: what the files of one have and the other has not, then figures.
+// Comparison of two builds or reports: facts that differ, then figures.
 #pragma once
 
 #include <cstdint>

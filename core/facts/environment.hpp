@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Environment: what the packages of a folder hold, a row each. `pbprobe audit` prints it of site-packages, of a folder
-// of wheels, and wherever GPUs are asked for.
+// Environment: contents of the packages in a folder, one row per package. `pbprobe audit` prints it for site-packages,
+// for a folder of wheels, and whenever GPUs are given.
 #pragma once
 
 #include <map>
@@ -96,7 +96,7 @@ struct Distribution {
   std::map<std::string, std::string> ptx_versions;
   std::map<std::string, int64_t> lto_ir;
   std::optional<std::string> minimum_cpu;       // for code that runs on every CPU; null if not inspected
-  std::map<std::string, int64_t> self_loaded;   // cubins among constants, which it loads by itself
+  std::map<std::string, int64_t> self_loaded;   // cubins among constants, which the package loads itself
   std::optional<std::vector<Loading>> loading;  // predicted loading; null if not installed, or not for this machine
   std::optional<RecordedFiles> recorded;        // comparison with RECORD; null for a wheel, or without a RECORD
   std::optional<std::vector<ServedGpu>> gpus;   // one entry per GPU given by the user; null without such a GPU
@@ -109,7 +109,7 @@ struct Environment {
   std::vector<std::string> artifacts;  // names as given by the user
   std::vector<std::string> sms;        // SMs given by the user
   std::vector<Distribution> distributions;
-  int64_t without_files = 0;  // distributions that hold nothing that is read: pure Python
+  int64_t without_files = 0;  // distributions without any file that is read: pure Python
   std::vector<std::string> problems;
   std::vector<std::string> notes;          // packages without a RECORD, and links that leave the environment
   std::optional<std::string> interpreter;  // Python whose process was followed; null if the environment has none
@@ -117,7 +117,7 @@ struct Environment {
   std::optional<std::string> reinstall;  // command that reinstalls damaged files; null if intact
 };
 
-// A row without what a judge decides: GPUs and findings.
+// Makes the row of a package without the judged parts: GPUs and findings.
 [[nodiscard]] Distribution make_distribution(const Inventory& inventory);
 
 template <class Visitor, SameAs<LackingKernels> T>

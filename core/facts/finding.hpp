@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Finding: a fault that a check saw, and the words that tell how bad it is and how far it was proved.
+// Finding: a fault found by a check, with its severity and the level of truth that it affects.
 #pragma once
 
 #include <optional>

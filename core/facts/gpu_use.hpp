@@ -19,7 +19,7 @@ struct GpuProcess {
   std::optional<int64_t> memory_bytes;
 };
 
-// At one moment when nothing of pbprobe's ran there.
+// Use at one time at which pbprobe runs nothing on the GPU.
 struct GpuUse {
   std::string device;  // "cuda:0"
   std::string when;    // "before" or "after" the measuring

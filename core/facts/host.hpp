@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Host: what this machine has. Unknown is null, never 0 and never a bad state.
+// Host: properties of this machine. Unknown values are null, never 0 and never a fault.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct Gpu {
   std::optional<std::string> target;  // id of the GPU target with this capability: "sm121"
   std::optional<std::string> uuid;
   std::optional<int64_t> sm_count;
-  std::optional<int64_t> memory_bytes;  // unified memory: what the driver gives as total
+  std::optional<int64_t> memory_bytes;  // for unified memory, the total that the driver reports
   std::optional<bool> unified_memory;   // shares the machine's memory (GB10, Jetson)
   std::optional<int64_t> max_sm_clock_mhz;
   std::optional<int64_t> max_memory_clock_mhz;

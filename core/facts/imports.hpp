@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Import: what a process of the environment's own Python has mapped once it has imported torch, or opened an extension
-// after it, beside what the files predict.
+// Import: libraries mapped by a process of the environment's Python after it imported torch or an extension, compared
+// with the libraries predicted from files.
 #pragma once
 
 #include <optional>

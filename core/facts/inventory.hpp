@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Inventory: what the audit found inside an artifact. Read from the files; nothing of them is executed.
+// Inventory: contents of an artifact, read from its files by the audit. Nothing of the artifact is executed.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct SmCensus {
   std::optional<std::vector<std::string>> names;  // sorted names of all kernels; null if not requested
 };
 
-// An entry of a fatbin whose content is not what its header says.
+// Fatbin entry whose content does not match its header.
 struct FalseEntry {
   std::string label;   // "cubin for sm_90a", "PTX for sm_90"
   int64_t offset = 0;  // offset of the content in the file
@@ -144,8 +144,8 @@ struct CodeOffender {
   int64_t instructions = 0;  // number of instructions that need them
 };
 
-// The machine code of one file, function by function. Features are named as /proc/cpuinfo names them, and what every
-// CPU of the architecture has is not among them.
+// Machine code of one file, by function. Features are named as in /proc/cpuinfo; features that every CPU of the
+// architecture has are left out.
 struct HostCode {
   std::string functions_from;  // ".symtab", ".dynsym", ".eh_frame"; "none": each section is one nameless function
   std::map<std::string, int64_t> functions;  // number of functions per class
@@ -235,7 +235,7 @@ struct Package {
 };
 
 struct Inventory {
-  std::string artifact;  // path as given, or as found
+  std::string artifact;  // path given by the user, or found
   std::string layout;    // "site-packages", "wheel", "distribution", "libtorch", "nix", "debian", "file"
   std::optional<std::string> torch_version;  // "2.11.0+cu130", from the artifact
   std::optional<std::string> cuda_version;   // "13.0", from the artifact; null for a CPU build, or if not known

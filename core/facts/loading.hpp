@@ -22,7 +22,7 @@ struct MissingLibrary {
 
 struct MissingVersion {
   std::string version;  // "GLIBCXX_3.4.32"
-  std::string library;  // path of the one that was taken
+  std::string library;  // path of the library that the loader takes
   std::string needed_by;
 };
 

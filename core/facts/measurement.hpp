@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Measurements: figures with their samples and what they were measured against in the same run.
+// Measurements: figures with their samples and objects of comparison from the same run.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace pbprobe {
 
-// Begins what a process printed last, in quotes at the end of a sentence on it.
+// Separates a sentence from the last output of a process, which follows in quotes.
 inline constexpr std::string_view kLastWords = "; its last words: \"";
 
 // The other side of an interleaved comparison.
 struct PeerFigure {
   double gflops = 0;               // median
   double ratio = 0;                // ours / peer: median of the pairs' ratios
-  std::vector<double> samples_us;  // one per round, beside the row's own
+  std::vector<double> samples_us;  // one sample per round, paired with the samples of the row
 };
 
 // One kernel on one shape, verified before it was timed.
@@ -55,10 +55,9 @@ struct BenchRow {
   std::optional<std::string> disturbed;  // other users of the GPU; a disturbed figure is never judged
 };
 
-// The class of a shape whose time on a GPU says more about launching a kernel than about the kernel: no share of a peak
-// is due there.
+// Class of shapes whose GPU time depends mainly on the launch; such rows have no share of a peak.
 inline constexpr std::string_view kLaunchBound = "launch-bound";
-inline constexpr double kLaunchBoundUs = 50;  // a launch takes 2 to 5
+inline constexpr double kLaunchBoundUs = 50;  // a launch takes 2 to 5 us
 [[nodiscard]] inline bool launch_decides(const BenchRow& row) {
   const double flops = 2.0 * static_cast<double>(row.m) * static_cast<double>(row.n) * static_cast<double>(row.k);
   return row.threads == 0 && row.gflops > 0 && flops / (row.gflops * 1e3) < kLaunchBoundUs;
@@ -87,7 +86,7 @@ struct LibtorchArea {
   std::optional<Obstacle> obstacle;    // reason why it could not run; null if the problem is a fault
 };
 
-// A library that libtorch works with, as it is loaded.
+// Library that libtorch uses, as loaded.
 struct LibtorchLibrary {
   std::string name;                     // "cuDNN"
   std::optional<std::string> compiled;  // version that libtorch was compiled with; null if libtorch does not report it
@@ -95,7 +94,7 @@ struct LibtorchLibrary {
   std::optional<std::string> path;      // the file that was loaded
 };
 
-// Two ways of starting it: the driver compiles no PTX, or all of it though there is machine code.
+// Two environments for starting libtorch: the driver compiles no PTX, or compiles all PTX despite machine code.
 inline constexpr std::string_view kWithoutPtx = "CUDA_DISABLE_PTX_JIT=1";
 inline constexpr std::string_view kForcedPtx = "CUDA_FORCE_PTX_JIT=1";
 

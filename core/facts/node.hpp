@@ -69,7 +69,7 @@ struct PhaseRow {
   std::optional<std::string> why;  // reason for skipping, or failure
 };
 
-// A result that differs from what it must be, with what computes it again.
+// Result that differs from the expected one, with the data to reproduce it.
 struct WrongResult {
   std::string what;  // name of the computation: "gemm_bf16"
   std::string how;   // object of comparison: "the first round", "the exact result", "other ranks", "what rank 3 sent"

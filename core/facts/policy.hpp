@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Policy: what a gate asks of a build, beside its claim.
+// Policy: requirements of a gate in addition to the claim.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Preflight: what this machine has of all that torch.compile and Triton call, link and write to as programs run.
+// Preflight: programs, libraries and folders of this machine that torch.compile and Triton use at run time.
 #pragma once
 
 #include <optional>

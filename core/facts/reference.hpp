@@ -19,7 +19,7 @@ struct ReferenceCode {
   int64_t code_bytes = 0;
 };
 
-// One of libtorch's own files beside libtorch_cuda.so.
+// One of libtorch's own files other than libtorch_cuda.so.
 struct ReferenceFile {
   std::map<std::string, std::string> linked;  // static libraries: {"MAGMA": "2.6.1"}; other versions change the counts
   std::map<std::string, ReferenceCode> code;  // "sm_90"

@@ -33,7 +33,7 @@ enum class CheckState {
   not_asked,   // not claimed, or no machine was inspected
 };
 
-// `forbidden`: what it would let through protects the integrity of everything else.
+// `forbidden`: the waiver is rejected, because all other checks depend on the waived one.
 enum class WaiverState { used, expired, unused, too_broad, forbidden };
 
 [[nodiscard]] std::span<const EnumName<CheckState>> enum_names(CheckState);
@@ -50,7 +50,7 @@ struct GpuOutcome {
   std::string sentence;
 };
 
-// One claim against the five levels: pass, fail, unknown, or null where the level was not asked.
+// Outcome of one claim at each level: pass, fail, unknown, or null if the level was not tested.
 struct ClaimRow {
   std::string claim;                   // "SM", "GPU 0 NVIDIA H200 (9.0)"
   std::optional<std::string> claimed;  // claimed value; null if the row is about the machine

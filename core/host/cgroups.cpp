@@ -39,7 +39,8 @@ void tighten(std::optional<int64_t>& limit, std::optional<int64_t> other) {
   if (other) limit = limit ? std::min(*limit, *other) : *other;
 }
 
-// A limit of any group above holds too. In a container the path may name groups that are not visible: skipped.
+// Limits of parent groups apply too. In a container, the path may contain groups that are not visible; they are
+// skipped.
 template <class Quota>
 void tighten_upwards(std::optional<int64_t>& limit, const HostSources& sources, const std::string& mount,
                      std::string_view path, Quota quota) {

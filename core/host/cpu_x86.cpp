@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// x86: CPUID, and what the operating system saves of it. Source of the bits: Intel SDM volume 2A, CPUID.
+// Detection of x86 CPUs: CPUID, and the register state that the operating system saves. Source of the bits: Intel SDM
+// volume 2A, CPUID.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -65,7 +65,8 @@ class Nvml {
   std::optional<NvmlApi> api_;
 };
 
-// A driver attribute; null where the driver refuses it or answers 0, which means "not known" for all asked here.
+// Reads a driver attribute; nullopt if the driver refuses it or returns 0, which means "not known" for all attributes
+// used here.
 std::optional<int64_t> positive_attribute(const DriverApi& api, CuDevice device, int attribute) {
   int value = 0;
   if (api.cuDeviceGetAttribute(&value, attribute, device) != kCudaSuccess || value <= 0) return std::nullopt;

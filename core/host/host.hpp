@@ -34,15 +34,15 @@ struct HostSources {
   std::optional<std::string> glibc;
 
   std::function<CpuidRegisters(uint32_t leaf, uint32_t subleaf)> cpuid;
-  std::function<uint64_t()> xcr0;                        // called only where CPUID says OSXSAVE
-  std::function<bool()> amx_permission;                  // asks the kernel for tile data
+  std::function<uint64_t()> xcr0;                        // called only if CPUID reports OSXSAVE
+  std::function<bool()> amx_permission;                  // requests permission for tile data from the kernel
   std::function<std::vector<uint32_t>()> hybrid_leaves;  // EAX of CPUID 1AH on each CPU this process may use
 
   uint64_t hwcap = 0;
   uint64_t hwcap2 = 0;
   std::function<std::optional<int64_t>()> sve_bytes;
 
-  std::optional<int64_t> affinity_cpus;             // CPUs that the scheduler may give this process
+  std::optional<int64_t> affinity_cpus;             // CPUs that the scheduler allows for this process
   std::optional<std::string> cuda_visible_devices;  // CUDA_VISIBLE_DEVICES; null if not set
   std::function<Result<DriverApi>()> driver;
   std::function<Result<NvmlApi>()> nvml;
