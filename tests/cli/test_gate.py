@@ -74,7 +74,7 @@ def test_bad_usage_is_2_with_one_line(sound, tmp_path):
     refused(run("gate", sound, "--claim", CLAIM, "--require", "proved"), "proved", "measured")
     refused(run("gate", sound, "--claim", CLAIM, "--policy", "lenient"), "lenient", "builder")
     refused(run("gate", sound, "--claim", CLAIM, "--policy", "report"), "lenient", "strict")
-    refused(run("gate", sound, "--claim", CLAIM, "--evidence", sound), "is there already")
+    refused(run("gate", sound, "--claim", CLAIM, "--evidence", sound), "evidence needs a new folder")
     refused(run("gate", "--from", tmp_path / "absent"), "absent")
     other = tmp_path / "other.json"
     other.write_text('{"schema": "pbprobe.report/2"}')
@@ -342,7 +342,7 @@ def test_keys_that_cannot_sign_are_refused_before_the_work(sound, tmp_path):
     rsa = tmp_path / "rsa"
     subprocess.run(["openssl", "genpkey", "-algorithm", "rsa", "-out", rsa], check=True, capture_output=True)
     folder = tmp_path / "dir"
-    refused(run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", rsa), "neither an Ed25519 key nor")
+    refused(run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", rsa), "neither Ed25519 nor")
     refused(run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", tmp_path / "no"), "cannot open")
     refused(run("gate", sound, "--claim", CLAIM, "--sign", rsa), "--evidence")
     assert not folder.exists()

@@ -72,7 +72,7 @@ def test_a_join_signs_only_what_was_signed(evidence, joined, keys, tmp_path):
     sign = ["--evidence", tmp_path / "dir", "--sign", keys / "key"]
     # They may be judged, and nobody vouches for them.
     others = {
-        evidence / "report.json": "signed by nobody",
+        evidence / "report.json": "a bare report has no signature",
         unsigned: "is not signed",
         joined.parent / "again": "keyid",
     }

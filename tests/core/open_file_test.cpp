@@ -104,7 +104,7 @@ TEST(OpenFile, DetectsChangeAfterOpening) {
   ASSERT_EQ(truncate(file.c_str(), 10), 0);
   EXPECT_THAT(open->check_unchanged().error().message, HasSubstr("cut from 100 to 10 bytes"));
   ASSERT_EQ(truncate(file.c_str(), 100), 0);
-  EXPECT_THAT(open->check_unchanged().error().message, HasSubstr("written to while it was read"));
+  EXPECT_THAT(open->check_unchanged().error().message, HasSubstr("the file changed during reading"));
 }
 
 TEST(OpenFile, IgnoresReadsAndNewLinks) {

@@ -47,7 +47,7 @@ TEST(GpuMonitor, MarksFiguresWithOtherUsers) {
 
 TEST(GpuMonitor, CountsWorkOfHiddenProcesses) {
   EXPECT_THAT(describe_other_users({use("cuda:0", "before", {}, 97)}, "cuda:0").value_or(""),
-              HasSubstr("97 % of cuda:0"));
+              HasSubstr("97 % utilization of cuda:0"));
   EXPECT_EQ(describe_other_users({use("cuda:0", "after", {}, 97)}, "cuda:0"), std::nullopt) << "that was our own";
   EXPECT_EQ(describe_other_users({use("cuda:0", "before", {}, 3)}, "cuda:0"), std::nullopt) << "a display";
 }
