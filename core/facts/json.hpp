@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// core/json.hpp for the facts: readers and writers are compiled once, in json.cpp, because the ones of Report take five
-// seconds.
+// core/json.hpp for the facts: readers and writers are compiled once, in json.cpp. Compiling the reader and writer of
+// Report takes five seconds.
 #pragma once
 
 #include "core/facts/report.hpp"
