@@ -11,7 +11,7 @@ LINE ?=
 WITH_PBPROBE ?=
 WHEEL ?=
 JOBS ?= $(shell nproc)
-export TARGETS PYTHON JOBS TCGEN05 SEED COUNT ONLY REAL
+export TARGETS PYTHON JOBS TCGEN05 SEED COUNT ONLY REAL FORCE
 
 SETUP := cmake/bootstrap.sh
 BUILD := cmake/build
@@ -20,6 +20,7 @@ CTEST := .venv/bin/ctest
 help:
 	@echo 'make report    install what is missing, build for this machine, and print the report on its torch'
 	@echo 'make test      build and run the tests of what is built'
+	@echo '               ONLY=judge: those of tests/judge; CHANGED=1: those that the difference to main affects'
 	@echo 'make test-real compare the audit with other tools on a whole torch, and print its figures: minutes'
 	@echo '               judge real code of ATen, by the flags of each CPU (PBPROBE_REAL_KERNELS=all takes hours),'
 	@echo '               and install the package by pip and uv, with a torch and without'
@@ -27,7 +28,8 @@ help:
 	@echo 'make stress    launch every GPU kernel that is built back to back, and compare all results (SECONDS=60 a target)'
 	@echo 'make build     build everything; the program is build/bin/pbprobe'
 	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'
-	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
+	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files; a part that passed on this machine with the'
+	@echo '               same inputs is skipped: FORCE=1 runs it'
 	@echo 'make lint | asan | cross    one of them'
 	@echo 'make gate-matrix   plant faults in a tiny build of each variant, and print what the gate catches'
 	@echo 'make gate-mutations   change tiny builds in 2,000 ways drawn by SEED=1 (COUNT=2000): which verdicts are wrong?'
@@ -67,8 +69,12 @@ build:
 
 test:
 	@$(SETUP) build test torch configure
+ifneq ($(ONLY)$(CHANGED),)
+	@.venv/bin/python3 ci/test-rooms $(or $(ONLY),--changed)
+else
 	@$(BUILD)
 	@$(CTEST) --test-dir build --output-on-failure --parallel $(JOBS)
+endif
 
 # Launches every GPU kernel back to back for SECONDS a target.
 SECONDS ?= 60

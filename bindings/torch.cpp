@@ -324,9 +324,32 @@ void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Te
   extras.per_tensor = tensor_scale_a || tensor_scale_b;
 }
 
-// Computes scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j] with one scale each, one per row (scale_a [m,1]) and column
-// (scale_b [1,n]), or one per block along k; for MX and NVFP4, tensor_scale_a and tensor_scale_b apply too. Equals
-// torch._scaled_mm, except that use_fast_accum has no effect: it costs no precision here.
+// Reads the scales of scaled_mm(): one each, one of each row (scale_a [m,1]) and column (scale_b [1,n]), or one of each
+// block along k; scales of MX and NVFP4 may have tensor_scale_a and tensor_scale_b besides.
+Extras scales_of(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
+                 const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
+  constexpr const char* kOperation = "scaled_mm";
+  Extras extras;
+  extras.blocks = choose_block_scale(a, scale_a, scale_b);
+  if (extras.blocks == BlockScale::none && !tensor_scale_a && !tensor_scale_b)
+    extras.blocks = choose_fp32_block_scale(a, b, scale_a, scale_b);
+  if (are_fp32(extras.blocks)) {
+    add_fp32_blocks(extras, a, scale_a, scale_b);
+  } else if (extras.blocks != BlockScale::none) {
+    add_block_scales(extras, a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
+  } else {
+    if (tensor_scale_a || tensor_scale_b)
+      fail("pbprobe::scaled_mm: tensor_scale_a and tensor_scale_b go with scales of MX and NVFP4: got scale_a {}",
+           describe(scale_a));
+    extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
+    extras.scale_a = prepare_scale(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : a.size(0), a);
+    extras.scale_b = prepare_scale(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : b.size(1), a);
+  }
+  return extras;
+}
+
+// scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j]. As torch._scaled_mm, but that use_fast_accum costs no digits here:
+// it changes nothing.
 Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
                  const std::optional<Tensor>& bias, const std::optional<Tensor>& scale_result,
                  std::optional<ScalarType> out_dtype, bool /*use_fast_accum*/,
@@ -341,25 +364,9 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
                    : "none, which asks for a result of " + get_type_name(torch_abi::get_type(a)));
   if (scale_result)
     fail("pbprobe::scaled_mm: scale_result is for results of FP8, and this one is {}", get_type_name(*out_dtype));
-  const int64_t m = a.size(0);
-  const int64_t n = b.size(1);
-  Extras extras;
-  extras.blocks = choose_block_scale(a, scale_a, scale_b);
-  if (extras.blocks == BlockScale::none && !tensor_scale_a && !tensor_scale_b)
-    extras.blocks = choose_fp32_block_scale(a, b, scale_a, scale_b);
-  if (are_fp32(extras.blocks)) {
-    add_fp32_blocks(extras, a, scale_a, scale_b);
-  } else if (extras.blocks != BlockScale::none) {
-    add_block_scales(extras, a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
-  } else {
-    if (tensor_scale_a || tensor_scale_b)
-      fail("pbprobe::scaled_mm: tensor_scale_a and tensor_scale_b go with scales of MX and NVFP4: got scale_a {}",
-           describe(scale_a));
-    extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
-    extras.scale_a = prepare_scale(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : m, a);
-    extras.scale_b = prepare_scale(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : n, a);
-  }
+  Extras extras = scales_of(a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
   if (bias) {
+    const int64_t n = b.size(1);
     if (bias->dim() != 1 || bias->size(0) != n || !is_floating(torch_abi::get_type(*bias)))
       fail("pbprobe::scaled_mm: expected bias [{}] of torch.bfloat16, torch.float16 or torch.float32: got {}", n,
            describe(*bias));
@@ -369,28 +376,36 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
   return gemm_of(kOperation, a, b, *out_dtype, extras);
 }
 
-// Returns the index in the kernel table of the kernel that mm, int_mm or scaled_mm (to torch.bfloat16) would use.
-// Returns no string, because the stable ABI leaks strings.
-int64_t which(const Tensor& a, const Tensor& b) {
+// Returns the place in the kernel table of the kernel that mm, int_mm or scaled_mm (to torch.bfloat16) takes here. FP8
+// without scales is planned with a scale of each row and column. Returns no string: the stable ABI leaks its memory.
+int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& scale_a,
+              const std::optional<Tensor>& scale_b) {
   check_shapes("which", a, b);
   const bool floating = is_floating(torch_abi::get_type(a));
   const bool fp8 = is_fp8(torch_abi::get_type(a));
+  Extras extras;
   if (floating) {
     check_floating("which", a, b);
   } else if (fp8) {
     check_fp8("which", a, b);
+    if (scale_a && scale_b) extras = scales_of(a, b, *scale_a, *scale_b, std::nullopt, std::nullopt);
   } else {
     check_integers("which", a, b);
   }
   const Tensor left = readable(a);
   const Tensor right = readable(b);
+  const bool rows = fp8 && extras.blocks == BlockScale::none;
   const Gemm gemm{.a = make_matrix(left),
                   .b = make_matrix(right),
                   .c = floating ? *convert_dtype(torch_abi::get_type(a))
                        : fp8    ? DType::bf16
                                 : DType::int32,
-                  .scale_a = fp8,
-                  .scale_b = fp8};
+                  .scale_a = rows,
+                  .scale_b = rows,
+                  .per_tensor = extras.per_tensor,
+                  .blocks = extras.blocks,
+                  .blocks_lda = extras.blocks_lda,
+                  .blocks_ldb = extras.blocks_ldb};
   const auto slices = unwrap(plan_gemm(gemm, get_place(a)), "which");
   return slices->front().plan.kernel - kernel_table().data();
 }
@@ -407,7 +422,7 @@ PBPROBE_OPERATORS(library) {
       "scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? "
       "scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False, Tensor? tensor_scale_a=None, Tensor? "
       "tensor_scale_b=None) -> Tensor");
-  library.def("which(Tensor a, Tensor b) -> int");
+  library.def("which(Tensor a, Tensor b, Tensor? scale_a=None, Tensor? scale_b=None) -> int");
 }
 
 #define PBPROBE_IMPLEMENT(library)                                              \
@@ -446,9 +461,10 @@ extern "C" __attribute__((visibility("default"))) const char* pbprobe_calibrate(
   return reported.c_str();
 }
 
-// Returns the name of the kernel at this index, as returned by `which`. Valid until the thread's next call.
+// Returns the name of the kernel at this place of the table, valid until the thread's next call; null beyond its end.
 extern "C" __attribute__((visibility("default"))) const char* pbprobe_kernel_name(int64_t place) {
   static thread_local std::string name;
+  if (place < 0 || static_cast<size_t>(place) >= pbprobe::kernel_table().size()) return nullptr;
   name = pbprobe::kernel_table()[static_cast<size_t>(place)].name;
   return name.c_str();
 }

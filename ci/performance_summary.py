@@ -1,65 +1,74 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Writes the first screen of docs/performance.md from the tables below it.
+"""Writes the first tables of docs/performance.md from docs/samples/speed-*.json, which pbprobe.speed wrote.
 
-ci/performance_summary.py [--check]    exit code 1 where it is not what they say
+ci/performance_summary.py [--check]    exit code 1 if the page differs, or a row has fewer than 100 shapes
 """
 
+import importlib.util
+import json
 import pathlib
 import sys
+import types
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/performance.md"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/performance.md"
+SAMPLES = ROOT / "docs/samples"
 BEGIN = "<!-- by ci/performance_summary.py -->\n"
 END = "<!-- end of the summary -->\n"
-LARGE = "squares of 1024 and more"
-LEAST_SHARE = 0.2
+LEAST_SHAPES = 100
+WORST = 3  # shapes of each row
 
 
-def cells_of(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+def load_table() -> types.ModuleType:
+    """Returns the package's module of tables, without the package, which needs a build."""
+    spec = importlib.util.spec_from_file_location("speed_table", ROOT / "bindings/pbprobe/_speed_table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def tables_of(text: str) -> list[list[dict[str, str]]]:
-    """Each table as its rows by the heads of their columns."""
-    tables, head = [], None
-    for line in text.splitlines():
-        if not line.startswith("|"):
-            head = None
-        elif head is None:
-            head = cells_of(line)
-            tables.append([])
-        elif not line.startswith("|---"):
-            tables[-1].append(dict(zip(head, cells_of(line), strict=True)))
-    return tables
+def load_documents(folder: pathlib.Path) -> list[dict]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("speed-*.json"))]
 
 
-def rows_of(text: str) -> list[str]:
-    """The newest figure of each class, which stands first. Where not the arithmetic decides, no share of a peak."""
-    rows: dict[str, str] = {}
-    for table in tables_of(text):
-        for row in table:
-            if row.get("shapes") == LARGE and row["threads"] == "1":
-                what = f"{row['target']}, one thread, {LARGE}"
-                speed = f"{row['of libtorch']} of libtorch | {row['most GFLOP/s']} GFLOP/s at most"
-                rows.setdefault(what, f"| {what} | {speed} |")
-            name = row.get("series", "")
-            if name.startswith("**") and row.get("of cublaslt", "-") != "-" and "mma.sync" not in name:
-                what, peak = f"Hopper, {name.strip('*')}", row["of the peak"]
-                share = f"{peak} of the peak" if float(peak.split()[0]) >= LEAST_SHARE else ""
-                rows.setdefault(what, f"| {what} | {row['of cublaslt']} of cuBLASLt | {share} |")
-    return list(rows.values())
+def find_short_rows(documents: list[dict]) -> list[str]:
+    return [
+        f"{document['device']['name']}, {row['dtype']}, {row['threads'] or row['mode']}: {len(row['shapes'])} shapes, "
+        f"and {LEAST_SHAPES} are the least: measure it again with a larger --count or --budget"
+        for document in documents
+        for row in document["rows"]
+        if len(row["shapes"]) < LEAST_SHAPES
+    ]
+
+
+def render(documents: list[dict]) -> str:
+    table = load_table()
+    if not documents:
+        return "docs/samples has no figures of this version.\n"
+    conditions = [f"- {table.describe_conditions(document)}" for document in documents]
+    parts = [
+        table.summary_lines(documents),
+        ["", "Measured on:", "", *conditions, "", f"The worst {WORST} shapes of each row:", ""],
+        table.worst_lines(documents, WORST),
+    ]
+    return "".join(f"{line}\n" for part in parts for line in part)
 
 
 def main() -> int:
+    documents = load_documents(SAMPLES)
+    short = find_short_rows(documents)
+    if short:
+        print("\n".join(short))
+        return 1
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    table = "| what | our kernels' speed | |\n|---|---|---|\n" + "".join(row + "\n" for row in rows_of(after))
-    new = before + BEGIN + table + END + after
+    new = before + BEGIN + render(documents) + END + after
     if "--check" in sys.argv[1:]:
         if new != text:
-            print("docs/performance.md: its first table is not what the others say: ci/performance_summary.py")
+            print("docs/performance.md: its first tables differ from docs/samples: run ci/performance_summary.py")
         return int(new != text)
     PAGE.write_text(new)
     return 0

@@ -74,9 +74,31 @@ Names lacking_features(std::string_view architecture, std::span<const std::strin
   return lacking;
 }
 
+bool has_some_cpu(std::span<const std::string> features) {
+  // Features of one CPU family, and those that the family lacks.
+  struct Family {
+    std::initializer_list<std::string_view> own;
+    std::initializer_list<std::string_view> lacks;
+  };
+  static const std::initializer_list<std::string_view> kUnsold{"apx_f", "avx10_2", "lse128", "hbc", "lrcpc3"};
+  static const std::initializer_list<Family> kFamilies{
+      {{"fma4", "xop", "tbm"}, {"avx512", "avx_", "amx_", "sha", "gfni", "vaes", "vpclmulqdq"}},  // AMD Bulldozer
+      {{"sse4a"}, {"amx_", "avx512er", "avx512pf", "avx512_4"}},                                  // AMD
+      {{"avx512er", "avx512pf", "avx512_4"}, {"avx512vl", "avx512bw", "avx512dq", "amx_", "avx_", "sha", "gfni"}}};
+  const auto begins_any = [&](std::initializer_list<std::string_view> begins) {
+    return std::any_of(features.begin(), features.end(), [&](const std::string& name) {
+      return std::any_of(begins.begin(), begins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
+    });
+  };
+  return !begins_any(kUnsold) && std::none_of(kFamilies.begin(), kFamilies.end(), [&](const Family& family) {
+    return begins_any(family.own) && begins_any(family.lacks);
+  });
+}
+
 std::string minimum_cpu(std::string_view architecture, std::span<const std::string> needs) {
   std::string base(architecture);
   if (needs.empty()) return base;
+  if (!has_some_cpu(needs)) return std::string(kUnknownCpu);
   const Target* best = nullptr;
   Names best_missing;
   size_t best_size = 0;

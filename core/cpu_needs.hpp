@@ -27,8 +27,14 @@ namespace pbprobe {
                                                         std::span<const std::string> needs,
                                                         std::span<const std::string> host_features);
 
-// Returns the minimum CPU for code with these needs: a target id, or the architecture if it needs no feature. Appends
-// features that no fitting row has: "x86_64+sse4_1".
+// Reports whether a CPU can have all of these features: none has FMA4 and AVX-512, or Knights Landing's AVX-512ER and
+// AVX-512VL, and none that is sold has APX or AVX10.2. A set without a CPU comes of code that is chosen at run time.
+[[nodiscard]] bool has_some_cpu(std::span<const std::string> features);
+
+inline constexpr std::string_view kUnknownCpu = "not known";
+
+// The minimum CPU for code that needs these features: a target's id; the architecture's name where none is needed.
+// What no fitting row has is added by name: "x86_64+sse4_1".
 [[nodiscard]] std::string minimum_cpu(std::string_view architecture, std::span<const std::string> needs);
 
 // Returns the features of every CPU for which ld.so loads the library at `path`: for

@@ -4,6 +4,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <memory>
@@ -38,6 +39,28 @@ std::string shorten_mangled(std::string_view name) {
   return outline + (rest.starts_with('I') ? "<...>" : "");
 }
 
+// Returns where parameters or template arguments begin. "(anonymous namespace)" and the symbols of an operator belong
+// to the name.
+size_t find_name_end(std::string_view text) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  constexpr std::string_view kOperator = "::operator";
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    if (rest.starts_with(kAnonymous)) {
+      at += kAnonymous.size();
+    } else if (rest.starts_with(kOperator)) {
+      at += kOperator.size();
+      at = text.substr(at).starts_with("()") ? at + 2
+                                             : std::min(text.find_first_not_of("<>=!+-*/%^&|~[],", at), text.size());
+    } else if (text[at] == '<' || text[at] == '(') {
+      return at;
+    } else {
+      ++at;
+    }
+  }
+  return text.size();
+}
+
 }  // namespace
 
 std::optional<std::string> demangle(std::string_view name) {
@@ -57,7 +80,7 @@ std::string function_name(std::string_view name) {
   std::string text = demangle(name).value_or(shorten_mangled(name));
   if (text.starts_with("void ")) text.erase(0, 5);
   constexpr size_t kLongest = 80;
-  return cut(text.substr(0, text.find_first_of("<(")), kLongest);
+  return cut(text.substr(0, find_name_end(text)), kLongest);
 }
 
 }  // namespace pbprobe

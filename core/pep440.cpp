@@ -139,6 +139,10 @@ int compare(const PythonVersion& one, const PythonVersion& other) {
   return left < right ? -1 : left == right ? 0 : 1;
 }
 
+bool is_before_release(const PythonVersion& version) {
+  return version.pre || (version.dev && !version.post);
+}
+
 bool is_compatible(const PythonVersion& version, const PythonVersion& wanted) {
   const size_t fixed = wanted.release.size() - 1;
   return fixed > 0 && compare(version, wanted) >= 0 && version.epoch == wanted.epoch &&
@@ -166,9 +170,11 @@ bool satisfies_one(const PythonVersion& version, std::string_view specifier) {
   if (sign == "!=") return !is_wanted();
   if (sign == "~=") return is_compatible(version, *wanted);
   const int order = compare(version, *wanted);
-  if (sign == "<") return order < 0;
+  const bool same = same_release(version, *wanted, std::max(version.release.size(), wanted->release.size()));
+  // "Exclusive ordered comparison": <2.12 takes no candidate of 2.12, and >2.11 no post release of 2.11.
+  if (sign == "<") return order < 0 && !(same && is_before_release(version) && !is_before_release(*wanted));
   if (sign == "<=") return order <= 0;
-  if (sign == ">") return order > 0;
+  if (sign == ">") return order > 0 && !(same && version.post && !wanted->post);
   return sign != ">=" || order >= 0;
 }
 

@@ -10,6 +10,7 @@
 #include "core/base64.hpp"
 #include "core/json.hpp"
 #include "core/sha256.hpp"
+#include "core/torch_names.hpp"
 
 namespace pbprobe {
 namespace {
@@ -110,6 +111,12 @@ std::vector<std::string> TorchReleases::names() const {
 
 std::string known_torch_releases() {
   return join_ranges(all_names());
+}
+
+std::string explain_unknown_torch_name(std::string_view symbol) {
+  return fmt::format(
+      "none of torch {} has{}", known_torch_releases(),
+      has_old_string(symbol) ? ": the file was built with _GLIBCXX_USE_CXX11_ABI=0, for torch 2.6 or older" : "");
 }
 
 std::string join_ranges(const std::vector<std::string>& releases) {

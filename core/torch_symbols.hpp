@@ -54,7 +54,10 @@ class TorchReleases {
 // Returns the range of the table: "2.8 to 2.15".
 [[nodiscard]] std::string known_torch_releases();
 
-// Joins releases (as returned by `names`) to ranges: "2.9", "2.9 to 2.11", "2.9, 2.11".
+// Explains why no known release exports a symbol that is reserved for torch: "none of torch 2.8 to 2.15 has".
+[[nodiscard]] std::string explain_unknown_torch_name(std::string_view symbol);
+
+// "2.9", "2.9 to 2.11", "2.9, 2.11": of `releases` as `names` gives them.
 [[nodiscard]] std::string join_ranges(const std::vector<std::string>& releases);
 
 template <class Visitor, SameAs<TorchSymbolGroup> T>

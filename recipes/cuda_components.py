@@ -35,6 +35,9 @@ LIBRARIES = {
     "nvidia-nvtx": ("NVTX", {}),
 }
 
+# NVIDIA supports a newer nvJitLink of the same major version with older libraries. torch 2.1 and 2.2 pin none.
+LINKER = "nvJitLink"
+
 # "nvidia-cublas==13.1.0.3.*", "nvidia-nvjitlink<14,>=13.2.86": of the latter a newer one belongs to the release too.
 REQUIREMENT = re.compile(
     r"Requires-Dist: (?P<package>nvidia-[a-z-]+)(?:-cu\d+)?"
@@ -64,7 +67,7 @@ def components(text: str) -> list[dict]:
         version = match["exactly"] or match["least"]
         major = version.split(".")[0]
         sonames = [f"{stem}.so.{major if number is None else number}" for stem, number in libraries.items()]
-        newer = match["least"] is not None
+        newer = match["least"] is not None or name == LINKER
         found.append({"component": name, "version": version, "newer_too": newer, "sonames": sonames})
     return sorted(found, key=lambda entry: entry["component"])
 

@@ -28,10 +28,12 @@ FILE = pathlib.Path(__file__).with_name("public_wheels.json")
 PAGE = FILE.parent.parent / "docs/wheels.md"
 BEGIN, END = "<!-- by recipes/public_wheels.py -->\n", "<!-- end of the table -->\n"
 PROCESSORS = ("x86_64", "aarch64")
-PYTHON = "3.12"
+PYTHONS = ("3.12", "3.11")  # torch 2.1 has no wheel for 3.12
 WHEELS = {
-    "torch": ("2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0"),
-    "torchvision": ("0.23.0", "0.24.1", "0.25.0", "0.26.0", "0.27.1", "0.28.0", "0.29.2"),
+    # From 2.1 on: 2.7.1 is the last on PyPI with code for Maxwell and Pascal.
+    "torch": "2.1.2 2.2.2 2.3.1 2.4.1 2.5.1 2.6.0 2.7.1 2.8.0 2.9.1 2.10.0 2.11.0 2.12.1 2.13.0 2.14.1 2.15.0".split(),
+    "torchvision": "0.16.2 0.17.2 0.18.1 0.19.1 0.20.1 0.21.0 0.22.1 0.23.0 0.24.1 0.25.0 0.26.0 0.27.1 0.28.0 "
+    "0.29.2".split(),
     "torchaudio": ("2.11.0",),
     "triton": ("3.9.0",),
     "xformers": ("0.0.35",),
@@ -50,12 +52,15 @@ OF_CUDA = re.compile(r"lib(cudart|cublasLt|cublas|nvrtc|nvJitLink)[.-].*?so\.(\d
 
 def fetched(requirement: str, processor: str, folder: str) -> pathlib.Path | None:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-    command += ["--python-version", PYTHON, "--dest", folder, requirement]
     for tag in TAGS:
         command += ["--platform", f"{tag}_{processor}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0 and "No matching distribution" not in done.stderr:
-        raise SystemExit(f"{requirement} for {processor}: {done.stderr.strip().splitlines()[-1]}")
+    for python in PYTHONS:
+        chosen = ["--python-version", python, "--dest", folder, requirement]
+        done = subprocess.run([*command, *chosen], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            break
+        if "No matching distribution" not in done.stderr:
+            raise SystemExit(f"{requirement} for {processor}: {done.stderr.strip().splitlines()[-1]}")
     return next(pathlib.Path(folder).glob("*.whl"), None)
 
 

@@ -25,19 +25,57 @@ import zipfile
 
 FILE = pathlib.Path(__file__).with_name("torch_symbols.json")
 LIBRARY = re.compile(r"(?:.*/)?torch/lib/lib(c10|shm|torch)[^/]*\.so$")
-# As probes/audit/packages/contents.cpp takes them for torch's: its namespaces, THP*, and the stable ABI.
-SYMBOL = re.compile(
-    r"_Z(TI|TV|TS|TT|GV)*NK?(3c10|2at|5torch|6caffe2)|_Z(TI|TV|TS|TT|GV)*(\d+|)THP|THP|aoti_torch_|torch_"
-)
+# Selects names as core/torch_names.cpp does; tests/core/torch_names.json has examples for both. The grammar is that of
+# the Itanium C++ ABI, 5.1: special and local names, then a nested or an unscoped name.
+NAMESPACES = ("c10", "c10d", "at", "torch", "caffe2")
+OFFSET = r"(?:hn?\d+_|vn?\d+_n?\d+_)"
+ENTITY = re.compile(rf"_Z(?:T[VTISCWHAFJ]|GV|GR|GT[tn]|T{OFFSET}|Tc{OFFSET}{OFFSET}|Z)*")
+NESTED = re.compile(r"NH?[rVK]*[RO]*")
+LENGTH = re.compile(r"L?(\d+)")
+TYPE = re.compile(r"N(?:3c10|4c10d|2at|5torch|6caffe2)(?![a-z_])(?=.)")
 SLOTS = 4096  # a symbol: one in so many that no release has is taken for one that some release has
+
+
+def classify(name: str) -> str:
+    """Returns "stable", "member", "signature" or "none", as classify_torch_name() does."""
+    if name.startswith("THP"):
+        return "member"
+    if name.startswith(("aoti_torch_", "torch_")):
+        return "stable"
+    start = ENTITY.match(name)
+    if not start:
+        return "none"
+    nested = NESTED.match(name, start.end())
+    at = nested.end() if nested else start.end()
+    if nested and name.startswith("Z", at):
+        return classify("_Z" + name[at:])
+    length = LENGTH.match(name, at)
+    first = name[length.end() : length.end() + int(length[1])] if length else ""
+    if length and len(first) < int(length[1]):
+        return "none"
+    if (nested and first in NAMESPACES) or first.startswith("THP"):
+        return "member"
+    return "signature" if TYPE.search(name) else "none"
+
+
+def select(lines: list[str]) -> set[str]:
+    """Returns torch's names in the output of nm. Weak signatures, which others instantiate too, are left out."""
+    names = set()
+    for line in lines:
+        *_, letter, name = line.split()
+        name = name.split("@")[0]
+        kind = classify(name)
+        if kind in ("stable", "member") or (kind == "signature" and letter not in "WVu"):
+            names.add(name)
+    return names
 
 
 def exported(files: list[pathlib.Path]) -> set[str]:
     names = set()
     for file in files:
         done = subprocess.run(["nm", "-D", "--defined-only", file], capture_output=True, text=True, check=True)
-        names |= {line.split()[-1].split("@")[0] for line in done.stdout.splitlines()}
-    return {name for name in names if SYMBOL.match(name)}
+        names |= select(done.stdout.splitlines())
+    return names
 
 
 def read(path: pathlib.Path) -> tuple[str, set[str]]:

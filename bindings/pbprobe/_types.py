@@ -158,6 +158,7 @@ class Inventory(_Inventory, total=False):
     broken_links: list[str] | None
     loading: list[Loading] | None
     variant: WheelVariant | None
+    redirected: list[RedirectedLibrary] | None
     torch_beside: str | None
     other_processor: OtherProcessor | None
 
@@ -220,6 +221,7 @@ class Links(_Links, total=False):
     """Links in a document of pbprobe."""
 
     opened: list[Dependency] | None
+    executable_stack: bool | None
 
 
 class _Dependency(TypedDict):
@@ -244,6 +246,7 @@ class TorchSymbols(_TorchSymbols, total=False):
     """TorchSymbols in a document of pbprobe."""
 
     releases: list[str] | None
+    unknown: list[str] | None
 
 
 class _DeviceCode(TypedDict):
@@ -428,12 +431,16 @@ class MissingLibrary(_MissingLibrary, total=False):
     other_processor: str | None
 
 
-class MissingVersion(TypedDict):
-    """MissingVersion in a document of pbprobe."""
-
+class _MissingVersion(TypedDict):
     version: str
     library: str
     needed_by: str
+
+
+class MissingVersion(_MissingVersion, total=False):
+    """MissingVersion in a document of pbprobe."""
+
+    how: str | None
 
 
 class _UnresolvedSymbol(TypedDict):
@@ -446,6 +453,8 @@ class UnresolvedSymbol(_UnresolvedSymbol, total=False):
     """UnresolvedSymbol in a document of pbprobe."""
 
     version: str | None
+    library: str | None
+    how: str | None
 
 
 class WheelVariant(TypedDict):
@@ -461,6 +470,16 @@ class VariantProperty(TypedDict):
     provider: str
     feature: str
     value: str
+
+
+class RedirectedLibrary(TypedDict):
+    """RedirectedLibrary in a document of pbprobe."""
+
+    name: str
+    needed_by: str
+    taken: str
+    how: str
+    installed: str
 
 
 class _OtherProcessor(TypedDict):
@@ -492,6 +511,7 @@ class Measurements(_Measurements, total=False):
 
     libtorch: LibtorchRun | None
     not_run: list[NotRun] | None
+    kernel_faults: list[KernelFault] | None
     gpu_use: list[GpuUse] | None
     traces: list[DeviceTrace] | None
 
@@ -754,6 +774,43 @@ class NotRun(_NotRun, total=False):
     device: str | None
 
 
+class _KernelFault(TypedDict):
+    device: str
+    what: str
+    again: FaultTrial
+    others: list[FaultTrial]
+    owner: Literal["undecided", "pbprobe", "machine"]
+
+
+class KernelFault(_KernelFault, total=False):
+    """KernelFault in a document of pbprobe."""
+
+    xid: str | None
+    log_read: bool | None
+
+
+class _FaultTrial(TypedDict):
+    kernel: str
+    target: str
+    instruction: str
+    dtype: str
+    out: str
+    layout: str
+    blocks: str
+    scaled: bool
+    m: int
+    n: int
+    k: int
+    launches: int
+    outcome: Literal["not_tried", "passed", "failed", "could_not_run"]
+
+
+class FaultTrial(_FaultTrial, total=False):
+    """FaultTrial in a document of pbprobe."""
+
+    detail: str | None
+
+
 class _GpuUse(TypedDict):
     device: str
     when: str
@@ -995,6 +1052,7 @@ class Distribution(_Distribution, total=False):
     """Distribution in a document of pbprobe."""
 
     version: str | None
+    unknown_torch_symbol: str | None
     minimum_cpu: str | None
     loading: list[Loading] | None
     recorded: RecordedFiles | None

@@ -31,7 +31,18 @@ import torch
 
 from pbprobe._package import no_operators
 
-__all__ = ["calibrate", "int_mm", "linear", "mm", "scaled_int_mm", "scaled_mm", "scaled_mm_v2", "use", "which"]
+__all__ = [
+    "calibrate",
+    "int_mm",
+    "kernels",
+    "linear",
+    "mm",
+    "scaled_int_mm",
+    "scaled_mm",
+    "scaled_mm_v2",
+    "use",
+    "which",
+]
 
 _LIBRARY = Path(__file__).parent / "libpbprobe_ops.so"
 
@@ -267,11 +278,21 @@ def _scales(
     return [first, *given[1:]]
 
 
-def which(a: torch.Tensor, b: torch.Tensor) -> str:
-    """Returns the public name of the kernel that mm(a, b) uses for these tensors on this machine (int_mm for integers,
-    scaled_mm for FP8).
+def which(
+    a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor | None = None, scale_b: torch.Tensor | None = None
+) -> str:
+    """Returns the public name of the kernel that mm(a, b) takes for these tensors on this machine: int_mm for integers,
+    scaled_mm (to BF16) for FP8, by default with a scale of each row and column.
     """
-    return _library.pbprobe_kernel_name(torch.ops.pbprobe.which(a, b)).decode()
+    return _library.pbprobe_kernel_name(torch.ops.pbprobe.which(a, b, scale_a, scale_b)).decode()
+
+
+def kernels() -> list[str]:
+    """Returns the public names that use() takes, in the order of the kernel table."""
+    names: list[str] = []
+    while (name := _library.pbprobe_kernel_name(len(names))) is not None:
+        names.append(name.decode())
+    return names
 
 
 def calibrate() -> dict[str, float]:

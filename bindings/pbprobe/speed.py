@@ -1,153 +1,420 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Prints our operators beside torch's own on this machine, as a Markdown table.
+"""Measures torch.ops.pbprobe beside torch on layers of real models, and prints Markdown tables.
 
-    python -m pbprobe.speed                     # CPU, and the GPU where there is one
-    python -m pbprobe.speed --device cuda --seconds 0.5
-    python -m pbprobe.speed --host              # what a call costs the host, in eager mode and under torch.compile
+    python -m pbprobe.speed                                     # every type; a GPU if there is one, else the CPU
+    python -m pbprobe.speed --device cpu --dtype bf16 --threads 1 --threads all
+    python -m pbprobe.speed --device cuda --dtype fp8-row --mode graph --count 400 --budget 300
+    python -m pbprobe.speed --json speed.json                   # every shape, for docs/samples
+    python -m pbprobe.speed --host                              # what a call takes of the host's time
     ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 python -m pbprobe.speed --device cpu
 
-Both compute the same random operands, are compared first, and take turns; the time is the median, and above 1 ours is
-faster.
+m is drawn log-uniform from 1 to --most-m; n and k are those of a layer. Both sides get the same operands. Each result
+is compared with FP64, calls alternate, and a time is the median. Ratio: torch's time over pbprobe's; above 1 pbprobe is
+faster. On a CPU the time is that of the call; on a GPU it is the device's, inside a CUDA graph, or that of calls in a
+row ("eager"). "tf32" compares torch in TF32 with pbprobe, whose operators compute FP32. Shapes that other work disturbs
+are measured again, and left out if it goes on.
+
+Exit code: 0; 1 if a result of pbprobe is wrong; 2 if nothing was measured.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import datetime
+import functools
+import json
+import os
+import re
 import statistics
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 
+from pbprobe import _speed_cases as cases
+from pbprobe import _speed_table as table
 from pbprobe import ops
 
-Call = Callable[[], torch.Tensor]
+_ROUNDS = {"cpu": 7, "cuda": 9}  # the first one warms up
+_SAMPLE_US = {"cpu": 5e3, "cuda": 2e3}  # what the calls of one sample take together: slices of 10 ms or less alternate
+_MOST_SPREAD = 1.5  # median over least sample of either side: above it, other work disturbed the shape
+_ATTEMPTS = 3
+_MOST_FLOP = {"cpu": 4e10, "cuda": 4e13}
 
-# (operator, type, m, n, k): layers of a transformer with 1, 8, 128 and 512 tokens, a square, an odd k
-SHAPES = [
-    *(("linear", dtype, m, 4096, 4096) for dtype in ("bfloat16", "float32", "int8") for m in (1, 8, 128, 512)),
-    *(("mm", dtype, 1024, 1024, 1024) for dtype in ("bfloat16", "float32", "int8")),
-    *(("mm", dtype, 2048, 2048, 777) for dtype in ("bfloat16", "float32", "int8")),
-]
-
-
-def _operands(operator: str, dtype: str, m: int, n: int, k: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
-    def matrix(rows: int, columns: int) -> torch.Tensor:
-        if dtype == "int8":
-            return torch.randint(-128, 128, (rows, columns), device=device).to(torch.int8)
-        return torch.randn(rows, columns, device=device).to(getattr(torch, dtype))
-
-    return matrix(m, k), matrix(n, k).t() if operator == "linear" else matrix(k, n)
+Sample = Callable[[], float]  # microseconds of one call
 
 
-def _calls(operator: str, a: torch.Tensor, b: torch.Tensor) -> tuple[Call, Call]:
-    """Ours and torch's."""
-    if a.dtype == torch.int8:
-        return lambda: ops.int_mm(a, b), lambda: torch._int_mm(a, b)
-    if operator == "linear":
-        weight = b.t()
-        return lambda: ops.linear(a, weight), lambda: torch.nn.functional.linear(a, weight)
-    return lambda: ops.mm(a, b), lambda: a @ b
-
-
-def _seconds(call: Call, device: str) -> float:
-    if device == "cpu":
-        start = time.perf_counter()
+def _sample_cpu(call: cases.Call, repeats: int) -> float:
+    start = time.perf_counter()
+    for _ in range(repeats):
         call()
-        return time.perf_counter() - start
+    return (time.perf_counter() - start) / repeats * 1e6
+
+
+def _sample_gpu(run: Callable[[], object], repeats: int) -> float:
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    torch.cuda._sleep(1_000_000)  # the time between the events is then the device's, not the host's
     begin.record()
-    for _ in range(10):
-        call()
+    run()
     end.record()
     end.synchronize()
-    return begin.elapsed_time(end) / 1e4
+    return begin.elapsed_time(end) * 1e3 / repeats
 
 
-def _row(operator: str, dtype: str, m: int, n: int, k: int, device: str, budget: float) -> str:
-    a, b = _operands(operator, dtype, m, n, k, device)
-    ours, theirs = _calls(operator, a, b)
-    head = f"| {device} | {operator} | {dtype} | {m}x{n}x{k} | {ops.which(a, b)} |"
-    result = ours()
+def _capture(call: cases.Call, repeats: int) -> torch.cuda.CUDAGraph:
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(repeats):
+            call()
+    return graph
+
+
+def make_sample(call: cases.Call, mode: str | None, repeats: int) -> Sample:
+    """Returns a function that times `repeats` calls. mode: None on the CPU, else "eager" or "graph"."""
+    if mode is None:
+        return lambda: _sample_cpu(call, repeats)
+    if mode == "graph":
+        graph = _capture(call, repeats)
+        return lambda: _sample_gpu(graph.replay, repeats)
+
+    def run() -> None:
+        for _ in range(repeats):
+            call()
+
+    return lambda: _sample_gpu(run, repeats)
+
+
+def _repeats(call: cases.Call, mode: str | None) -> int:
+    device, most = ("cpu", 50) if mode is None else ("cuda", 30)
+    sample = make_sample(call, None if mode is None else "eager", 1)
+    sample()
+    return max(1 if mode is None else 2, min(most, int(_SAMPLE_US[device] / max(sample(), 1.0))))
+
+
+def compare(case: cases.Case, mode: str | None) -> tuple[list[float], list[float]] | None:
+    """Returns microseconds of our call and of torch's, a sample of each round, interleaved and without the first.
+
+    Returns None if other work on the machine disturbed every attempt.
+    """
+    repeats = _repeats(case.ours, mode)
+    samples = [make_sample(call, mode, repeats) for call in (case.ours, case.theirs)]
+    for _ in range(_ATTEMPTS):
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(_ROUNDS["cpu" if mode is None else "cuda"]):
+            for sample, of_one in zip(samples, times, strict=True):
+                of_one.append(sample())
+        ours, theirs = times[0][1:], times[1][1:]
+        if max(statistics.median(side) / min(side) for side in (ours, theirs)) <= _MOST_SPREAD:
+            return ours, theirs
+    return None
+
+
+def _free_bytes(device: str) -> int:
+    if device == "cuda":
+        torch.cuda.empty_cache()
+        return torch.cuda.mem_get_info()[0]
+    with contextlib.suppress(OSError):
+        found = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
+        if found:
+            return int(found[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+
+
+class Row:
+    """One row of the table: a type, on a device, called in one way."""
+
+    def __init__(self, device: str, dtype: str, threads: int | None, mode: str | None, seed: int) -> None:
+        self._device = device
+        self._operands = cases.Operands(device, seed)
+        self._mode = mode
+        self.result: dict[str, Any] = {"dtype": dtype, "threads": threads, "mode": mode, "drawn": 0, "shapes": []}
+        for key in ("refused_by_torch", "refused", "wrong", "torch_wrong", "too_large", "disturbed", "not_reached"):
+            self.result[key] = 0
+        self.result["wrong_shapes"] = []
+
+    def measure(self, shape: cases.Shape) -> None:
+        """Adds a shape's figures to the result, or counts why it has none."""
+        self.result["drawn"] += 1
+        try:
+            why = self._measure(shape)
+        except torch.OutOfMemoryError:
+            why = "too_large"
+        if why:
+            self.result[why] += 1
+        if why == "wrong":
+            self.result["wrong_shapes"].append([shape.layer, shape.m, shape.n, shape.k])
+
+    def _measure(self, shape: cases.Shape) -> str | None:
+        dtype = self.result["dtype"]
+        if cases.needed_bytes(dtype, shape) > _free_bytes(self._device) * 0.8:
+            return "too_large"
+        case = cases.make_case(dtype, shape, self._operands)
+        first, why = _call_both(case)
+        if why or first is None:
+            return why
+        times = compare(case, self._mode)
+        if times is None:
+            return "disturbed"
+        ours, theirs = times
+        if not torch.equal(first, case.ours()):  # the same call gives the same bits
+            return "wrong"
+        mine, other = statistics.median(ours), statistics.median(theirs)
+        self.result["shapes"].append(
+            {
+                "layer": shape.layer,
+                **{name: getattr(shape, name) for name in "mnk"},
+                "ratio": round(other / mine, 4),
+                "ours_us": round(mine, 2),
+                "torch_us": round(other, 2),
+                "spread": [round(min(ours) / mine, 3), round(max(ours) / mine, 3)],
+                "kernel": ops.which(case.a, case.b, *case.scales),
+            }
+        )
+        return None
+
+    def find_fastest(self, count: int, budget: float) -> None:
+        """Adds the fastest kernel to each of the `count` worst shapes, within `budget` seconds."""
+        end = time.monotonic() + budget
+        for worst in sorted(self.result["shapes"], key=lambda one: one["ratio"])[:count]:
+            shape = cases.Shape(worst["layer"], worst["m"], worst["n"], worst["k"])
+            with contextlib.suppress(torch.OutOfMemoryError):
+                case = cases.make_case(self.result["dtype"], shape, self._operands)
+                name, us, complete = self._fastest(case, worst["kernel"], end)
+                worst.update(fastest_kernel=name, fastest_us=round(us, 2), all_kernels=complete)
+
+    def _fastest(self, case: cases.Case, chosen: str, end: float) -> tuple[str, float, bool]:
+        best, best_us = chosen, self._time(case.ours)
+        for name in _rivals(chosen):
+            if time.monotonic() > end:
+                return best, best_us, False
+            with contextlib.suppress(RuntimeError), ops.use(name):  # RuntimeError: it does not compute this problem
+                case.ours()
+                us = self._time(case.ours, best_us)
+                if us < best_us:
+                    best, best_us = name, us
+        return best, best_us, True
+
+    def _time(self, call: cases.Call, to_beat: float | None = None) -> float:
+        once = make_sample(call, None if self._mode is None else "eager", 1)()
+        if to_beat is not None and once > 10 * to_beat:
+            return once
+        sample = make_sample(call, self._mode, _repeats(call, self._mode))
+        return statistics.median(sample() for _ in range(3))
+
+
+def _rivals(chosen: str) -> list[str]:
+    """Returns the other kernels of the chosen one's type, and on a GPU of its target."""
+    dtype, target = chosen.split("_")[1], chosen.rsplit("_", 1)[1]
+    gpu = re.fullmatch(r"sm\d+", target)
+    names = [name for name in ops.kernels() if name != chosen and name.split("_")[1] == dtype]
+    if gpu:
+        return [name for name in names if name.endswith(f"_{target}")]
+    return [name for name in names if not re.search(r"_sm\d+$", name)]
+
+
+def _call_both(case: cases.Case) -> tuple[torch.Tensor | None, str | None]:
+    """Returns our result and None, or why the shape is not timed."""
     try:
-        reference = theirs()
-    except RuntimeError as error:
-        return f"{head} | | {str(error).splitlines()[0][:60]} | |"
-    bound = 0 if dtype == "int8" else (a.float().abs() @ b.float().abs()).double() * (k * 2.0**-24)
-    rounding = 0 if dtype == "int8" else 2 * torch.finfo(a.dtype).eps * reference.double().abs()
-    if not ((result.double() - reference.double()).abs() <= bound + rounding).all():
-        return f"{head} | | the two differ | |"
-    times: tuple[list[float], list[float]] = ([], [])
-    end = time.monotonic() + budget
-    while len(times[0]) < 5 or time.monotonic() < end:
-        for samples, call in zip(times, (ours, theirs), strict=True):
-            samples.append(_seconds(call, device))
-    mine, other = (statistics.median(samples) for samples in times)
-    return f"{head} {mine * 1e6:.0f} | {other * 1e6:.0f} | {other / mine:.3g} |"
+        ours = case.ours()
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError:
+        return None, "refused"
+    if not case.check(ours):
+        return None, "wrong"
+    try:
+        theirs = case.theirs()
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError:
+        return None, "refused_by_torch"
+    return (ours, None) if case.check(theirs) else (None, "torch_wrong")
 
 
-def rows(devices: list[str], budget: float) -> Iterator[str]:
-    """The table's lines; a product that a device has no kernel for is left out."""
-    yield "| device | operator | type | mxnxk | kernel | ours, µs | torch, µs | torch / ours |"
+def _show(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def measure_row(
+    row: Row, shapes: Sequence[cases.Shape], budget: float, worst: int, show: Callable[[str], None] = _show
+) -> dict[str, Any]:
+    """Measures the shapes within `budget` seconds, then the fastest kernels of the worst within a quarter of it."""
+    start = time.monotonic()
+    name = f"{row.result['dtype']}, {table.describe_call(row.result)}"
+    with torch.no_grad(), cases.torch_settings(row.result["dtype"]):
+        for at, shape in enumerate(shapes):
+            if time.monotonic() - start > budget:
+                row.result["not_reached"] = len(shapes) - at
+                row.result["drawn"] = len(shapes)
+                break
+            show(f"{name}: shape {at + 1} of {len(shapes)}, {time.monotonic() - start:.0f} of {budget:.0f} s")
+            row.measure(shape)
+        show(f"{name}: the fastest kernels of the worst shapes")
+        row.find_fastest(worst, budget / 4)
+    show("")
+    return row.result
+
+
+def describe_device(device: str) -> dict[str, Any]:
+    """Returns the name, the CPUs that this process may use, the load and the GPU's driver."""
+    found = None
+    with contextlib.suppress(OSError):
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    described: dict[str, Any] = {
+        "name": found[1] if found else os.uname().machine,
+        "cpus": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+        "driver": None,
+    }
+    if device == "cuda":
+        described["name"] = torch.cuda.get_device_name()
+        with contextlib.suppress(OSError):
+            version = re.search(r"Kernel Module\D* ([\d.]+)", Path("/proc/driver/nvidia/version").read_text())
+            described["driver"] = version[1] if version else None
+    return described
+
+
+def host_rows(devices: list[str], calls: int = 5000, modes: tuple[str, ...] = ("eager", "compiled")) -> Iterator[str]:
+    """Yields a table of the host's time of a call, with operands of 16 x 16."""
+    yield "| device | operator | type | mode | ours p50, µs | p99 | torch p50, µs | p99 |"
     yield "|---|---|---|---|---|---|---|---|"
     torch.manual_seed(1)
     for device in devices:
-        for shape in SHAPES:
-            with contextlib.suppress(torch.cuda.OutOfMemoryError):
-                yield _row(*shape, device, budget)
+        for operator, dtype in (("mm", "float32"), ("mm", "bfloat16"), ("linear", "bfloat16")):
+            a, b = (torch.randn(16, 16, device=device).to(getattr(torch, dtype)) for _ in range(2))
+            sides = (ops.mm, torch.mm) if operator == "mm" else (ops.linear, torch.nn.functional.linear)
+            for mode in modes:
+                both = [torch.compile(side) if mode == "compiled" else side for side in sides]
+                with torch.no_grad():
+                    times = _host_times([functools.partial(side, a, b) for side in both], device, calls)
+                cells = [statistics.quantiles(samples, n=100)[at] for samples in times for at in (49, 98)]
+                yield f"| {device} | {operator} | {dtype} | {mode} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
 
 
-def _host_times(ours: Call, theirs: Call, device: str, calls: int) -> tuple[list[float], list[float]]:
-    """Microseconds of each call, interleaved; a GPU's queue is emptied before it is full."""
-    times: tuple[list[float], list[float]] = ([], [])
+def _host_times(both: Sequence[cases.Call], device: str, calls: int) -> list[list[float]]:
+    """Returns microseconds of each call, interleaved; a GPU's queue is emptied before it is full."""
+    times: list[list[float]] = [[] for _ in both]
     for _ in range(50):
-        ours()
-        theirs()
+        for call in both:
+            call()
     for i in range(calls):
         if device == "cuda" and i % 32 == 0:
             torch.cuda.synchronize()
-        for samples, call in zip(times, (ours, theirs), strict=True):
+        for samples, call in zip(times, both, strict=True):
             start = time.perf_counter_ns()
             call()
             samples.append((time.perf_counter_ns() - start) / 1e3)
     return times
 
 
-def host_rows(devices: list[str], calls: int = 5000, modes: tuple[str, ...] = ("eager", "compiled")) -> Iterator[str]:
-    """Lines of a table of what a call takes of the host's time: operands so small that the GEMM takes almost none."""
-    yield "| device | operator | type | mode | ours p50, µs | p99 | torch p50, µs | p99 |"
-    yield "|---|---|---|---|---|---|---|---|"
-    torch.manual_seed(1)
-    for device in devices:
-        for operator, dtype in (("mm", "float32"), ("mm", "bfloat16"), ("linear", "bfloat16")):
-            a, b = _operands(operator, dtype, 16, 16, 16, device)
-            for mode in modes:
-                calls_of = _calls(operator, a, b)
-                if mode == "compiled":
-                    calls_of = tuple(torch.compile(call) for call in calls_of)
-                with torch.no_grad():
-                    times = _host_times(*calls_of, device, calls)
-                cells = [statistics.quantiles(samples, n=100)[at] for samples in times for at in (49, 98)]
-                yield f"| {device} | {operator} | {dtype} | {mode} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
-
-
-def main() -> None:
-    """Parses the command line and prints the table."""
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m pbprobe.speed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    available = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-    parser.add_argument("--device", choices=available, action="append", help="all there are, by default")
-    parser.add_argument("--seconds", type=float, default=0.3, help="of each row; 0.3 by default")
-    parser.add_argument("--host", action="store_true", help="the host's time of a call, instead of the device's")
-    arguments = parser.parse_args()
-    devices = arguments.device or available
-    for row in host_rows(devices) if arguments.host else rows(devices, arguments.seconds):
-        print(row, flush=True)
+    gpu = torch.cuda.is_available()
+    parser.add_argument("--device", choices=["cpu", *(["cuda"] if gpu else [])], default="cuda" if gpu else "cpu")
+    parser.add_argument("--dtype", choices=cases.GPU_TYPES, action="append", help="repeatable; default: all")
+    parser.add_argument("--threads", action="append", help="CPU: a number, or all; repeatable; default: 1 and all")
+    parser.add_argument("--mode", choices=["eager", "graph"], action="append", help="GPU: repeatable; default: both")
+    parser.add_argument("--count", type=int, default=120, help="shapes of each row; default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1, help="of shapes and operands; default: %(default)s")
+    parser.add_argument("--budget", type=float, default=60, help="seconds of each row; default: %(default)s")
+    parser.add_argument("--most-m", type=int, default=16384, help="largest m; default: %(default)s")
+    parser.add_argument("--most-flop", type=float, help="operations of a shape; default: 4e10 on a CPU, 4e13 on a GPU")
+    parser.add_argument("--layers", type=Path, default=cases.LAYERS, help="JSON file; default: the package's")
+    parser.add_argument("--worst", type=int, default=5, help="worst shapes to print; default: %(default)s")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every shape to FILE, after each row")
+    parser.add_argument("--host", action="store_true", help="print the host's time of a call instead")
+    options = parser.parse_args(arguments)
+    for name in ("count", "most_m", "budget", "worst"):
+        if getattr(options, name) < (0 if name == "worst" else 1):
+            parser.error(f"--{name.replace('_', '-')} {getattr(options, name)}: give at least 1")
+    if any(each != "all" and not (each.isdigit() and int(each) > 0) for each in options.threads or []):
+        parser.error(f"--threads {', '.join(options.threads)}: give a number from 1 on, or all")
+    types = cases.CPU_TYPES if options.device == "cpu" else cases.GPU_TYPES
+    for dtype in options.dtype or []:
+        if dtype not in types:
+            parser.error(f"--dtype {dtype}: only GPUs have it: give one of {', '.join(types)}")
+    options.dtype = options.dtype or types
+    options.most_flop = options.most_flop or _MOST_FLOP[options.device]
+    return options
+
+
+def _ways(options: argparse.Namespace) -> list[tuple[int | None, str | None]]:
+    """Returns how to call: the threads on a CPU, the mode on a GPU."""
+    if options.device == "cuda":
+        return [(None, mode) for mode in options.mode or ("eager", "graph")]
+    every = torch.get_num_threads()
+    return list(
+        dict.fromkeys((every if each == "all" else int(each), None) for each in options.threads or ("1", "all"))
+    )
+
+
+def _format(document: dict[str, Any]) -> str:
+    """Returns JSON with a line for each shape."""
+    return json.dumps(document).replace('{"layer"', '\n{"layer"') + "\n"
+
+
+def _measure_all(options: argparse.Namespace, document: dict[str, Any]) -> None:
+    layers = cases.load_layers(options.layers)
+    shapes = list(cases.draw_shapes(layers, options.count, options.seed, options.most_m, options.most_flop))
+    every = torch.get_num_threads()
+    try:
+        for dtype in options.dtype:
+            for threads, mode in _ways(options):
+                if threads:
+                    torch.set_num_threads(threads)
+                row = Row(options.device, dtype, threads, mode, options.seed)
+                document["rows"].append(row.result)
+                measure_row(row, shapes, options.budget, options.worst)
+                torch.set_num_threads(every)
+                if options.json:
+                    options.json.write_text(_format(document))
+    finally:
+        torch.set_num_threads(every)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parses the command line, measures and prints. Returns the exit code."""
+    options = _parse(arguments)
+    if options.host:
+        for line in host_rows([options.device]):
+            print(line, flush=True)
+        return 0
+    document: dict[str, Any] = {
+        "schema": table.SCHEMA,
+        "device": describe_device(options.device),
+        "torch": torch.__version__,
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "command": " ".join(["python -m pbprobe.speed", *(sys.argv[1:] if arguments is None else arguments)]),
+        "seed": options.seed,
+        "most_m": options.most_m,
+        "most_flop": options.most_flop,
+        "rows": [],
+    }
+    with contextlib.suppress(KeyboardInterrupt):  # what was measured is printed
+        _measure_all(options, document)
+    print(table.describe_conditions(document), end="\n\n")
+    print("\n".join(table.summary_lines([document])), end="\n\n")
+    print("\n".join(table.worst_lines([document], options.worst)))
+    for row in document["rows"]:
+        for layer, m, n, k in row["wrong_shapes"]:
+            print(f"WRONG: pbprobe, {row['dtype']}, {table.describe_call(row)}: {layer}, m {m}, n {n}, k {k}")
+    if any(row["wrong"] for row in document["rows"]):
+        return 1
+    return 0 if any(row["shapes"] for row in document["rows"]) else 2
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -7,6 +7,9 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "core/base_name.hpp"
 #include "core/cpu_needs.hpp"
 #include "core/major_minor.hpp"
@@ -67,6 +70,7 @@ void add_torch(Distribution& row, const File& file) {
   row.torch_symbols = count;
   row.first_torch_symbols = symbols.first;
   row.torch_releases = symbols.releases.value_or(std::vector<std::string>());
+  row.unknown_torch_symbol = symbols.unknown ? std::optional(symbols.unknown->front()) : std::nullopt;
 }
 
 // Stores the torch releases that export the symbols of all files. If no release exports all, the files are alternatives
@@ -82,26 +86,54 @@ void take_common_releases(Distribution& row, const std::vector<File>& files) {
   if (any && !common.empty()) row.torch_releases = common.names();
 }
 
-// Computes the minimum CPU of code that runs on every CPU; nullopt if the files have several architectures. For
-// packages other than torch, guards are not known (numpy has its own dispatch table): the result is a range from code
-// that runs at load to all code.
+using FeatureNames = std::set<std::string>;
+
+std::vector<std::string> to_list(const FeatureNames& names) {
+  return {names.begin(), names.end()};
+}
+
+// Returns "; selects avx512 at run time", or "" if no guarded code needs more than `needed`.
+std::string name_selected(const std::string& architecture, const FeatureNames& needed, const FeatureNames& all) {
+  std::string selected;
+  for (const auto& target : all_targets()) {
+    if (target.kind != TargetKind::cpu || target.architecture != architecture) continue;
+    const auto own = own_features(target);
+    const auto telling = own.empty() ? target.marks.value_or(std::vector<std::string>()) : own;
+    const bool adds = std::any_of(telling.begin(), telling.end(),
+                                  [&](const auto& name) { return all.contains(name) && !needed.contains(name); });
+    if (adds && has_variants(target)) selected = target.id;
+  }
+  if (selected.empty()) selected = fmt::format("{}", fmt::join(missing_features(to_list(all), to_list(needed)), ", "));
+  return selected.empty() ? "" : fmt::format("; selects {} at run time", selected);
+}
+
+// Minimum CPU of another package than torch. Code that runs as a file is loaded is needed for certain. If other code
+// needs more, and nothing was recognized that guards it, the minimum is not known: numpy chooses by a table of its own.
+std::string describe_minimum(const std::string& architecture, const FeatureNames& at_load, const FeatureNames& open,
+                             const FeatureNames& all) {
+  const std::string least = minimum_cpu(architecture, to_list(at_load));
+  const bool is_open = !missing_features(to_list(open), to_list(at_load)).empty();
+  if (!is_open) return least + name_selected(architecture, at_load, all);
+  return least == architecture || least == kUnknownCpu ? std::string(kUnknownCpu) : "at least " + least;
+}
+
 std::optional<std::string> compute_minimum_cpu(const std::vector<File>& files, bool is_torch) {
   std::string architecture;
-  std::set<std::string> at_load, all;
+  FeatureNames at_load, unguarded, open, all;
   for (const auto& file : files) {
     if (!file.host_code || !file.machine) continue;
     if (!architecture.empty() && architecture != *file.machine) return std::nullopt;
     architecture = *file.machine;
-    for (const auto& [feature, count] : file.host_code->unguarded) all.insert(feature);
-    for (const auto& [feature, count] : file.host_code->at_load) at_load.insert(feature);
+    const HostCode& code = *file.host_code;
+    for (const auto& [feature, count] : code.unguarded) unguarded.insert(feature);
+    for (const auto& [feature, count] : code.at_load) at_load.insert(feature);
+    for (const auto& [feature, count] : code.unclassified) open.insert(feature);
+    for (const auto& [feature, count] : code.features) all.insert(feature);
   }
   if (architecture.empty()) return std::nullopt;
-  const auto named = [&](const std::set<std::string>& needs) {
-    return minimum_cpu(architecture, std::vector<std::string>(needs.begin(), needs.end()));
-  };
-  const std::string most = named(all);
-  const std::string least = is_torch ? most : named(at_load);
-  return least == most ? most : least + " to " + most;
+  if (is_torch) return minimum_cpu(architecture, to_list(unguarded));
+  open.insert(unguarded.begin(), unguarded.end());
+  return describe_minimum(architecture, at_load, open, all);
 }
 
 void take_identity(Distribution& row, const Inventory& inventory) {

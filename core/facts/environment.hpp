@@ -86,11 +86,11 @@ struct Distribution {
   TorchAbi torch_abi = TorchAbi::none;
   int64_t torch_symbols = 0;  // symbols of that ABI in the file with the most
   std::vector<std::string> first_torch_symbols;
-  std::vector<std::string> torch_releases;  // releases that export all these symbols ("2.9"); empty if it needs none,
-                                            // or no known release exports them
-  std::vector<std::string> python;          // Python tags of its extension modules: "cp311", "abi3"
-  std::vector<std::string> cuda;            // majors of the CUDA libraries that it links or is: "13"
-  std::vector<std::string> toolkits;        // releases that made its cubins: "13.2"
+  std::vector<std::string> torch_releases;  // that export all of them: "2.9"; empty: it takes none, or none does
+  std::optional<std::string> unknown_torch_symbol;  // that no known release exports; null: none
+  std::vector<std::string> python;                  // what its extension modules are for: "cp311", "abi3"
+  std::vector<std::string> cuda;                    // majors of the CUDA libraries that it links or is: "13"
+  std::vector<std::string> toolkits;                // releases that made its cubins: "13.2"
   std::map<std::string, int64_t> cubin;
   std::map<std::string, int64_t> ptx;
   std::map<std::string, std::string> ptx_versions;
@@ -180,17 +180,21 @@ void fields(Visitor& visit, T& distribution) {
   visit("torch_symbols", distribution.torch_symbols, "symbols of that ABI, in the file with the most of them");
   visit("first_torch_symbols", distribution.first_torch_symbols, "the first of them, as mangled");
   visit("torch_releases", distribution.torch_releases,
-        "torch releases that export all these symbols; empty if it needs none, or no known release exports them");
-  visit("python", distribution.python, "Python tags in the names of its extension modules: cp311, abi3");
+        "of those that are known, the releases of torch that export all of them; empty: it takes none, or none does");
+  visit("unknown_torch_symbol", distribution.unknown_torch_symbol,
+        "in torch's namespaces, that no known release exports and no file of the package defines, as mangled; null: "
+        "none");
+  visit("python", distribution.python, "what the names of its extension modules say: cp311, abi3");
   visit("cuda", distribution.cuda, "majors of CUDA whose libraries it links, or is");
   visit("toolkits", distribution.toolkits, "releases of CUDA that made its cubins");
   visit("cubin", distribution.cubin, "machine code: cubins per SM, with suffix");
   visit("ptx", distribution.ptx, "PTX: entries per SM, with suffix");
   visit("ptx_versions", distribution.ptx_versions, "the highest PTX ISA version per SM");
   visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
-  visit("minimum_cpu", distribution.minimum_cpu,
-        "first target with all CPU features of its unguarded code; if guards are not known, from code that runs at "
-        "load to all code: \"x86_64 to avx2\"; null if not inspected");
+  visit(
+      "minimum_cpu", distribution.minimum_cpu,
+      "the first target that has all that its unguarded code needs: \"x86_64; selects avx512 at run time\"; if nothing "
+      "tells what guards its code, \"not known\", or \"at least\" what it needs as it is loaded; null: not looked at");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
   visit(
       "loading", distribution.loading,

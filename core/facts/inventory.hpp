@@ -93,12 +93,14 @@ struct Dependency {
 
 // Undefined symbols of a file that torch defines.
 struct TorchSymbols {
-  int64_t cxx = 0;                 // symbols of c10, at and torch, which are valid for one torch release
-  int64_t stable = 0;              // symbols of the stable ABI, which are valid from one release on
-  std::vector<std::string> first;  // mangled names of the first symbols; C++ symbols first
-  // Torch releases ("2.9") that export all these symbols. Symbols that no known release exports are ignored. Null if
-  // the file needs none.
+  int64_t cxx = 0;                 // of c10, at and torch: they hold for one release of torch
+  int64_t stable = 0;              // of the stable ABI: they hold from one release on
+  std::vector<std::string> first;  // the first of them in C++, as mangled; of the stable ABI where there is none
+  // Of torch, that export all of them: "2.9". Null: it takes none.
   std::optional<std::vector<std::string>> releases;
+  // Reserved for torch, but exported by no known release, nor by a file that is loaded with it. Old strings first.
+  // Null: no such name.
+  std::optional<std::vector<std::string>> unknown;
 };
 
 // Relations of a host binary to other binaries.
@@ -110,8 +112,9 @@ struct Links {
   // Versions of libraries linked in statically, read from their code: {"oneDNN": "3.10.2"}
   std::map<std::string, std::string> versions;
   TorchSymbols torch_symbols;
-  int64_t cxx11_names = 0;      // torch's exports with C++11 strings
-  int64_t pre_cxx11_names = 0;  // torch exports with pre-C++11 strings; a file with both kinds does not link
+  std::optional<bool> executable_stack;  // the loader has to make the stack executable for it; null: not known
+  int64_t cxx11_names = 0;               // torch's exports with C++11 strings
+  int64_t pre_cxx11_names = 0;           // torch's exports with those before: a mix does not link
 };
 
 // Condition under which code of a file runs.
@@ -252,14 +255,14 @@ struct Inventory {
   std::optional<std::vector<std::string>> open_folders;  // RPATH folders that any user may write to
   std::optional<std::string> sha256;  // SHA-256 of the wheel file; null if not requested, or not a wheel
   std::vector<File> files;
-  std::optional<StoreClosure> store_closure;             // closure of a Nix result; null outside a Nix store
-  std::optional<std::vector<std::string>> broken_links;  // links to missing shared objects
-  std::optional<std::vector<Loading>> loading;           // extension modules; null if not inspected
-  std::optional<WheelVariant> variant;                   // contents of variant.json; null if missing or unreadable
-  std::optional<std::string> torch_beside;               // version of torch in the same environment; null if missing
-  std::optional<OtherProcessor> other_processor =
-      std::nullopt;                   // files for another processor; null if none, or not inspected
-  std::vector<std::string> problems;  // files that could not be read, one sentence each
+  std::optional<StoreClosure> store_closure;             // null: not in a Nix store
+  std::optional<std::vector<std::string>> broken_links;  // links to shared objects that are not there
+  std::optional<std::vector<Loading>> loading;  // of an installed package's extension modules; null: not looked at
+  std::optional<WheelVariant> variant;          // null: it has no variant.json that could be read
+  std::optional<std::vector<RedirectedLibrary>> redirected;  // of torch's process; null: not torch, or not followed
+  std::optional<std::string> torch_beside;  // the version of torch in the same environment; null: there is none
+  std::optional<OtherProcessor> other_processor = std::nullopt;  // null: none of its files, or not looked at
+  std::vector<std::string> problems;                             // what could not be read, one sentence each
 };
 
 template <class Visitor, SameAs<CodeBytes> T>
@@ -335,10 +338,11 @@ template <class Visitor, SameAs<TorchSymbols> T>
 void fields(Visitor& visit, T& symbols) {
   visit("cxx", symbols.cxx, "undefined C++ symbols of c10, at and torch");
   visit("stable", symbols.stable, "undefined symbols of torch's stable ABI");
-  visit("first", symbols.first, "mangled names of the first symbols; C++ symbols first");
-  visit("releases", symbols.releases,
-        "torch releases that export all these symbols, ignoring symbols that no known release exports; null if the "
-        "file needs none");
+  visit("first", symbols.first, "the first of them, C++ before the stable ABI, as mangled");
+  visit("releases", symbols.releases, "of torch that export all of them; null: it takes none");
+  visit("unknown", symbols.unknown,
+        "in torch's namespaces, that no known release exports and no library defines beside the file, ten at most; "
+        "null: none");
 }
 
 template <class Visitor, SameAs<Links> T>
@@ -347,10 +351,12 @@ void fields(Visitor& visit, T& links) {
   visit("opened", links.opened, "libraries that it may open as it runs, by the names among its constants");
   visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
-  visit("versions", links.versions, "versions of oneDNN, MAGMA and NCCL linked in statically, read from their code");
-  visit("torch_symbols", links.torch_symbols, "symbols that torch defines");
-  visit("cxx11_names", links.cxx11_names, "torch exports with C++11 strings");
-  visit("pre_cxx11_names", links.pre_cxx11_names, "torch exports with pre-C++11 strings");
+  visit("versions", links.versions, "of the oneDNN, MAGMA or NCCL in it, where their own code tells");
+  visit("torch_symbols", links.torch_symbols, "what it takes from torch");
+  visit("executable_stack", links.executable_stack,
+        "the loader has to make the stack executable for it; null: not known");
+  visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
+  visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
 }
 
 template <class Visitor, SameAs<CapabilityCode> T>
@@ -488,8 +494,11 @@ void fields(Visitor& visit, T& inventory) {
   visit("store_closure", inventory.store_closure, "closure of a Nix result; null if not in a Nix store");
   visit("broken_links", inventory.broken_links, "links to missing shared objects");
   visit("loading", inventory.loading,
-        "result of loading an installed package's extension modules, predicted from files; null if not inspected");
-  visit("variant", inventory.variant, "contents of its variant.json (PEP 825, a draft); null if it has none");
+        "what the loader would say of an installed package's extension modules; null: not looked at");
+  visit("variant", inventory.variant, "what its variant.json says (PEP 825, a draft); null: it has none");
+  visit("redirected", inventory.redirected,
+        "CUDA's libraries that torch's process takes from elsewhere than from the installed packages; null: not looked "
+        "at");
   visit("torch_beside", inventory.torch_beside,
         "version of torch installed beside a package; null if missing, or not inspected");
   visit("other_processor", inventory.other_processor,

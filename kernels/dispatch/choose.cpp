@@ -105,6 +105,11 @@ std::string problem_differs(const Kernel& kernel, const Problem& p) {
 
 // --- which kernel ---
 
+// Reports whether the caller accepts the kernel in a plan.
+bool is_offered(const Kernel& kernel, const ChooseOptions& options) {
+  return kernel.built || options.unbuilt;
+}
+
 struct Candidate {
   const Kernel* kernel;
   int fit = 0;
@@ -126,7 +131,7 @@ Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu
   if (auto why = host_lacks(*target, kernel->part, host, gpu); !why.empty()) {
     return make_error(ErrorCode::unsupported, "kernel {} cannot run here: {}", kernel->name, why);
   }
-  if (!kernel->built) {
+  if (!is_offered(*kernel, options)) {
     return make_error(ErrorCode::unsupported, "kernel {}: {}", kernel->name, build_of(*kernel).why_not);
   }
   return kernel;
@@ -171,7 +176,7 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
   std::vector<Candidate> candidates;
   bool all_rated = true;
   for (const auto& kernel : kernel_table()) {
-    if (!kernel.built || (options.target && *options.target != kernel.target)) continue;
+    if (!is_offered(kernel, options) || (options.target && *options.target != kernel.target)) continue;
     if (!computes(kernel, problem)) continue;
     const Target* target = find_target(kernel.target);
     if (target == nullptr || !runs_here(*target, kernel.part, host, gpu) || !better_elsewhere(kernel, problem).empty())
@@ -310,9 +315,9 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
 }
 
 // The same GEMM by a kernel of the target that reads any address, or on copies of the operands.
-Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
+Result<void> plan_otherwise(Plan& plan, const Gpu& gpu, const ChooseOptions& options) {
   for (const auto& kernel : kernel_table()) {
-    if (kernel.target != plan.kernel->target || !reads_any_address(kernel) || !kernel.built) continue;
+    if (kernel.target != plan.kernel->target || !reads_any_address(kernel) || !is_offered(kernel, options)) continue;
     if (!computes(kernel, plan.problem)) continue;
     auto other = std::make_shared<Plan>();
     other->kernel = &kernel;
@@ -431,7 +436,7 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   plan.tile = chosen.kernel->tile;
   if (gpu) {
     PBPROBE_CHECK(cut_gpu(plan, *gpu, options.parts));
-    if (!reads_any_address(*plan.kernel) && !problem.c_is_nm) PBPROBE_CHECK(plan_otherwise(plan, *gpu));
+    if (!reads_any_address(*plan.kernel) && !problem.c_is_nm) PBPROBE_CHECK(plan_otherwise(plan, *gpu, options));
   } else if (plan.kernel->in_place) {
     cut_in_place(plan, options.threads);
   } else {

@@ -25,6 +25,7 @@ struct ChooseOptions {
   std::optional<int64_t> gpu;         // index of the GPU where the operands are; none: CPU memory
   std::optional<int64_t> parts;       // GPU: split-K in so many parts, or as many as the kernel can; none: by the model
   int64_t threads = 1;                // CPU: how many to use at most
+  bool unbuilt = false;               // also kernels that are not built: such a plan can be shown, but not run
 };
 
 // Whether this build's cubin of a GPU target runs on the device: machine code on its own capability, a plain cubin on

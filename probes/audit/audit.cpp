@@ -22,7 +22,9 @@
 #include "probes/audit/packages/file_cache.hpp"
 #include "probes/audit/packages/layout.hpp"
 #include "probes/audit/packages/nix_store.hpp"
+#include "probes/audit/packages/optional_parts.hpp"
 #include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/torch_names.hpp"
 #include "probes/audit/packages/version.hpp"
 #include "probes/audit/packages/walk.hpp"
 #include "probes/audit/packages/wheel_variant.hpp"
@@ -316,6 +318,8 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   inventory.git_version = versions.git;
   for (const auto& fault : versions.problems) inventory.problems.push_back(with_way_out(fault, ReadFrom::text).message);
   resolve_closure(inventory.files, lookup_in(layout));
+  settle_unknown_torch_names(layout, options, inventory.files);
+  remove_optional_parts(inventory.files, layout.wheel == nullptr ? layout.root : fs::path());
   inventory.component_versions = component_versions(layout.distributions, inventory.files);
   if (!layout.outputs.empty()) {
     inventory.store_closure = read_store_closure(layout.outputs);

@@ -97,46 +97,43 @@ std::optional<std::string> version_in(const fs::path& module) {
 
 // Of the one that Python imports: METADATA of the package index's wheels leaves "+cu130" out, and an older torch may
 // have left its own behind.
-std::optional<std::string> version_of_torch(const InstalledPackages& installed) {
-  for (const auto& package : installed.packages) {
-    const PackageText& text = package.layout.packages.front();
-    const Package one = package_of(text.folder, text.metadata);
-    if (!one.name || package_name(*one.name) != "torch" || !one.version) continue;
-    const auto imported = version_in(installed.folder / "torch/version.py");
-    return imported ? imported : one.version;
+std::optional<std::string> version_of_torch(const std::vector<InstalledPackages>& path) {
+  for (const auto& installed : path) {
+    for (const auto& package : installed.packages) {
+      const PackageText& text = package.layout.packages.front();
+      const Package one = package_of(text.folder, text.metadata);
+      if (!one.name || package_name(*one.name) != "torch" || !one.version) continue;
+      const auto imported = version_in(installed.folder / "torch/version.py");
+      return imported ? imported : one.version;
+    }
   }
   return std::nullopt;
 }
 
-AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& options,
-                                const std::function<void(AuditedPackage)>& each) {
-  const InstalledPackages installed = installed_packages(folder);
+template <class T>
+void append(std::vector<T>& all, std::vector<T> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+// One folder of sys.path. `torch`: version of the one that is imported.
+void audit_folder(const InstalledPackages& installed, const PackagesOptions& options, Extensions& extensions,
+                  const std::optional<std::string>& torch, const std::function<void(AuditedPackage)>& each,
+                  AuditedPackages& audited) {
   const Owners owners(installed.packages);
-  const fs::path root = root_above(installed.folder);
-  const Processors processors(installed, root);
-  Extensions extensions(installed, options.library_path, root);
-  const auto torch = version_of_torch(installed);
-  AuditedPackages audited{
-      .environment = installed.environment, .problems = installed.problems, .notes = installed.notes};
-  audited.interpreter = extensions.interpreter();
-  audited.shared_libraries = extensions.shared_libraries();
-  if (!root.empty())
-    audited.notes.push_back(fmt::format("libraries for {} were looked for in {}, the root of another system",
-                                        installed.folder.string(), root.string()));
-  if (!extensions.not_started().empty())
-    audited.notes.push_back(fmt::format("what would load is not known: {} needs {} itself, which is nowhere",
-                                        extensions.interpreter().value_or(""), extensions.not_started()));
+  const Processors processors(installed, root_above(installed.folder));
+  append(audited.problems, installed.problems);
+  append(audited.notes, installed.notes);
   for (const auto& package : installed.packages) {
     AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options.audit)),
                        .environment = installed.environment,
                        .installer = package.installer};
     one.inventory.loading = extensions.of(package, one.inventory.files);
+    one.inventory.redirected = extensions.find_redirected(package);
     one.inventory.torch_beside = torch;
     one.inventory.other_processor = processors.other(package);
     one.recorded = compare_with_record(installed, package, one.inventory.files, owners);
     if (one.recorded) {
-      for (auto& sentence : sentences_of(*one.recorded, package.info))
-        one.inventory.problems.push_back(std::move(sentence));
+      append(one.inventory.problems, sentences_of(*one.recorded, package.info));
       if (auto note = note_of(*one.recorded, package.info)) audited.notes.push_back(std::move(*note));
     }
     if (package.layout.items.empty() && one.inventory.problems.empty()) {
@@ -145,12 +142,29 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
       each(std::move(one));
     }
   }
-  return audited;
 }
 
-template <class T>
-void append(std::vector<T>& all, std::vector<T> more) {
-  std::move(more.begin(), more.end(), std::back_inserter(all));
+AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& options,
+                                const std::function<void(AuditedPackage)>& each) {
+  const std::vector<InstalledPackages> path = packages_on_path(folder);
+  const InstalledPackages& installed = path.front();
+  const fs::path root = root_above(installed.folder);
+  Extensions extensions(path, options.library_path, root);
+  const auto torch = version_of_torch(path);
+  AuditedPackages audited{.environment = installed.environment};
+  for (size_t i = 1; i < path.size(); ++i)
+    audited.notes.push_back(
+        fmt::format("packages of {} are on sys.path of {} too", path[i].folder.string(), installed.folder.string()));
+  audited.interpreter = extensions.interpreter();
+  audited.shared_libraries = extensions.shared_libraries();
+  if (!root.empty())
+    audited.notes.push_back(fmt::format("libraries for {} were looked for in {}, the root of another system",
+                                        installed.folder.string(), root.string()));
+  if (!extensions.not_started().empty())
+    audited.notes.push_back(fmt::format("what would load is not known: {} needs {} itself, which is nowhere",
+                                        extensions.interpreter().value_or(""), extensions.not_started()));
+  for (const auto& part : path) audit_folder(part, options, extensions, torch, each, audited);
+  return audited;
 }
 
 AuditedPackages audit_each(const FoundEnvironments& found, const PackagesOptions& options,
@@ -183,7 +197,7 @@ bool holds_only_other_packages(const fs::path& folder) {
   return std::none_of(found.folders.begin(), found.folders.end(), [](const fs::path& packages) {
     const auto names = names_in(packages);
     return std::any_of(names.begin(), names.end(), [](const std::string& name) {
-      return name.starts_with("torch-") && name.ends_with(".dist-info");
+      return name.ends_with(".dist-info") && calls_itself_torch(name, "");
     });
   });
 }

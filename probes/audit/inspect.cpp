@@ -58,6 +58,14 @@ void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
   file.device_code = code_of(file, fatbins, task);
 }
 
+// elf/dl-load.c of glibc: without PT_GNU_STACK, the loader of x86-64 assumes an executable stack; that of aarch64 does
+// not.
+bool wants_executable_stack(const Elf& elf) {
+  const auto header = std::find_if(elf.segments.begin(), elf.segments.end(),
+                                   [](const Elf64_Phdr& segment) { return segment.p_type == PT_GNU_STACK; });
+  return header == elf.segments.end() ? elf.header.e_machine == EM_X86_64 : (header->p_flags & PF_X) != 0;
+}
+
 void inspect_links(File& file, const Elf& elf) {
   file.links.emplace();
   auto floors = read_version_floors(elf);
@@ -68,6 +76,7 @@ void inspect_links(File& file, const Elf& elf) {
   file.links->contains = std::move(contents->components);
   file.links->versions = std::move(contents->versions);
   file.links->torch_symbols = std::move(contents->torch_symbols);
+  file.links->executable_stack = wants_executable_stack(elf);
   file.links->cxx11_names = contents->cxx11_names;
   file.links->pre_cxx11_names = contents->pre_cxx11_names;
 }

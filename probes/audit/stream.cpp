@@ -15,6 +15,12 @@ namespace {
 
 constexpr uint64_t kAlignment = 8;               // of containers in a file
 constexpr uint64_t kGrantedBytes = 16ULL << 20;  // at a time
+constexpr uint64_t kMaxKeptBytes = 4ULL << 30;   // in memory, of one member
+constexpr uint64_t kPageBytes = 4096;
+
+bool is_zero(std::span<const uint8_t> part) {
+  return part.empty() || (part[0] == 0 && std::memcmp(part.data(), part.data() + 1, part.size() - 1) == 0);
+}
 
 // Follows containers through a stream of bytes, which arrive in pieces of any size.
 class Passing {
@@ -31,15 +37,19 @@ class Passing {
     leaves_code_out_ = !keep_all && options.host_code == HostCodeScope::none;
   }
 
-  void take(std::span<const uint8_t> piece) {
+  // Returns false if the member needs more memory than is allowed.
+  bool take(std::span<const uint8_t> piece) {
     if (filled_ == 0 && leaves_code_out_) look_for_code(Bytes(piece, name_));
     while (!piece.empty()) {
       const uint64_t taken = step(piece.first(std::min<uint64_t>(piece.size(), target_.size() - filled_)));
-      if (taken == 0) return;  // more than the member announced: the reader of the archive says so
+      if (taken == 0) break;  // more than the member announced: the reader of the archive says so
       filled_ += taken;
       piece = piece.subspan(taken);
     }
+    return !exceeds_memory();
   }
+
+  [[nodiscard]] bool exceeds_memory() const { return kept_ > kMaxKeptBytes; }
 
  private:
   enum class State { keep, search, container, entry, payload };
@@ -92,14 +102,24 @@ class Passing {
     return passed;
   }
 
+  // Pages of zeros are not written: the memory is zero already, and padding then takes none of it.
   uint64_t keep(std::span<const uint8_t> piece) {
-    for (kept_ += piece.size(); granted_ < kept_;) {
+    for (uint64_t at = 0; at < piece.size();) {
+      const uint64_t to_page_end = kPageBytes - (filled_ + at) % kPageBytes;
+      const auto part = piece.subspan(at, std::min<uint64_t>(to_page_end, piece.size() - at));
+      if (!is_zero(part)) write(part, filled_ + at);
+      at += part.size();
+    }
+    return piece.size();
+  }
+
+  void write(std::span<const uint8_t> part, uint64_t at) {
+    for (kept_ += part.size(); granted_ < kept_;) {
       const uint64_t more = std::min<uint64_t>(kGrantedBytes, target_.size() - granted_);
       grant_(more);
       granted_ += more;
     }
-    std::memcpy(target_.data() + filled_, piece.data(), piece.size());
-    return piece.size();
+    std::memcpy(target_.data() + at, part.data(), part.size());
   }
 
   // Up to the next magic at a multiple of 8. One that a piece cuts in two is missed: the file is then kept whole.
@@ -274,10 +294,12 @@ Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember&
   PBPROBE_TRY(streamed.memory, map_memory(member.size_bytes));
   Passing passing(streamed, member.name.substr(member.name.rfind('/') + 1), options, keep_all, grant);
   PBPROBE_CHECK(inflate_member(archive, member, [&](std::span<const uint8_t> piece) {
-    passing.take(piece);
     if (options.digests) sum.update(piece);
-    return true;
+    return passing.take(piece);
   }));
+  if (passing.exceeds_memory())
+    return make_error(ErrorCode::limit, "{}: member {} takes more than {} bytes of memory", archive.file.name(),
+                      member.name, kMaxKeptBytes);
   if (options.digests) streamed.sha256 = sum.hex();
   return streamed;
 }

@@ -6,7 +6,6 @@
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
 #include "core/printable.hpp"
-#include "core/targets.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/cli/documents.hpp"
@@ -177,7 +176,14 @@ void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& 
   if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU found: " + host->driver.sentence);
 }
 
-// "sm121,here": ids of targets, capabilities, or the GPUs of this machine.
+// Parses "sm121", "sm_121", "121", "12.1" or "sm90a". A GPU has no suffix: only code has.
+std::optional<Sm> parse_gpu(std::string_view text) {
+  if (text.starts_with("sm") && !text.starts_with("sm_")) text.remove_prefix(2);
+  const auto sm = parse_sm(text);
+  return sm ? std::optional(Sm{sm->major, sm->minor}) : std::nullopt;
+}
+
+// Parses "sm121,8.7,here". "here": the GPUs of this machine.
 std::vector<Sm> parse_gpus(const std::string& list, std::optional<MajorMinor>& driver) {
   std::vector<Sm> gpus;
   for (size_t at = 0; at <= list.size();) {
@@ -188,10 +194,8 @@ std::vector<Sm> parse_gpus(const std::string& list, std::optional<MajorMinor>& d
       add_gpus_of_this_machine(gpus, driver);
       continue;
     }
-    const Target* target = find_target(one);
-    const auto gpu = parse_sm(target != nullptr && target->capability ? *target->capability : one);
-    if (!gpu || gpu->suffix != '\0')
-      throw CLI::ValidationError("--for", fmt::format("\"{}\" is not a GPU's SM: write sm121, or 12.1", one));
+    const auto gpu = parse_gpu(one);
+    if (!gpu) throw CLI::ValidationError("--for", fmt::format("\"{}\" is not a GPU's SM: write sm121, or 12.1", one));
     gpus.push_back(*gpu);
   }
   return gpus;

@@ -138,9 +138,11 @@ int run(const BenchArguments& options) {
   if (!measurements) return print_error(measurements.error());
   const int written = write_output(rendered(*measurements, options), options.output);
   if (written != kPassed) return written;
-  if (!measurements->problems.empty()) return kFailed;  // a wrong result, or a peer that died: each is named
-  if (const auto& run_of = measurements->libtorch;
-      run_of && run_of->problem)  // the process died, so that its rows are missing
+  for (const auto& fault : measurements->kernel_faults.value_or(std::vector<KernelFault>()))
+    if (fault.owner == FaultOwner::machine) return kFailed;
+  if (!measurements->problems.empty()) return kFailed;   // a wrong result, or a peer that died: each is named
+  if (measurements->kernel_faults) return kCouldNotRun;  // a defect of pbprobe, or undecided
+  if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // it died, and its rows are not there
     return run_of->obstacle ? kCouldNotRun : kFailed;
   // A time limit keeps the results measured before it.
   for (const auto& one : measurements->not_run.value_or(std::vector<NotRun>()))
@@ -208,11 +210,13 @@ void add_bench(CLI::App& app, int& exit_code) {
       "Scale C by a factor for each row and one for each column, as INT8 layers do; INT8 then gives BF16");
   auto* const probes = command->add_flag(
       "--probes", options.bench.probes,
-      "First measure memories, launches and instructions of each GPU, and compare the rows with them (roofline)");
-  auto* const explain = command->add_flag("--explain", options.explain,
-                                          "Run nothing: show the kernels for each shape, their plans, and the chosen "
-                                          "one; with --target also for a missing device");
-  command->add_option("--sms", options.sms, "SM count of the GPU that --explain assumes")
+      "Ask each GPU first what its memories, launches and instructions give by themselves, and hold the rows "
+      "against that (a roofline)");
+  auto* const explain = command->add_flag(
+      "--explain", options.explain,
+      "Run nothing: show the kernels that compute each shape, how they would be cut, and which one is chosen; with "
+      "--target also for a device that is not here and kernels that are not built");
+  command->add_option("--sms", options.sms, "SMs of a GPU that --explain supposes")
       ->needs(explain)
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

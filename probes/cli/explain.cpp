@@ -124,6 +124,8 @@ int run(const ExplainArguments& options) {
   std::string id = options.id;
   std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.id == id; });
+  if (const auto why = explain_retirement(id); !why.empty())
+    return print_error(make_error(ErrorCode::usage, "{} is no longer asked: {}", id, why));
   if (found == all.end())
     return print_error(make_error(ErrorCode::usage, "no check {}: `pbprobe explain` lists all checks", options.id));
   return write_output(options.format == Format::json ? json_text(write_explanation_json(*found))

@@ -27,6 +27,7 @@ struct ReportArguments {
   bool is_quiet = false;
   bool strict = false;  // treat unknown as failure
   bool quick = false;
+  bool no_figures = false;
   bool redact = false;
   bool no_cache = false;
   double budget_seconds = 0;
@@ -79,7 +80,8 @@ int run(const ReportArguments& options) {
                    .host = std::move(host),
                    .emulation = options.emulation.cpu.empty() ? std::nullopt : std::optional(options.emulation),
                    .budget_seconds = options.budget_seconds,
-                   .progress = show_progress});
+                   .progress = show_progress,
+                   .timed = !options.no_figures});
   clear_progress();
   if (options.redact) result.report = redact(std::move(result.report));
   if (const int written = write_output(rendered(result.report, options), options.output); written != kPassed)
@@ -134,8 +136,10 @@ void add_report(CLI::App& app, int& exit_code) {
   auto* claim = command->add_option("--claim", options.claim,
                                     "Claim of the build: a variant name, or a list of targets and versions");
   auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds, 20 with a GPU (the default)");
-  command->add_flag("--full", options.full, "Measure more shapes and samples, and check every core: minutes")
-      ->excludes(quick);
+  auto* full = command->add_flag("--full", options.full, "More shapes, more samples, every core checked: minutes");
+  full->excludes(quick);
+  command->add_flag("--no-figures", options.no_figures, "Load the build and let it compute, but time nothing")
+      ->excludes(full);
   add_text(*command, options);
   command->add_option("--output", options.output, "Write to FILE (default -: standard output)");
   add_documents(*command, options.documents);

@@ -3,6 +3,7 @@
 #include "probes/judge/checks.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,6 +29,16 @@ const std::vector<Check>& table() {
   }();
   return checks;
 }
+
+struct RetiredCheck {
+  std::string_view id;
+  std::string_view why;
+};
+
+constexpr std::array kRetired{
+    RetiredCheck{.id = "PB507",
+                 .why = "it compared kernels with operators, and other threads; `python -m pbprobe.speed` compares "
+                        "operators with operators"}};
 
 std::string_view word_for(Need need) {
   switch (need) {
@@ -71,6 +82,12 @@ const Check* find_check(std::string_view id) {
   return found == table().end() ? nullptr : &*found;
 }
 
+std::string_view explain_retirement(std::string_view id) {
+  for (const RetiredCheck& retired : kRetired)
+    if (retired.id == id) return retired.why;
+  return {};
+}
+
 bool needs(const Check& check, Need need) {
   return std::find(check.needs.begin(), check.needs.end(), need) != check.needs.end();
 }
@@ -101,6 +118,8 @@ std::string checks_markdown() {
                         name_of(check.level), name_of(check.severity), check.question, fmt::join(needs_of(check), ", "),
                         check.decides ? "yes" : "", check.remedy);
   }
+  text += "\nNo longer asked:\n\n";
+  for (const RetiredCheck& retired : kRetired) text += fmt::format("- {}: {}.\n", retired.id, retired.why);
   return text;
 }
 

@@ -73,6 +73,7 @@ struct Check {
   bool decides = false;       // without an answer to it the verdict is unknown
   bool integrity = false;     // it protects what every other answer rests on: no policy makes less of it
   bool of_any = false;        // asked of packages without a torch too
+  bool is_cause = false;      // what it finds makes other checks fail: its findings come first
   bool of_processor = false;  // what fails it is for no CPU or GPU of the claimed ones' processor
   std::optional<ClaimPart> proves = std::nullopt;  // the part of a claim that is shipped only where it passes
   std::string_view question;
@@ -88,6 +89,9 @@ struct Check {
 
 // Null: the catalogue has no such check.
 [[nodiscard]] const Check* find_check(std::string_view id);
+
+// Returns why the check of this id is no longer asked; empty if there was none. Policies may still name the id.
+[[nodiscard]] std::string_view explain_retirement(std::string_view id);
 
 [[nodiscard]] bool needs(const Check& check, Need need);
 

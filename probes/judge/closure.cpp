@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/cuda_releases.hpp"
+#include "core/major_minor.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -84,9 +85,14 @@ std::set<std::string_view> sonames_in(const std::vector<const ToolkitRelease*>& 
   return names;
 }
 
-bool has_version(const ToolkitRelease& release, std::string_view component, std::string_view version) {
-  return std::any_of(release.components.begin(), release.components.end(), [&](const ToolkitComponent& entry) {
-    return entry.component == component && belongs(entry, version);
+// Reports whether an update of this release brings that version, or does not list the component.
+bool may_bring(const std::vector<const ToolkitRelease*>& updates, std::string_view component,
+               std::string_view version) {
+  return std::any_of(updates.begin(), updates.end(), [&](const ToolkitRelease* update) {
+    const auto& entries = update->components;
+    const auto is_it = [&](const ToolkitComponent& entry) { return entry.component == component; };
+    const auto found = std::find_if(entries.begin(), entries.end(), is_it);
+    return found == entries.end() || belongs(*found, version);
   });
 }
 
@@ -102,34 +108,47 @@ std::map<std::string, std::string> toolkit_versions(const Inventory& inventory) 
   return versions;
 }
 
-// Those that do not belong to the release, as "cuBLAS 12.8.4.1".
-std::vector<std::string> strangers(const std::map<std::string, std::string>& versions, const ToolkitRelease& release) {
-  std::vector<std::string> names;
-  for (const auto& [component, version] : versions) {
-    if (!has_version(release, component, version)) names.push_back(component + " " + version);
-  }
-  return names;
+using Versions = std::map<std::string, std::string>;  // by component: {"cuBLAS": "12.8.4.1"}
+
+// Returns the components whose version no update of the release brings.
+Versions find_mismatches(Versions versions, const std::vector<const ToolkitRelease*>& updates) {
+  std::erase_if(versions, [&](const auto& one) { return may_bring(updates, one.first, one.second); });
+  return versions;
 }
 
+// Returns "cuBLAS 12.8.4.1, cuFFT 11.4.1.4".
+std::string join_versions(const Versions& versions) {
+  std::vector<std::string> names;
+  for (const auto& [component, version] : versions) names.push_back(component + " " + version);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Reports whether torch's installed package asks for exactly this version: no reinstallation of torch changes it.
+bool is_pinned_by_torch(const Inventory& inventory, const std::string& component, const std::string& version) {
+  if (inventory.layout == "wheel" || !inventory.required_versions) return false;
+  const auto pinned = inventory.required_versions->find(component);
+  return pinned != inventory.required_versions->end() && is_version_of(version, pinned->second);
+}
+
+// Release with the fewest mismatches. One release, "12.6", has all its updates together: torch 2.7.1 pins NVRTC of
+// 12.6.2 and cuBLAS of 12.6.3.
 struct Fit {
-  const ToolkitRelease* release = nullptr;
-  std::vector<std::string> strangers;
+  std::string release;
+  Versions mismatches;
 };
 
-// The release that the fewest do not belong to.
-Fit best_fit(const std::map<std::string, std::string>& versions, const std::vector<const ToolkitRelease*>& releases) {
-  Fit best;
-  for (const auto* release : releases) {
-    auto names = strangers(versions, *release);
-    if (best.release == nullptr || names.size() <= best.strangers.size()) best = {release, std::move(names)};
+Fit find_best_fit(const Versions& versions) {
+  std::map<MajorMinor, std::vector<const ToolkitRelease*>> releases;
+  for (const auto& update : all_cuda_releases()) {
+    if (const auto number = parse_major_minor(update.release)) releases[*number].push_back(&update);
   }
-  return best;
-}
-
-std::vector<const ToolkitRelease*> every_release() {
-  std::vector<const ToolkitRelease*> releases;
-  for (const auto& release : all_cuda_releases()) releases.push_back(&release);
-  return releases;
+  std::optional<Fit> best;
+  for (const auto& [number, updates] : releases) {
+    auto mismatches = find_mismatches(versions, updates);
+    if (!best || mismatches.size() <= best->mismatches.size())
+      best = {fmt::format("{}.{}", number.major, number.minor), std::move(mismatches)};
+  }
+  return best.value_or(Fit{});
 }
 
 // What lies outside a wheel or beside one file was not looked at, and Debian's packages bring each other.
@@ -152,12 +171,22 @@ std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Sm
   return files;
 }
 
-Seen ignorance(const File& file, std::string_view chip) {
+// Reports whether each GPU that the compiler knows is newer: CUDA 13 dropped Volta and all before it.
+bool has_dropped(const Compiler& compiler, const Sm& gpu) {
+  return !compiler.knows.empty() &&
+         std::none_of(compiler.knows.begin(), compiler.knows.end(), [&](const std::string& name) {
+           const auto known = parse_sm(name);
+           return known && Sm{known->major, known->minor} < Sm{gpu.major, gpu.minor};
+         });
+}
+
+Seen ignorance(const File& file, const Sm& gpu, std::string_view chip) {
+  const char* const other = has_dropped(*file.compiler, gpu) ? "an older one, as of CUDA 12" : "a newer one";
   return {.what = say("{} {} knows no {}: what it compiles as it runs fails there (torch.compile, for example)",
                       base_name(file.path), file.compiler->version.value_or("of unknown version"), chip),
           .where = file.path,
           .remedy = file.component == "PTX compiler"
-                        ? std::optional<std::string>("give Triton a newer one: TRITON_PTXAS_PATH=/path/to/ptxas")
+                        ? std::optional(fmt::format("give Triton {}: TRITON_PTXAS_PATH=/path/to/ptxas", other))
                         : std::nullopt};
 }
 
@@ -181,7 +210,7 @@ void ask_compilers(Answer& answer, const Inventory& inventory, const std::string
   if (!gpu) return;
   for (const File* file : ignorant_compilers(inventory, *gpu)) {
     if (!ptxas && file->component == "PTX compiler") continue;
-    if (!another_knows(inventory, *file, *gpu)) answer.seen.push_back(ignorance(*file, capability));
+    if (!another_knows(inventory, *file, *gpu)) answer.seen.push_back(ignorance(*file, *gpu, capability));
   }
 }
 
@@ -207,12 +236,16 @@ Answer cuda_is_one_major(const Facts& facts) {
 
 Answer toolkit_is_one_release(const Facts& facts) {
   if (facts.inventory->store_closure) return {};  // asked of the whole closure
-  const auto versions = toolkit_versions(*facts.inventory);
+  const Inventory& inventory = *facts.inventory;
+  auto versions = toolkit_versions(inventory);
   if (versions.size() < 2) return {};
-  const Fit fit = best_fit(versions, every_release());
-  if (fit.strangers.empty() || fit.strangers.size() * 2 > versions.size()) return {};  // none that the table knows
-  return {.seen = {{say("most of CUDA's libraries are those of release {}; not {}", fit.release->release,
-                        fmt::join(fit.strangers, ", "))}}};
+  Fit fit = find_best_fit(versions);
+  if (fit.mismatches.size() * 2 > versions.size()) return {};  // a release that the table does not contain
+  std::erase_if(fit.mismatches, [&](const auto& one) { return is_pinned_by_torch(inventory, one.first, one.second); });
+  if (fit.mismatches.empty()) return {};
+  return {.seen = {{.what = say("most of CUDA's libraries are those of release {}; not {}", fit.release,
+                                join_versions(fit.mismatches)),
+                    .remedy = reinstall_torch(inventory)}}};
 }
 
 Answer toolkit_is_claimed(const Facts& facts) {
@@ -220,10 +253,10 @@ Answer toolkit_is_claimed(const Facts& facts) {
   const auto versions = toolkit_versions(*facts.inventory);
   const auto releases = releases_of(*facts.claim->cuda);
   if (versions.empty() || releases.empty()) return {};
-  const Fit fit = best_fit(versions, releases);
-  if (fit.strangers.empty()) return {};
+  const auto mismatches = find_mismatches(versions, releases);
+  if (mismatches.empty()) return {};
   return {.seen = {{say("CUDA {} is claimed, and these are of no release of it: {}", *facts.claim->cuda,
-                        fmt::join(fit.strangers, ", "))}}};
+                        join_versions(mismatches))}}};
 }
 
 Answer compilers_know_claim(const Facts& facts) {
@@ -377,7 +410,7 @@ std::vector<Check> closure_checks() {
        .severity = Severity::warn,
        .needs = {inventory, whole},
        .question = "Are CUDA's libraries those of one toolkit release?",
-       .remedy = "install the versions that torch's package asks for: pip install --force-reinstall torch",
+       .remedy = "install torch again from where it came: that brings the versions that its package asks for",
        .ask = toolkit_is_one_release},
       {.id = "PB112",
        .subject = Subject::artifact,

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "core/demangle.hpp"
 #include "core/facts/kernels.hpp"
+#include "core/facts/other_package.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/outliers.hpp"
 
@@ -41,7 +43,17 @@ void add_value(std::vector<FactChange>& facts, const char* about, const std::str
        .what = fmt::format("{}{} before, {} after", label, before.value_or("none"), after.value_or("none"))});
 }
 
+// Packages beside torch: their own version, and the torch that their METADATA asks for.
+void add_package(std::vector<FactChange>& facts, const Inventory& before, const Inventory& after) {
+  const Package* const one = other_package(before);
+  const Package* const other = other_package(after);
+  if (one == nullptr || other == nullptr || one->name != other->name) return;
+  add_value(facts, "version", one->name.value_or("package"), one->version, other->version);
+  add_value(facts, "version", "required torch", one->torch, other->torch);
+}
+
 void add_versions(std::vector<FactChange>& facts, const Inventory& before, const Inventory& after) {
+  add_package(facts, before, after);
   add_value(facts, "version", "torch", before.torch_version, after.torch_version);
   add_value(facts, "version", "CUDA", before.cuda_version, after.cuda_version);
   add_value(facts, "version", "platform", before.platform, after.platform);
@@ -99,6 +111,16 @@ std::optional<KernelsBySm> kernels_by_sm(const Inventory& inventory) {
   return kernels;
 }
 
+// Returns the first mangled names, one of each function: instances of one template look alike.
+std::vector<std::string> choose_examples(const std::vector<std::string>& names) {
+  std::vector<std::string> examples;
+  std::set<std::string> functions;
+  for (const auto& name : names) {
+    if (examples.size() < kExamples && functions.insert(function_name(name)).second) examples.push_back(name);
+  }
+  return examples;
+}
+
 void add_missing(std::vector<FactChange>& facts, Change change, const KernelsBySm& from, const KernelsBySm& in) {
   for (const auto& [sm, names] : from) {
     const auto other = in.find(sm);
@@ -111,8 +133,7 @@ void add_missing(std::vector<FactChange>& facts, Change change, const KernelsByS
                     .change = change,
                     .what = fmt::format("{} of {}", missing.size(), sm),
                     .regressed = change == Change::lost};
-    missing.resize(std::min(missing.size(), kExamples));
-    fact.examples = std::move(missing);
+    fact.examples = choose_examples(missing);
     facts.push_back(std::move(fact));
   }
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "probes/judge/changed_libraries.hpp"
 #include "probes/judge/package_rows.hpp"
 #include "probes/judge/subjects.hpp"
 
@@ -34,16 +35,30 @@ std::string sms_of(const Distribution& row) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// Returns "; because of it torch and xformers do not load"; "" if all packages load.
+std::string name_broken_packages(const Report& report) {
+  std::vector<std::string> names;
+  for (const auto& row : report.environment->distributions) {
+    const bool broken = std::any_of(row.findings.begin(), row.findings.end(), [&](const Finding& finding) {
+      return is_explained_by_change(report, row, finding);
+    });
+    if (broken) names.push_back(row.name);
+  }
+  if (names.empty()) return "";
+  return fmt::format("; because of it {} {} not load", fmt::join(names, ", "), names.size() == 1 ? "does" : "do");
+}
+
 Answer libraries_are_as_installed(const Facts& facts) {
   Answer answer;
+  const std::string broken = name_broken_packages(facts.report);
   const auto& reinstall = facts.report.environment->reinstall;
   for (const auto& row : rows_of(facts)) {
     if (!row.recorded || !row.recorded->reinstall) continue;
     const RecordedFiles& recorded = *row.recorded;
     if (recorded.changed_libraries.empty()) {
       const std::string first = recorded.first_missing.empty() ? "a library" : recorded.first_missing.front();
-      answer.seen.push_back({.what = say("{}: {} of the {} files of its RECORD are not there, the first {}",
-                                         label_of(row), recorded.missing, recorded.files, first),
+      answer.seen.push_back({.what = say("{}: {} of the {} files of its RECORD are not there, the first {}{}",
+                                         label_of(row), recorded.missing, recorded.files, first, in_words(broken)),
                              .where = first,
                              .remedy = reinstall,
                              .distribution = package_beside_torch(row)});
@@ -53,8 +68,8 @@ Answer libraries_are_as_installed(const Facts& facts) {
     const size_t more = recorded.changed_libraries.size() - 1;
     const std::string whose = first.other_owner ? fmt::format(": {} wrote the same path", *first.other_owner) : "";
     const std::string others = more > 0 ? fmt::format("; {} more of its libraries", more) : "";
-    answer.seen.push_back({.what = say("{}: {} has {} than its RECORD{}{}", label_of(row), first.path,
-                                       in_words(first.how), in_words(whose), in_words(others)),
+    answer.seen.push_back({.what = say("{}: {} has {} than its RECORD{}{}{}", label_of(row), first.path,
+                                       in_words(first.how), in_words(whose), in_words(others), in_words(broken)),
                            .where = first.path,
                            .remedy = reinstall,
                            .distribution = package_beside_torch(row)});
@@ -125,6 +140,7 @@ Answer the_rest_loads(const Facts& facts) {
     if (matters(row) || is_torch(row) || row.findings.empty()) continue;
     const Finding& first = row.findings.front();
     if (first.severity == Severity::note || (row.recorded && row.recorded->reinstall)) continue;
+    if (is_explained_by_change(facts.report, row, first)) continue;
     const Check* check = find_check(first.id);
     if (is_of_cuda(row) && check != nullptr && needs(*check, Need::processors)) continue;  // torch does not load
     Seen seen{.what = first.what, .where = first.where, .remedy = first.remedy, .distribution = row.name};
@@ -153,6 +169,7 @@ std::vector<Check> environment_checks() {
                .ask = the_rest_loads}),
       of_rows({.id = "PB168",
                .severity = Severity::fail,
+               .is_cause = true,
                .question = "Are the libraries of all packages those that were installed?",
                .remedy = "install the package again",
                .ask = libraries_are_as_installed}),

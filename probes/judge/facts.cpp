@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/facts/other_package.hpp"
+#include "core/package_index.hpp"
 
 namespace pbprobe {
 namespace {
@@ -74,6 +75,7 @@ std::string sentence_of(const CodeChoice& choice, const std::string& capability)
 
 CodeChoice choice_for(const Facts& facts, const Gpu& gpu) {
   if (facts.inventory == nullptr) return {};
+  if (is_other_library(facts)) return {};
   if (facts.wrong_platform || !facts.cuda_build) return {.code = GpuCode::none};
   const auto capability = parse_sm(gpu.capability);
   if (facts.main_file == nullptr || !capability) return {};
@@ -85,6 +87,7 @@ std::string sentence_for(const Facts& facts, const Gpu& gpu, const CodeChoice& c
   if (facts.wrong_platform)
     return fmt::format("built for {}: nothing of it runs here",
                        facts.inventory->platform.value_or("another processor"));
+  if (is_other_library(facts)) return "a library beside torch: which GPUs torch serves is not known";
   if (!facts.cuda_build) return "a CPU build: it has no GPU code";
   return sentence_of(choice, gpu.capability);
 }
@@ -173,6 +176,11 @@ bool has_own_sms(const File& file) {
   return file.component && std::find(kNames.begin(), kNames.end(), *file.component) != kNames.end();
 }
 
+bool is_other_library(const Facts& facts) {
+  if (!facts.single_file || facts.cuda_build || facts.inventory->files.empty()) return false;
+  return facts.inventory->files.front().component != kLibtorch;
+}
+
 bool is_own(const Inventory& inventory, const File& file) {
   return file.component == kLibtorch || (inventory.layout == "file" && !has_own_sms(file));
 }
@@ -218,6 +226,11 @@ std::string_view release_of(std::string_view version) {
   version = version.substr(0, version.find_first_not_of("0123456789."));
   while (version.ends_with('.')) version.remove_suffix(1);
   return version;
+}
+
+std::optional<std::string> reinstall_torch(const Inventory& inventory) {
+  if (inventory.packages.empty()) return std::nullopt;
+  return make_torch_reinstall(inventory.packages.front().version.value_or(""));
 }
 
 std::string without_numbers(std::string_view path) {

@@ -54,6 +54,9 @@ struct Facts {
 // MAGMA, NCCL, cuDNN, cuBLAS: they hold SMs of their own choice.
 [[nodiscard]] bool has_own_sms(const File& file);
 
+// Reports whether a single library beside torch was given: no build of torch, with CUDA or without.
+[[nodiscard]] bool is_other_library(const Facts& facts);
+
 // The first entry that is not what it says; null: there is none.
 [[nodiscard]] const FalseEntry* first_false_entry(const DeviceCode& code);
 
@@ -102,6 +105,9 @@ struct GpuGroup {
 
 // Did libtorch compute on this device ("cpu", "cuda:0")?
 [[nodiscard]] bool ran_on(const LibtorchRun& run, std::string_view device);
+
+// Returns the command that installs the same torch again: version and index; nullopt if no index is known to have it.
+[[nodiscard]] std::optional<std::string> reinstall_torch(const Inventory& inventory);
 
 // The processor of "aarch64-linux".
 [[nodiscard]] std::string_view processor_of(std::string_view platform);

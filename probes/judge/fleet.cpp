@@ -241,6 +241,7 @@ Fleet judge_fleet(const std::vector<NodeReport>& documents, const FleetPolicy& p
   judge_differences(fleet, ranks);
   judge_clocks(fleet, ranks);
   judge_digests(ranks);
+  find_crowded_ranks(ranks);
   judge_figures(fleet, ranks, policy);
   judge_lateness(ranks, policy);
   judge_links(fleet, ranks, policy);

@@ -18,6 +18,7 @@ struct JudgedRank {
   const RankReport* report = nullptr;
   std::string host;
   FleetRank row;
+  bool is_crowded = false;  // shares CPUs or a GPU with other ranks: its speeds and links are not judged
 };
 
 using JudgedRanks = std::vector<JudgedRank>;
@@ -29,6 +30,9 @@ void add_finding(FleetRank& rank, FleetFault fault, Outcome outcome, std::string
 
 // fleet_ranks.cpp: what a rank's own document says.
 void judge_own_results(JudgedRank& rank);
+
+// fleet_crowding.cpp: marks ranks of nodes that have fewer CPUs or GPUs than ranks. Call before speeds are judged.
+void find_crowded_ranks(JudgedRanks& ranks);
 
 // fleet_equals.cpp: versions, files and results that must be the same.
 void judge_differences(Fleet& fleet, JudgedRanks& ranks);

@@ -38,7 +38,7 @@ constexpr const char* kLookAtGpu =
 Entries figures_of(JudgedRanks& ranks) {
   Entries all;
   for (auto& rank : ranks) {
-    if (rank.report == nullptr) continue;
+    if (rank.report == nullptr || rank.is_crowded) continue;
     for (const auto& [name, figure] : rank.report->figures) {
       if (figure.verified == false) continue;  // a wrong result has no speed
       all[{rank.row.device, name, figure.lower_is_better}].push_back({&rank, figure.value, figure.spread.value_or(0)});
@@ -108,7 +108,7 @@ void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy) {
   std::vector<RankEntry> entries;
   std::vector<double> steps;
   for (auto& rank : ranks) {
-    if (rank.report == nullptr || rank.report->late_ms.empty()) continue;
+    if (rank.report == nullptr || rank.is_crowded || rank.report->late_ms.empty()) continue;
     entries.push_back({&rank, median_of(rank.report->late_ms)});
     const auto step = rank.report->figures.find("lockstep_step_ms");
     if (step != rank.report->figures.end()) steps.push_back(step->second.value);

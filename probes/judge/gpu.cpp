@@ -125,7 +125,7 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
 }
 
 Answer gpu_is_used(const Facts& facts) {
-  if (facts.cuda_build || facts.wrong_platform || facts.gpus.empty()) return {};
+  if (facts.cuda_build || is_other_library(facts) || facts.wrong_platform || facts.gpus.empty()) return {};
   if (facts.report.claim) return {};  // who claims a build says what it is for
   return {.seen = {{.what = say("{} is a CPU build: it leaves {} unused", facts.torch, gpu_label(facts.gpus.front())),
                     .remedy = "install " + build_for(facts.gpus.front())}}};

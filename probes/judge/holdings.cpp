@@ -87,6 +87,11 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
   holdings.minimum_cpu = minimum_cpu(machine, certain);
   holdings.cpu_capabilities.assign(capabilities.begin(), capabilities.end());
   holdings.leaks = missing_features(std::vector<std::string>(leaked.begin(), leaked.end()), certain);
+  const bool more = !missing_features(std::vector<std::string>(open.begin(), open.end()), certain).empty();
+  if (facts.other && more) {  // nothing tells what guards it
+    holdings.minimum_cpu = certain.empty() ? std::nullopt : holdings.minimum_cpu;
+    return;
+  }
   needs.merge(open);
   const auto most = minimum_cpu(machine, std::vector<std::string>(needs.begin(), needs.end()));
   if (most != *holdings.minimum_cpu) holdings.minimum_cpu_at_most = most;
@@ -105,7 +110,7 @@ std::string device_code_of(const Holdings& holdings) {
 std::string sentence_for(const Facts& facts, const Holdings& holdings) {
   const Inventory& inventory = *facts.inventory;
   std::string text = facts.torch;
-  if (facts.other) {
+  if (facts.other || is_other_library(facts)) {
     text += device_code_of(holdings);
   } else if (!facts.cuda_build) {
     text += " is a CPU build";
@@ -114,7 +119,7 @@ std::string sentence_for(const Facts& facts, const Holdings& holdings) {
     if (!holdings.ptx.empty()) text += fmt::format(" with PTX for {}", chips(holdings.ptx));
     if (inventory.cuda_version) text += " of CUDA " + *inventory.cuda_version;
   }
-  if (inventory.platform) text += (facts.other ? ", for " : " for ") + *inventory.platform;
+  if (inventory.platform) text += (facts.other || is_other_library(facts) ? ", for " : " for ") + *inventory.platform;
   if (holdings.minimum_cpu_at_most) {
     text += fmt::format(", from {} or at most {} on", *holdings.minimum_cpu, *holdings.minimum_cpu_at_most);
   } else if (holdings.minimum_cpu) {
@@ -130,7 +135,7 @@ std::string sentence_for(const Facts& facts, const Holdings& holdings) {
 std::optional<Holdings> holdings_of(const Facts& facts) {
   if (facts.inventory == nullptr) return std::nullopt;
   Holdings holdings;
-  if (facts.other) {
+  if (facts.other || is_other_library(facts)) {
     take_all_device_code(holdings, *facts.inventory);
   } else if (facts.main_file != nullptr) {
     take_device_code(holdings, *facts.main_file->device_code);

@@ -110,8 +110,12 @@ class Judge {
   }
 
   void look_at_findings() {
+    const auto rank = [](const Finding& finding) {
+      const Check* const check = find_check(finding.id);
+      return std::pair(finding.severity, check == nullptr || !check->is_cause);
+    };
     std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+                     [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
     verdict_.waivers = apply_waivers(terms_.policy.waive, terms_.date, verdict_.findings);
     for (const auto& finding : verdict_.findings) {
       if (finding.waived || finding.severity != Severity::fail) continue;

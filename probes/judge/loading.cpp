@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,7 +16,9 @@
 #include "core/c_library.hpp"
 #include "core/demangle.hpp"
 #include "core/pep440.hpp"
+#include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
+#include "probes/judge/library_packages.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -47,23 +51,13 @@ bool is_in_this_release(const Inventory& inventory, const UnresolvedSymbol& symb
                                 fmt::format("{}.{}", installed->major, installed->minor)) != symbol.releases.end();
 }
 
-// The table of digests takes one in 4096 of other libraries' names for torch's, as FFmpeg's av_frame_alloc.
-bool is_like_torch_s(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kNamespaces{"3c10", "2at", "5torch", "6caffe2"};
-  constexpr std::array<std::string_view, 4> kOfC{"aoti_torch_", "torch_", "THP", "_THP"};
-  if (name.starts_with("_Z"))
-    return std::any_of(kNamespaces.begin(), kNamespaces.end(),
-                       [&](std::string_view one) { return name.find(one) != name.npos; });
-  return std::any_of(kOfC.begin(), kOfC.end(), [&](std::string_view one) { return name.starts_with(one); });
-}
-
 bool is_torch_name(const Inventory& inventory, const Loading& loading, const UnresolvedSymbol& symbol) {
   for (const auto& file : inventory.files) {
     if (file.path != loading.path || !file.links) continue;
     const auto& first = file.links->torch_symbols.first;
     if (std::find(first.begin(), first.end(), symbol.name) != first.end()) return true;
   }
-  return !symbol.releases.empty() && is_like_torch_s(symbol.name);
+  return !symbol.releases.empty() && classify_torch_name(symbol.name) != TorchName::none;
 }
 
 // What a package's files lack: one fault, however many of them lack it. A torch that it was not built for goes first,
@@ -151,6 +145,31 @@ std::optional<std::string> torch_asked_for(const Inventory& inventory) {
   return inventory.packages.empty() ? std::nullopt : inventory.packages.front().torch;
 }
 
+// "; its METADATA requires torch==2.9.1, and torch 2.11.0 is installed". Empty: METADATA names no version.
+std::string explain_requirement(const Inventory& inventory) {
+  const auto asked = torch_asked_for(inventory);
+  if (!asked) return "";
+  const std::string installed =
+      inventory.torch_beside ? fmt::format("torch {} is installed", *inventory.torch_beside) : "no torch is installed";
+  return fmt::format("; its METADATA requires torch{}, and {}", *asked, installed);
+}
+
+// Rules that take a library from outside of the packages.
+bool is_from_outside(const std::optional<std::string>& how) {
+  return how == "LD_LIBRARY_PATH" || how == "ld.so.cache" || how == "the system's default folders";
+}
+
+std::string explain_rule(const std::optional<std::string>& how) {
+  return is_from_outside(how) ? fmt::format(" (found by {})", *how) : "";
+}
+
+std::string remedy_for(const std::string& how, const std::string& library) {
+  const std::string folder = library.substr(0, library.rfind('/'));
+  if (how == "LD_LIBRARY_PATH") return fmt::format("remove {} from LD_LIBRARY_PATH", folder);
+  return fmt::format("remove {} from the folders of the system's loader (/etc/ld.so.conf.d), or the library from it",
+                     folder);
+}
+
 // "12" of "libcudart.so.12"; null: another library.
 std::optional<int64_t> cuda_major_of(std::string_view library) {
   constexpr std::array<std::string_view, 3> kTelling{"libcudart.so.", "libcublas.so.", "libcublasLt.so."};
@@ -164,14 +183,61 @@ std::optional<int64_t> cuda_major_of(std::string_view library) {
   return std::nullopt;
 }
 
+// Returns what the first file of the package misses, and behind it what only its other files miss, each once.
+std::vector<std::string> find_missing_names(const Inventory& inventory, const Loading& first) {
+  std::vector<std::string> names;
+  const auto add = [&](const Loading& loading) {
+    for (const auto& library : loading.missing_libraries) {
+      if (std::find(names.begin(), names.end(), library.name) == names.end()) names.push_back(library.name);
+    }
+  };
+  add(first);
+  for (const Loading* loading : not_loading(inventory)) add(*loading);
+  return names;
+}
+
+// "libcudart.so.12 (nvidia-cuda-runtime-cu12) and libmade.so.1".
+std::string name_libraries(std::span<const ProvidedLibrary> libraries) {
+  std::string text;
+  for (size_t i = 0; i < libraries.size(); ++i) {
+    text += i == 0 ? "" : i + 1 < libraries.size() ? ", " : " and ";
+    text += libraries[i].name;
+    if (libraries[i].package) text += fmt::format(" ({})", *libraries[i].package);
+  }
+  return text;
+}
+
+// nullopt if a library has no package, or several.
+std::optional<std::string> make_install_command(const std::vector<ProvidedLibrary>& libraries) {
+  std::set<std::string> packages;
+  for (const auto& library : libraries) {
+    if (!library.package || library.package->find(' ') != std::string::npos) return std::nullopt;
+    packages.insert(*library.package);
+  }
+  return fmt::format("pip install {}, or the build of it for the libraries that are here", fmt::join(packages, " "));
+}
+
 Answer libraries_of(const Facts& facts, bool of_part) {
   const auto fault = fault_of(facts, Kind::library);
   if (!fault || is_of_part(*facts.inventory, *fault) != of_part) return {};
-  const MissingLibrary& first = fault->loading->missing_libraries.front();
-  Seen seen{.what = say("{}: {} needs {}, which neither the environment nor the system has{}", facts.torch,
-                        who(*fault->loading, first.needed_by), first.name, and_others(*fault)),
-            .where = fault->loading->path};
+  const auto& own = fault->loading->missing_libraries;
+  const MissingLibrary& first = own.front();
   const auto torch = local_cuda(facts.inventory->torch_beside.value_or(""));
+  const auto missing = find_packages(find_missing_names(*facts.inventory, *fault->loading),
+                                     torch ? std::optional(torch->major) : std::nullopt);
+  const bool one_needs_all =
+      std::all_of(own.begin(), own.end(), [&](const MissingLibrary& one) { return one.needed_by == first.needed_by; });
+  std::set<std::string> own_names;
+  for (const auto& library : own) own_names.insert(library.name);
+  const std::span all(missing);
+  const std::string others = name_libraries(all.subspan(own_names.size()));
+  Seen seen{
+      .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}", facts.torch,
+                  one_needs_all ? who(*fault->loading, first.needed_by) : std::string(base_name(fault->loading->path)),
+                  name_libraries(all.first(own_names.size())), and_others(*fault),
+                  in_words(others.empty() ? "" : "; they also need " + others)),
+      .where = fault->loading->path,
+      .remedy = make_install_command(missing)};
   const auto major = cuda_major_of(first.name);
   if (torch && major && *major != torch->major && links_torch(*facts.inventory, *fault->loading))
     seen.remedy = fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}",
@@ -195,9 +261,18 @@ Answer versions_are_defined(const Facts& facts) {
   const auto fault = fault_of(facts, Kind::version);
   if (!fault) return {};
   const MissingVersion& first = fault->loading->missing_versions.front();
-  return {.seen = {{say("{}: {} needs {}, which {} does not define{}", facts.torch,
-                        who(*fault->loading, first.needed_by), first.version, first.library, and_others(*fault)),
-                    fault->loading->path}}};
+  return {
+      .seen = {{say("{}: {} needs {}, which {}{} does not define{}", facts.torch, who(*fault->loading, first.needed_by),
+                    first.version, first.library, in_words(explain_rule(first.how)), and_others(*fault)),
+                fault->loading->path}}};
+}
+
+// A name of torch's that no known release has; an old string in it tells more than another.
+std::optional<std::string> find_unknown_name(const Inventory& inventory) {
+  for (const auto& file : inventory.files) {
+    if (file.links && file.links->torch_symbols.unknown) return file.links->torch_symbols.unknown->front();
+  }
+  return std::nullopt;
 }
 
 // What all files of the package take from torch. A name in its namespaces that no known release has, and nothing
@@ -212,21 +287,32 @@ std::string loads_with(const Inventory& inventory) {
       if (is_torch_name(inventory, *loading, symbol)) all &= TorchReleases::of(symbol.releases);
     }
   }
+  const auto unknown = find_unknown_name(inventory);
+  if (all.empty() && unknown && has_old_string(*unknown)) return explain_unknown_torch_name(*unknown);
   if (all.empty()) return fmt::format("none of torch {} has all that it needs", known_torch_releases());
   return fmt::format("it loads with torch {} only", join_ranges(all.names()));
 }
 
 Seen lacking_in_torch(const Facts& facts, const Fault& fault) {
   const Inventory& inventory = *facts.inventory;
-  const auto asked = torch_asked_for(inventory);
-  const std::string also = asked ? fmt::format("; its METADATA asks for torch {}", *asked) : "";
   return {
-      .what = say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
-                  who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
-                  *inventory.torch_beside, in_words(loads_with(inventory)), in_words(also), and_others(fault)),
+      .what =
+          say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
+              who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name), *inventory.torch_beside,
+              in_words(loads_with(inventory)), in_words(explain_requirement(inventory)), and_others(fault)),
       .where = fault.loading->path,
       .remedy = fmt::format("install the build of it that is made for torch {}, or the torch that it was built with",
                             *inventory.torch_beside)};
+}
+
+Seen lacking_in_library(const Facts& facts, const Fault& fault, const UnresolvedSymbol& symbol) {
+  Seen seen{.what = say("{}: {} needs {}@{}, which {}{} does not define{}{}", facts.torch,
+                        who(*fault.loading, symbol.needed_by), demangled(symbol.name), symbol.version.value_or(""),
+                        *symbol.library, in_words(explain_rule(symbol.how)),
+                        in_words(explain_requirement(*facts.inventory)), and_others(fault)),
+            .where = fault.loading->path};
+  if (is_from_outside(symbol.how)) seen.remedy = remedy_for(*symbol.how, *symbol.library);
+  return seen;
 }
 
 Answer symbols_are_resolved(const Facts& facts) {
@@ -234,14 +320,14 @@ Answer symbols_are_resolved(const Facts& facts) {
   if (!fault) return {};
   if (fault->of_torch != nullptr) return {.seen = {lacking_in_torch(facts, *fault)}};
   const UnresolvedSymbol& first = fault->loading->unresolved.front();
-  const std::string version = first.version ? "@" + *first.version : "";
+  if (first.library) return {.seen = {lacking_in_library(facts, *fault, first)}};
   const char* const elsewhere = is_in_this_release(*facts.inventory, first)
                                     ? ": this release of torch has it in a library that it does not link, or in "
                                       "another build, as for CUDA"
                                     : "";
-  return {.seen = {{say("{}: {} needs {}{}, which nothing defines that is loaded with it{}{}", facts.torch,
-                        who(*fault->loading, first.needed_by), demangled(first.name), version, in_words(elsewhere),
-                        and_others(*fault)),
+  return {.seen = {{say("{}: {} needs {}, which nothing defines that is loaded with it{}{}{}", facts.torch,
+                        who(*fault->loading, first.needed_by), demangled(first.name), in_words(elsewhere),
+                        in_words(explain_requirement(*facts.inventory)), and_others(*fault)),
                     fault->loading->path}}};
 }
 
@@ -252,11 +338,37 @@ Answer torch_is_as_asked(const Facts& facts) {
   const auto installed = parse_python_version(inventory.torch_beside.value_or(""));
   if (!asked || !installed || satisfies(*installed, *asked)) return {};
   if (inventory.loading && !not_loading(inventory).empty()) return {};
-  return {
-      .seen = {{.what = say("{} asks for torch {}, and {} is installed", facts.torch, *asked, *inventory.torch_beside),
-                .remedy = fmt::format("install both at once, so that one installer chooses a pair: pip install "
-                                      "--upgrade {} 'torch{}'",
-                                      inventory.packages.front().name.value_or(""), *asked)}}};
+  return {.seen = {{.what = say("{} requires torch{}, and torch {} is installed", facts.torch, *asked,
+                                *inventory.torch_beside),
+                    .remedy = fmt::format("install both at once, so that one installer chooses a pair: pip install "
+                                          "--upgrade {} 'torch{}'",
+                                          inventory.packages.front().name.value_or(""), *asked)}}};
+}
+
+// If torch does not load, that is reported, with the library that it took.
+Answer libraries_are_the_packages_own(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  if (!inventory.redirected || (inventory.loading && !not_loading(inventory).empty())) return {};
+  Answer answer;
+  for (const auto& library : *inventory.redirected) {
+    answer.seen.push_back({.what = say("{}: {} is taken from {} (found by {}), and not from {}", facts.torch,
+                                       library.name, library.taken, in_words(library.how), library.installed),
+                           .where = library.taken,
+                           .remedy = remedy_for(library.how, library.taken)});
+  }
+  return answer;
+}
+
+// Whether the packages' libraries make the loader ask for an executable stack, which glibc 2.41 refuses in dlopen().
+Answer stacks_stay_plain(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!file.links || !file.links->executable_stack.value_or(false)) continue;
+    answer.seen.push_back({.what = say("{}: {} asks for an executable stack, which glibc refuses from 2.41 on",
+                                       facts.torch, base_name(file.path)),
+                           .where = file.path});
+  }
+  return answer;
 }
 
 // Only of those that share torch's process by linking it: others bring a CUDA of their own on purpose.
@@ -394,9 +506,29 @@ std::vector<Check> loading_checks() {
        .severity = Severity::fail,
        .needs = {inventory, processors},
        .of_any = true,
+       .is_cause = true,
        .question = "Is each package built for the processor, the C library and the Python of its environment?",
        .remedy = "install the package again with the environment's own Python, on a machine with that processor",
        .ask = files_are_of_the_environment_s_processor},
+      {.id = "PB180",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Does torch's process take CUDA's libraries from the packages that are installed with it?",
+       .remedy = "remove the folder from LD_LIBRARY_PATH or from the loader's configuration",
+       .ask = libraries_are_the_packages_own},
+      {.id = "PB181",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory},
+       .of_any = true,
+       .question = "Do the libraries load without an executable stack?",
+       .remedy = "install a build of it that is linked with -z noexecstack; or clear the mark: patchelf "
+                 "--clear-execstack FILE",
+       .ask = stacks_stay_plain},
       {.id = "PB179",
        .subject = Subject::artifact,
        .level = Level::shipped,

@@ -68,6 +68,13 @@ std::string_view remedy_of(Obstacle why) {
 
 }  // namespace
 
+bool was_only_read(const Facts& facts) {
+  constexpr MajorMinor kFirstWithShims{2, 8};
+  if (facts.inventory == nullptr || facts.run == nullptr || facts.run->loaded) return false;
+  const auto version = parse_major_minor(facts.inventory->torch_version.value_or(""));
+  return version && *version < kFirstWithShims;
+}
+
 Seen could_not_run(const Facts& facts, const std::string& what, Obstacle why, const std::string& device) {
   Seen seen{.what = what, .where = std::nullopt, .remedy = std::string(remedy_of(why))};
   const GpuUse* use = device.empty() ? nullptr : use_of(facts, device);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/demangle.hpp"
 #include "core/facts/environment.hpp"
 #include "core/pep440.hpp"
 #include "core/torch_symbols.hpp"
@@ -209,9 +210,13 @@ Answer ask_torch_symbols(const std::string& claimed, const ClaimedFiles& part) {
     if (!file.links || !file.links->torch_symbols.releases) continue;
     const auto& releases = *file.links->torch_symbols.releases;
     if (std::find(releases.begin(), releases.end(), release) != releases.end()) continue;
+    const auto& unknown = file.links->torch_symbols.unknown;
     answer.seen.push_back(
-        {say("torch {} is claimed, and {} of {} takes symbols that only torch {} has", claimed, base_name(file.path),
-             part.name, releases.empty() ? "of no single release" : join_ranges(releases)),
+        {unknown
+             ? say("torch {} is claimed, and {} of {} needs {}, which {}", claimed, base_name(file.path), part.name,
+                   demangled(unknown->front()), in_words(explain_unknown_torch_name(unknown->front())))
+             : say("torch {} is claimed, and {} of {} takes symbols that only torch {} has", claimed,
+                   base_name(file.path), part.name, releases.empty() ? "of no single release" : join_ranges(releases)),
          file.path});
   }
   return answer;

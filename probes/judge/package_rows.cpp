@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/pep440.hpp"
+#include "probes/judge/changed_libraries.hpp"
 
 namespace pbprobe {
 namespace {
@@ -59,6 +60,7 @@ std::vector<Seen> seen_in_rows(const Check& check, const Report& report) {
     if (!asked || (!of_loading && row.recorded && row.recorded->reinstall)) continue;
     for (const auto& finding : row.findings) {
       if (finding.id != check.id || is_of_changed_file(row, finding)) continue;
+      if (of_loading && is_explained_by_change(report, row, finding)) continue;
       Seen seen{.what = finding.what,
                 .where = finding.where,
                 .remedy = finding.remedy,

@@ -101,7 +101,9 @@ Answer requirements_are_met(const Facts& facts) {
   for (const auto& [component, version] : *required) {
     const auto there = value_in(facts.inventory->component_versions, component);
     if (there && !is_version_of(*there, version))
-      answer.seen.push_back({say("torch's package asks for {} {}, and {} is installed", component, version, *there)});
+      answer.seen.push_back(
+          {.what = say("torch's package asks for {} {}, and {} is installed", component, version, *there),
+           .remedy = reinstall_torch(*facts.inventory)});
   }
   return answer;
 }
@@ -215,7 +217,7 @@ std::vector<Check> packages_checks() {
        .severity = Severity::warn,
        .needs = {package, inventory, whole},
        .question = "Are the installed libraries those that torch's package asks for?",
-       .remedy = "install them as asked: pip install --force-reinstall torch",
+       .remedy = "install torch again from where it came: that brings the versions that its package asks for",
        .ask = requirements_are_met},
       {.id = "PB120",
        .subject = Subject::artifact,

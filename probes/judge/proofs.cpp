@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "probes/judge/baseline.hpp"
+#include "probes/judge/obstacles.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -93,7 +94,8 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
   if (std::find(here.begin(), here.end(), target.id) == here.end())
     return all_unknown(fmt::format("{} is not {}", facts.host->cpu.name, target.id));
   const LibtorchRun& run = *facts.run;
-  if (!run.loaded && run.obstacle) return all_unknown(run.problem.value_or("libtorch could not run"));
+  if (!run.loaded && (run.obstacle || was_only_read(facts)))
+    return all_unknown(run.problem.value_or("libtorch could not run"));
   if (!run.loaded) return not_loaded(run.problem.value_or("libtorch could not be loaded"));
   ClaimProof proof = all_unknown();
   proof.loaded = Outcome::pass;

@@ -9,6 +9,7 @@
 
 #include "probes/judge/baseline.hpp"
 #include "probes/judge/checks.hpp"
+#include "probes/judge/obstacles.hpp"
 #include "probes/judge/package_rows.hpp"
 #include "probes/judge/proofs.hpp"
 #include "probes/judge/subjects.hpp"
@@ -63,7 +64,7 @@ void fill_measured(ClaimRow& row, const Facts& facts, std::string_view device) {
 
 // Fills what running tells: a level is known only once the one below it was reached, and null where nothing was tried.
 void fill_cpu(ClaimRow& row, const Facts& facts) {
-  if (facts.run == nullptr) return;
+  if (facts.run == nullptr || was_only_read(facts)) return;
   row.loaded = row.executed = Outcome::unknown;
   // What could not run tells nothing.
   if (facts.run->loaded || !facts.run->obstacle) row.loaded = known(facts.run->loaded);
@@ -74,7 +75,7 @@ void fill_cpu(ClaimRow& row, const Facts& facts) {
 }
 
 void fill_gpu(ClaimRow& row, const Facts& facts, size_t index) {
-  if (facts.run == nullptr) return;
+  if (facts.run == nullptr || was_only_read(facts)) return;
   const std::string device = fmt::format("cuda:{}", facts.gpus[index].gpu);
   const auto& areas = facts.run->areas;
   if (gpu_of_run(facts) == index) {

@@ -11,23 +11,12 @@
 namespace pbprobe {
 namespace {
 
-// Ours against libtorch's: from here on a user would notice. A property of the build, never a fault.
-constexpr double kNoticeable = 1.5;
-
-// libtorch has the interface that pbprobe runs it by from here on.
-constexpr MajorMinor kFirstRunnable{2, 8};
-
-bool too_old_to_run(const Inventory& inventory) {
-  const auto version = parse_major_minor(inventory.torch_version.value_or(""));
-  return version && *version < kFirstRunnable;
-}
-
 Answer libtorch_loads(const Facts& facts) {
   if (facts.wrong_platform || facts.run->loaded) return {};
-  if (too_old_to_run(*facts.inventory))
+  if (was_only_read(facts))
     return {.seen = {},
             .unknown = Seen{.what = facts.torch + " is older than 2.8, and pbprobe can only read it",
-                            .remedy = "try `python -c \"import torch\"` yourself, or use torch 2.8 or newer"}};
+                            .remedy = "run `python -c \"import torch\"` to test whether it loads"}};
   if (facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
   return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded"), .where = facts.run->path}}};
 }
@@ -163,6 +152,30 @@ Answer what_ran_was_machine_code(const Facts& facts) {
   return answer;
 }
 
+// A fault proves a defect of the machine only if kernels of every family have it.
+void judge_fault(const KernelFault& fault, Answer& answer) {
+  const std::string trials = describe_trials(fault);
+  if (fault.owner == FaultOwner::machine) {
+    answer.seen.push_back(
+        {.what =
+             say("{}; {}: every family of kernels fails, and so the GPU or its driver is at fault", fault.what, trials),
+         .where = std::nullopt,
+         .remedy = "do not compute on this GPU: look for Xid messages in `dmesg` and for ECC errors "
+                   "in `nvidia-smi -q`, and run NVIDIA's `dcgmi diag -r 3`"});
+    return;
+  }
+  const bool ours = fault.owner == FaultOwner::pbprobe;
+  answer.unknown =
+      Seen{.what = say("{}; {}: {}", fault.what, trials,
+                       in_words(ours ? "a defect of pbprobe, and not of the GPU" : "whose fault it is, is unknown")),
+           .where = std::nullopt,
+           .remedy =
+               ours ? "report it to pbprobe's issues with the output of `--format json`; the build and the GPU are not "
+                      "judged by it"
+                    : "run it again on an idle machine; if it stays, run NVIDIA's `dcgmi diag -r 3`, and report it to "
+                      "pbprobe's issues with the output of `--format json`"};
+}
+
 Answer kernels_are_right(const Facts& facts) {
   Answer answer;
   if (facts.measurements == nullptr) return answer;
@@ -173,6 +186,8 @@ Answer kernels_are_right(const Facts& facts) {
         could_not_run(facts, not_run.front().what, not_run.front().why, not_run.front().device.value_or(""));
     if (not_run.size() > 1) answer.unknown->what.text += fmt::format("; and {} more did not run", not_run.size() - 1);
   }
+  for (const KernelFault& fault : facts.measurements->kernel_faults.value_or(std::vector<KernelFault>()))
+    judge_fault(fault, answer);
   return answer;
 }
 
@@ -191,26 +206,6 @@ Answer version_agrees(const Facts& facts) {
   return {.seen = {{.what = say("its files say torch {}, the loaded library says {}", *facts.inventory->torch_version,
                                 *facts.run->version),
                     .where = facts.run->path}}};
-}
-
-Answer libtorch_keeps_up(const Facts& facts) {
-  Answer answer;
-  if (facts.measurements == nullptr) return answer;
-  std::map<std::string, const BenchRow*> slowest;  // by dtype: one line each is enough
-  for (const auto& row : facts.measurements->rows) {
-    const auto peer = row.peers.find(std::string(kLibtorch));
-    if (!row.best || peer == row.peers.end()) continue;
-    if (row.disturbed) answer.unknown = disturbed_by(*row.disturbed);
-    if (row.disturbed || peer->second.ratio < kNoticeable) continue;
-    const BenchRow*& kept = slowest[row.dtype];
-    if (kept == nullptr || peer->second.ratio > kept->peers.at(std::string(kLibtorch)).ratio) kept = &row;
-  }
-  for (const auto& [dtype, row] : slowest) {
-    const PeerFigure& peer = row->peers.at(std::string(kLibtorch));
-    answer.seen.push_back({say("{} {}x{}x{}: libtorch {:.0f} GFLOP/s, {} {:.0f} ({:.1f} times as fast)", dtype, row->m,
-                               row->n, row->k, peer.gflops, row->kernel, row->gflops, peer.ratio)});
-  }
-  return answer;
 }
 
 }  // namespace
@@ -266,13 +261,6 @@ std::vector<Check> running_checks() {
        .question = "Does the loaded library have the version of its files?",
        .remedy = "install this torch again in a clean environment: two versions are mixed",
        .ask = version_agrees},
-      {.id = "PB507",
-       .subject = Subject::running,
-       .level = Level::measured,
-       .severity = Severity::note,
-       .question = "Is libtorch about as fast as pbprobe's kernels?",
-       .remedy = "a build for exactly this machine may be faster: measure it with `pbprobe bench --against libtorch`",
-       .ask = libtorch_keeps_up},
       {.id = "PB508",
        .subject = Subject::running,
        .level = Level::executed,

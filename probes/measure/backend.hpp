@@ -30,6 +30,12 @@ class Backend {
 
   // Compares the kernel's results on this problem with the reference. Error malformed: a wrong element, named.
   [[nodiscard]] virtual Result<void> verify(const Plan& plan) = 0;
+  // Launches the plan up to `launches` times for up to `seconds`. Errors: malformed (other bits than the first time);
+  // device (a launch failed).
+  [[nodiscard]] virtual Result<void> repeat([[maybe_unused]] const Plan& plan, [[maybe_unused]] int64_t launches,
+                                            [[maybe_unused]] double seconds) {
+    return make_error(ErrorCode::unsupported, "only kernels of GPUs are repeated");
+  }
   // A sample runs the plan over operands that rotate through more than the last-level cache.
   [[nodiscard]] virtual Result<Candidate> kernel(const Plan& plan) = 0;
   // A sample appends a slice and returns its time.

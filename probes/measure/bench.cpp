@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "core/targets.hpp"
 #include "probes/measure/backend.hpp"
+#include "probes/measure/bench_threads.hpp"
+#include "probes/measure/kernel_families.hpp"
 #include "probes/measure/timing.hpp"
 #include "probes/process/statistics.hpp"
 
@@ -70,9 +73,20 @@ class CaseRun {
   void use(const CublasLt& library) { lt_ = &library; }
   void use(const Cutlass& library) { cutlass_ = &library; }
 
-  void run(Backend& backend, const CaseLimits& limits) {
+  // Returns whether the device can run further cases.
+  bool run(Backend& backend, const Host& host, const CaseLimits& limits) {
+    host_ = &host;
+    run_all(backend, limits);
+    return !lost_;
+  }
+
+ private:
+  void run_all(Backend& backend, const CaseLimits& limits) {
     const double began = limits.clock();
-    for (const Plan& plan : plans_.plans) add_kernel(backend, plan);
+    for (const Plan& plan : plans_.plans) {
+      add_kernel(backend, plan);
+      if (lost_) return;
+    }
     if (one_.against_libtorch && libtorch_.library) add_libtorch(backend);
     if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), backend.cublaslt(*lt_, false));
     if (one_.against_cublaslt_best && lt_ != nullptr)
@@ -95,17 +109,17 @@ class CaseRun {
     report(*rounds, backend.peak_units());
   }
 
- private:
   void add_kernel(Backend& backend, const Plan& plan) {
     const std::string kernel(plan.kernel->name);
     events_.stage(Step::kernels, fmt::format("checking {} on {}", kernel, name_));
-    if (auto right = backend.verify(plan); !right.ok()) {
+    auto right = backend.verify(plan);
+    if (right.ok() && one_.gpu && one_.launches > 0) right = backend.repeat(plan, one_.launches, kRepeatSeconds);
+    if (!right.ok()) {
       const char* const what = right.error().code == ErrorCode::malformed ? "is wrong"
                                : right.error().obstacle                   ? "could not run"
                                                                           : "fails";
-      return events_.failed(
-          fmt::format("{} {} on {}, and so has no rate: {}", kernel, what, name_, right.error().message), right.error(),
-          device_name(one_));
+      return fail(plan, fmt::format("{} {} on {}, and so has no rate: {}", kernel, what, name_, right.error().message),
+                  right.error());
     }
     Series series{.plan = plan};
     auto candidate = backend.kernel(series.plan);
@@ -120,6 +134,26 @@ class CaseRun {
     series.kernel = candidates_.size();
     candidates_.push_back(std::move(*candidate));
     series_.push_back(std::move(series));
+  }
+
+  // Reports a kernel that could not run, or has a fault. On a GPU, whose fault that is takes trials in other processes.
+  void fail(const Plan& plan, const std::string& text, const Error& error) {
+    const bool launch_failed = error.code == ErrorCode::device;
+    if (!one_.gpu || error.obstacle || (!launch_failed && error.code != ErrorCode::malformed))
+      return events_.failed(text, error, device_name(one_));
+    events_.kernel_fault({.device = device_name(one_),
+                          .what = text,
+                          .again = make_trial(plan),
+                          .others = list_other_families({.target = std::string(plan.kernel->target),
+                                                         .instruction = std::string(plan.kernel->instruction),
+                                                         .family = describe_family(*plan.kernel)},
+                                                        *host_, *one_.gpu)});
+    if (!launch_failed) return;
+    lost_ = true;
+    events_.not_run({.what = fmt::format("a launch of {} failed on {}: what came after it in that process did not run",
+                                         plan.kernel->name, device_name(one_)),
+                     .why = Obstacle::unexplained,
+                     .device = device_name(one_)});
   }
 
   // A peer that can run the problem takes part under `key`; another one is a note.
@@ -174,7 +208,14 @@ class CaseRun {
     for (const Series& series : series_) {
       const std::string& failure = rounds.failures[series.kernel];
       const Error error{ErrorCode::device, failure, rounds.obstacles[series.kernel]};
-      if (!failure.empty()) events_.failed(failure, error, device_name(one_));
+      // What fails on a GPU after another candidate fails as the CUDA context is lost.
+      if (!failure.empty() && (!one_.gpu || rounds.first_failed == series.kernel))
+        fail(series.plan, failure, error);
+      else if (!failure.empty())
+        events_.not_run(
+            {.what = fmt::format("{}, after {} had failed", failure, candidates_[rounds.first_failed.value_or(0)].name),
+             .why = rounds.obstacles[series.kernel].value_or(Obstacle::unexplained),
+             .device = device_name(one_)});
       if (!rounds.samples_us[series.kernel].empty()) events_.row(row_of(series, rounds, units));
     }
     const auto libtorch = peers_.find("libtorch");
@@ -268,7 +309,11 @@ class CaseRun {
     }
   }
 
+  static constexpr double kRepeatSeconds = 8;
+
   const BenchCase& one_;
+  const Host* host_ = nullptr;
+  bool lost_ = false;  // the CUDA context is
   const CasePlans& plans_;
   LibtorchProbe& libtorch_;
   EventWriter& events_;
@@ -310,13 +355,30 @@ Libraries load_libraries(const std::vector<BenchCase>& cases, const MeasureReque
   };
   Libraries libraries;
   if (asked(&BenchCase::against_cublaslt) || asked(&BenchCase::against_cublaslt_best))
-    load_peer("cublaslt", libraries.cublaslt, cublaslt_places(request.cublaslt_near), events);
+    load_peer("cublaslt", libraries.cublaslt, cublaslt_places(request.torch_libraries), events);
   if (asked(&BenchCase::against_cutlass)) load_peer("cutlass", libraries.cutlass, cutlass_places(), events);
   return libraries;
 }
 
-// What a case needs before it can be timed: plans, and operands on its device.
-void prepare_and_run(const BenchCase& one, const MeasureRequest& request, LibtorchProbe& libtorch,
+// Loads the OpenMP runtime of the operators' threads if kernels run on several, and notes if there is none.
+void find_operators_threads(const std::vector<BenchCase>& cases, const MeasureRequest& request, EventWriter& events) {
+  const bool needed = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& one) {
+    return !one.gpu && one.threads > 1 && !plans_of(one, request.host).plans.empty();
+  });
+  if (!needed) return;
+  if (request.torch_libraries) {
+    events.loading("OpenMP's runtime");
+    load_openmp(*request.torch_libraries);
+    events.loaded();
+  }
+  if (!find_openmp())
+    events.note(
+        "no OpenMP runtime is loaded or installed: CPU kernels ran on threads of pbprobe's own, and operators on "
+        "torch's may take another time");
+}
+
+// What a case needs before it can be timed: plans, and operands on its device. Returns what run_case() returns.
+bool prepare_and_run(const BenchCase& one, const MeasureRequest& request, LibtorchProbe& libtorch,
                      const Libraries& libraries, EventWriter& events, const CaseLimits& limits) {
   const std::string where = fmt::format("{} on {}", describe(one.problem), device_name(one));
   const CasePlans plans = plans_of(one, request.host);
@@ -325,33 +387,36 @@ void prepare_and_run(const BenchCase& one, const MeasureRequest& request, Libtor
     one.asked_for_target ? events.problem(text) : events.note(text);
   }
   const bool libtorch_runs = one.against_libtorch && libtorch.library && (!one.gpu || libtorch.on_gpu);
-  if (plans.plans.empty() && !libtorch_runs) return;
+  if (plans.plans.empty() && !libtorch_runs) return true;
   events.stage(Step::kernels, "preparing " + where);
   auto backend = one.gpu ? make_gpu_backend(one, request.host) : make_cpu_backend(one, request.host);
-  if (!backend.ok())
-    return events.failed(fmt::format("{}: {}", where, backend.error().message), backend.error(), device_name(one));
+  if (!backend.ok()) {
+    events.failed(fmt::format("{}: {}", where, backend.error().message), backend.error(), device_name(one));
+    return true;
+  }
   BenchCase here = one;
   here.against_libtorch = libtorch_runs;
   CaseRun run(here, plans, libtorch, events);
   if (libraries.cublaslt) run.use(*libraries.cublaslt);
   if (libraries.cutlass) run.use(*libraries.cutlass);
-  run.run(**backend, limits);
+  return run.run(**backend, request.host, limits);
 }
 
 }  // namespace
 
-void run_case(const BenchCase& one, const CasePlans& plans, Backend& backend, LibtorchProbe& libtorch,
+bool run_case(const BenchCase& one, const CasePlans& plans, const Host& host, Backend& backend, LibtorchProbe& libtorch,
               EventWriter& events, const CaseLimits& limits) {
-  CaseRun(one, plans, libtorch, events).run(backend, limits);
+  return CaseRun(one, plans, libtorch, events).run(backend, host, limits);
 }
 
-void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events) {
+void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events, std::set<int64_t> lost) {
   std::vector<BenchCase> cases;
   for (const BenchRequest& bench : request.benches) {
     for (BenchCase& one : plan_cases(bench, request.host)) cases.push_back(std::move(one));
     if (const size_t count = shapes_left_out(bench, request.host); count > 0)
       events.note(fmt::format("{} of {} shapes do not fit into memory", count, bench.shapes.size()));
   }
+  find_operators_threads(cases, request, events);
   const Libraries libraries = load_libraries(cases, request, events);
   const Budget budget(request.budget_seconds, steady_seconds());
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -362,11 +427,13 @@ void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWr
                               more > 0 ? fmt::format(", and {} more", more) : ""));
       return;
     }
-    prepare_and_run(cases[i], request, libtorch, libraries, events,
-                    {.seconds = budget.share(static_cast<int64_t>(cases.size() - i)),
-                     .budget_seconds = request.budget_seconds,
-                     .deadline_seconds = budget.deadline() + 0.2 * request.budget_seconds,
-                     .clock = budget.clock()});
+    if (cases[i].gpu && lost.contains(*cases[i].gpu)) continue;
+    const bool usable = prepare_and_run(cases[i], request, libtorch, libraries, events,
+                                        {.seconds = budget.share(static_cast<int64_t>(cases.size() - i)),
+                                         .budget_seconds = request.budget_seconds,
+                                         .deadline_seconds = budget.deadline() + 0.2 * request.budget_seconds,
+                                         .clock = budget.clock()});
+    if (!usable) lost.insert(*cases[i].gpu);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,12 @@ struct BenchCase {
   bool against_cublaslt = false;
   bool against_cublaslt_best = false;  // the best of 32 heuristics, where the other takes the first one
   bool against_cutlass = false;
-  bool against_bf16 = false;      // our own GEMM of BF16
-  bool chosen_only = false;       // what dispatch chooses, and no other
-  bool asked_for_target = false;  // then a missing kernel is a problem and not a note
+  bool against_bf16 = false;          // our own GEMM of BF16
+  std::optional<std::string> kernel;  // only this one
+  int64_t launches = 0;               // of each GPU kernel, compared bit for bit before it is timed
+  bool chosen_only = false;           // what dispatch chooses, and no other
+  bool asked_for_target = false;      // then a missing kernel is a problem and not a note
+  bool unbuilt = false;               // plans kernels that are not built too
 };
 
 // Threads that a request means on this host.
@@ -71,8 +75,9 @@ struct CasePlans {
 };
 [[nodiscard]] CasePlans plans_of(const BenchCase& one, const Host& host);
 
-// The plans of a request in words, nothing of which is run: for a target that the host has not, as if it had it, a GPU
-// with so many SMs. Errors: usage (a target, layout or shape that is none).
+// Describes the plans of a request and runs nothing. Plans a requested target from the kernel table, whether it is
+// built or not; supposes its device if the host lacks it, a GPU with `sms` SMs. Errors: usage (unknown target or
+// layout, invalid shape).
 [[nodiscard]] Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int64_t sms);
 
 // "square", "small", "skinny" or "ragged".
@@ -86,11 +91,14 @@ struct CaseLimits {
   double deadline_seconds = 0;  // on the clock; 0: none
   std::function<double()> clock;
 };
-void run_case(const BenchCase& one, const CasePlans& plans, Backend& backend, LibtorchProbe& libtorch,
+// Returns whether the device can run further cases: a failed launch ends the process's CUDA context.
+bool run_case(const BenchCase& one, const CasePlans& plans, const Host& host, Backend& backend, LibtorchProbe& libtorch,
               EventWriter& events, const CaseLimits& limits);
 
 // Runs all of it within the request's budget. Rows, libtorch's figures, problems and notes go to `events` at once.
-void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events);
+// lost: GPUs whose CUDA context ended with a failed launch, on which nothing runs.
+void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events,
+                 std::set<int64_t> lost = {});
 
 // The first usable GPU of each capability: several of one kind are measured once.
 [[nodiscard]] std::vector<const Gpu*> distinct_gpus(const Host& host);

@@ -192,6 +192,8 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
   std::vector<BenchCase> cases;
   const auto add = [&](std::optional<int64_t> gpu, std::vector<std::string> targets) {
     one.gpu = gpu;
+    one.kernel = bench.kernel;
+    one.launches = bench.launches;
     one.targets = std::move(targets);
     for (const Shape& shape : shapes_that_fit(bench, gpu.has_value(), host)) {
       one.problem = problem_of(bench, shape);
@@ -211,8 +213,8 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
 
 CasePlans plans_of(const BenchCase& one, const Host& host) {
   CasePlans result;
-  ChooseOptions options{.gpu = one.gpu, .threads = one.threads};
-  if (one.asked_for_target) options.target = one.targets.front();
+  ChooseOptions options{.kernel = one.kernel, .gpu = one.gpu, .threads = one.threads, .unbuilt = one.unbuilt};
+  if (one.asked_for_target && !one.kernel) options.target = one.targets.front();
   auto best = choose(one.problem, host, {}, options);
   if (best.ok()) {
     result.best = best->kernel->name;
@@ -226,7 +228,7 @@ CasePlans plans_of(const BenchCase& one, const Host& host) {
       result.plans.push_back(std::move(*best));
       continue;
     }
-    if (one.chosen_only) continue;
+    if (one.chosen_only || one.kernel) continue;
     options.kernel = std::string(kernel.name);
     if (auto plan = choose(one.problem, host, {}, options); plan.ok()) result.plans.push_back(std::move(*plan));
   }

@@ -10,8 +10,8 @@
 #include "kernels/dispatch/run.hpp"
 #include "kernels/gemm/checker.hpp"
 #include "probes/measure/backend.hpp"
+#include "probes/measure/bench_threads.hpp"
 #include "probes/measure/operands.hpp"
-#include "probes/measure/thread_pool.hpp"
 #include "probes/measure/verify.hpp"
 
 namespace pbprobe {
@@ -43,7 +43,7 @@ int64_t iterations_for(CpuLoop loop, double seconds) {
 // The peak loop and then the clock chain, on every thread at once.
 class PeakLoop {
  public:
-  PeakLoop(const Peak& peak, const Peak* clock, ThreadPool& pool)
+  PeakLoop(const Peak& peak, const Peak* clock, BenchThreads& pool)
       : peak_(peak), clock_(clock), pool_(pool), runs_(static_cast<size_t>(pool.threads())) {
     iterations_ = iterations_for(peak.function, kPeakSliceSeconds);
     if (clock != nullptr) clock_iterations_ = iterations_for(clock->function, kClockSliceSeconds);
@@ -96,7 +96,7 @@ class PeakLoop {
 
   const Peak& peak_;
   const Peak* clock_;
-  ThreadPool& pool_;
+  BenchThreads& pool_;
   std::vector<Run> runs_;
   std::atomic<int64_t> arrived_{0};
   int64_t iterations_ = 1;
@@ -304,7 +304,7 @@ class CpuBackend : public Backend {
 
   const BenchCase& one_;
   const Host& host_;
-  ThreadPool pool_;
+  BenchThreads pool_;
   Rotation rotation_;
   HostMemory memory_;
   size_t next_ = 0;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "core/targets.hpp"
 #include "probes/measure/bench.hpp"
 
@@ -27,19 +29,37 @@ std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host
   return fmt::format("a GPU of {} with {} SMs (--sms): this machine has none", target.id, sms);
 }
 
+// Returns why this program cannot run kernels of the target; nullopt if it has all of them.
+std::optional<std::string> find_unbuilt(const Target& target) {
+  if (const TargetBuild* const build = find_build(target.id); build != nullptr && !build->built)
+    return fmt::format("kernels of {} ({})", target.id, build->why_not);
+  std::vector<std::string> parts;
+  for (const TargetBuild& part : part_builds())
+    if (part.target == target.id && !part.built)
+      parts.push_back(fmt::format("{} kernels ({})", part.part, part.why_not));
+  if (parts.empty()) return std::nullopt;
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Joins what a plan supposes; nullopt if it supposes nothing.
+std::optional<std::string> join_suppositions(std::optional<std::string> device, std::optional<std::string> kernels) {
+  if (!device || !kernels) return device ? device : kernels;
+  return fmt::format("{}; {}", *device, *kernels);
+}
+
 // The model chooses between kernels of one path only.
 bool compared(const Plan& plan, const Plan& chosen) {
   return chosen.model_seconds > 0 && peak_of(*plan.kernel) == peak_of(*chosen.kernel);
 }
 
-PlannedKernel planned(const Plan& plan, const Plan* chosen) {
+PlannedKernel planned(const Plan& plan, const Plan* chosen, bool gpu) {
   PlannedKernel kernel{.kernel = std::string(plan.kernel->name),
                        .chosen = &plan == chosen,
                        .tile = fmt::format("{}x{}", plan.tile.m, plan.tile.n),
                        .parts = plan.split,
                        .workspace_bytes = plan.workspace_bytes,
                        .why = plan.why};
-  if (plan.kernel->function == nullptr) {
+  if (gpu) {
     kernel.blocks = plan.grid.x * plan.grid.y * plan.grid.z;
     kernel.cluster = plan.gpu.cluster;
   }
@@ -56,11 +76,12 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
   if (bench.target) {
     PBPROBE_TRY(const Target* const target, require_target(*bench.target));
     PBPROBE_CHECK(check_prepacked(*target, bench.prepacked));
-    supposed = suppose(*target, sms, supposed_host);
+    supposed = join_suppositions(suppose(*target, sms, supposed_host), find_unbuilt(*target));
   }
   PlanList list;
   PBPROBE_CHECK(check_blocks(bench));
-  for (const BenchCase& one : plan_cases(bench, supposed_host)) {
+  for (BenchCase one : plan_cases(bench, supposed_host)) {
+    one.unbuilt = bench.target.has_value();
     const Problem& p = one.problem;
     PBPROBE_CHECK(validate(p));
     CasePlans plans = plans_of(one, supposed_host);
@@ -80,7 +101,7 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
     // It was forced by name, to be compared with the others.
     if (chosen != plans.plans.end()) chosen->why = plans.why;
     for (const Plan& plan : plans.plans)
-      gemm.kernels.push_back(planned(plan, chosen != plans.plans.end() ? &*chosen : nullptr));
+      gemm.kernels.push_back(planned(plan, chosen != plans.plans.end() ? &*chosen : nullptr, one.gpu.has_value()));
     list.gemms.push_back(std::move(gemm));
   }
   return list;

@@ -12,6 +12,7 @@
 #include "probes/measure/backend.hpp"
 #include "probes/measure/gpu_device.hpp"
 #include "probes/measure/operands.hpp"
+#include "probes/measure/repeat.hpp"
 #include "probes/measure/verify.hpp"
 
 namespace pbprobe {
@@ -44,6 +45,27 @@ class GpuBackend : public Backend {
   }
 
   Result<Candidate> kernel(const Plan& plan) override { return timed(plan, copies_); }
+
+  Result<void> repeat(const Plan& plan, int64_t launches, double seconds) override {
+    PBPROBE_TRY(const GpuKernels* const cubins, cubins_of(plan.kernel->target));
+    PBPROBE_TRY(const DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
+    const Context context = context_for(plan, cubins, workspace);
+    const Problem& p = plan.problem;
+    const auto bytes = static_cast<size_t>(extent(p.m, p.n, p.ldc) * size_of(p.c));
+    const size_t offset = copies_.rotation.c_offset;
+    const std::vector<std::byte> poisoned(bytes, std::byte{0xff});
+    const Launches all{.launch = [&]() -> Result<void> {
+                         PBPROBE_CHECK(device_.upload(copies_.memory, offset, poisoned.data(), bytes));
+                         PBPROBE_CHECK(pbprobe::run(plan, copies_.operands(0), context));
+                         return device_.synchronize();
+                       },
+                       .read = [&](std::vector<std::byte>& result) -> Result<void> {
+                         result.resize(bytes);
+                         return device_.download(result.data(), copies_.memory, offset, bytes);
+                       }};
+    PBPROBE_TRY([[maybe_unused]] const int64_t done, repeat_launches(all, launches, seconds, steady_seconds()));
+    return {};
+  }
 
   Result<Candidate> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) override {
     const Peak* const peak = peak_of(kernel);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -15,6 +16,7 @@
 #include "kernels/dispatch/choose.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/measure/gpu_device.hpp"
+#include "probes/measure/kernel_families.hpp"
 #include "probes/process/statistics.hpp"
 
 namespace pbprobe {
@@ -317,7 +319,8 @@ Result<GpuPeaks> measure_peaks(const Gpu& gpu) {
   return peaks;
 }
 
-void probe_gpus(const Host& host, EventWriter& events) {
+std::set<int64_t> probe_gpus(const Host& host, EventWriter& events) {
+  std::set<int64_t> lost;
   for (const Gpu* const gpu : distinct_gpus(host)) {
     const Target* const target = target_for(*gpu);
     if (target == nullptr) {
@@ -332,27 +335,42 @@ void probe_gpus(const Host& host, EventWriter& events) {
                     fmt::format("cuda:{}", gpu->index));
       continue;
     }
-    const auto tell = [&](Result<ProbeFigure> figure) {
-      figure.ok() ? events.probe(*figure)
-                  : events.failed(figure.error().message, figure.error(), fmt::format("cuda:{}", gpu->index));
+    const auto device = fmt::format("cuda:{}", gpu->index);
+    // A probe's fault proves no defect of the GPU, as a kernel's does not.
+    const auto report_fault = [&](const std::string& what) {
+      FaultTrial probe{.target = target->id};
+      events.kernel_fault({.device = device,
+                           .what = what,
+                           .again = std::move(probe),
+                           .others = list_other_families({.target = target->id}, host, gpu->index)});
     };
-    tell(prober->copy());
-    tell(prober->read());
-    tell(prober->read_l2());
-    tell(prober->read_shared());
-    tell(prober->launch());
-    tell(prober->queued_launch());
+    const auto tell = [&](const auto& probe) {
+      if (lost.contains(gpu->index)) return;
+      const Result<ProbeFigure> figure = probe();
+      if (figure.ok()) return events.probe(*figure);
+      const Error& error = figure.error();
+      if (error.obstacle || error.code != ErrorCode::device) return events.failed(error.message, error, device);
+      report_fault(fmt::format("a probe of GPU {} fails: {}", gpu->index, error.message));
+      lost.insert(gpu->index);
+    };
+    tell([&] { return prober->copy(); });
+    tell([&] { return prober->read(); });
+    tell([&] { return prober->read_l2(); });
+    tell([&] { return prober->read_shared(); });
+    tell([&] { return prober->launch(); });
+    tell([&] { return prober->queued_launch(); });
     if (prober->has_tensor_copies()) {
       for (const bool from_l2 : {false, true}) {
-        for (const bool multicast : {false, true}) tell(prober->tensor_copies(from_l2, multicast));
+        for (const bool multicast : {false, true}) tell([&] { return prober->tensor_copies(from_l2, multicast); });
       }
-      tell(prober->cluster_launch());
-      tell(prober->map_written());
+      tell([&] { return prober->cluster_launch(); });
+      tell([&] { return prober->map_written(); });
     }
     for (const Peak& peak : peak_table())
-      if (peak.target == target->id && peak.built) tell(prober->instruction(peak));
-    if (!prober->wrong().empty()) events.problem(prober->wrong());
+      if (peak.target == target->id && peak.built) tell([&] { return prober->instruction(peak); });
+    if (!prober->wrong().empty()) report_fault(prober->wrong());
   }
+  return lost;
 }
 
 }  // namespace pbprobe

@@ -5,7 +5,9 @@
 // They are the ceilings that GEMMs are held against.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "core/dtype.hpp"
@@ -15,8 +17,9 @@
 
 namespace pbprobe {
 
-// Writes one figure an event; what cannot be asked, and an instruction with wrong bits, is a problem.
-void probe_gpus(const Host& host, EventWriter& events);
+// Writes one figure an event. A probe that fails, or gives wrong bits, is a kernel fault. Returns the GPUs whose CUDA
+// context ended with a failed launch.
+std::set<int64_t> probe_gpus(const Host& host, EventWriter& events);
 
 // Ceilings for what a libtorch reaches on one GPU.
 struct GpuPeaks {

@@ -15,6 +15,7 @@ constexpr int64_t kScreenRepeats = 5;
 // Whether the failure ends the run; otherwise the candidate has left.
 bool leaves(const Candidate& candidate, const Error& error, Rounds& rounds, size_t at) {
   rounds.failures[at] = error.message;
+  if (!rounds.first_failed) rounds.first_failed = at;
   rounds.obstacles[at] = error.obstacle;
   return !candidate.required;
 }

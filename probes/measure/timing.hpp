@@ -37,6 +37,7 @@ struct Rounds {
   std::vector<std::vector<double>> samples_us;     // per candidate, one a round
   std::vector<std::string> failures;               // per candidate: why it left, or ""
   std::vector<std::optional<Obstacle>> obstacles;  // per candidate that left: null for a fault
+  std::optional<size_t> first_failed;              // candidate that left first
   bool cut_short = false;                          // fewer than least_rounds: the deadline came first
 };
 

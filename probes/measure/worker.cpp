@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,12 @@
 namespace pbprobe {
 namespace {
 
-// OpenMP and MKL read these when they are loaded. Waiting threads that spin would be measured with our kernels.
+// OpenMP and MKL read these when they are loaded. How their threads wait is left as a user has it: our kernels run on
+// the same threads.
 void prepare_environment(const MeasureRequest& request) {
   int64_t threads = request.timings ? bench_threads({}, request.host) : 1;
   for (const BenchRequest& bench : request.benches) threads = std::max(threads, bench_threads(bench, request.host));
   const std::string text = std::to_string(threads);
-  setenv("OMP_WAIT_POLICY", "passive", 1);
-  setenv("KMP_BLOCKTIME", "0", 1);
   setenv("OMP_NUM_THREADS", text.c_str(), 1);
   setenv("MKL_NUM_THREADS", text.c_str(), 1);
 }
@@ -98,8 +98,9 @@ bool run_request(const MeasureRequest& request, EventWriter& events) {
     if (getpid() != self) _exit(0);  // a library that forks while it is loaded made a second worker of us
   }
   if (request.every_core) check_every_core(request.host, events);
-  if (request.probes) probe_gpus(request.host, events);
-  run_benches(request, libtorch, events);
+  std::set<int64_t> lost;
+  if (request.probes) lost = probe_gpus(request.host, events);
+  run_benches(request, libtorch, events, std::move(lost));
   events.finished();
   return true;
 }

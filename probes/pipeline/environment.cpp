@@ -16,6 +16,7 @@
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
+#include "core/package_index.hpp"
 #include "core/pep440.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/audit/packages/distributions.hpp"
@@ -45,13 +46,14 @@ Distribution make_row(Inventory inventory, const EnvironmentRequest& request) {
 
 // Judges torch without the packages that it needs, which have their own rows.
 void judge_torch(const fs::path& artifact, const fs::path& cache, const std::optional<OtherProcessor>& other,
-                 Distribution& row) {
+                 const std::optional<std::vector<RedirectedLibrary>>& redirected, Distribution& row) {
   Report report = new_report();
   auto inventory = audit(artifact, {.open_libraries = false, .cache = cache});
   if (!inventory) return;  // the folder of torch is missing: RECORD lists the missing files
   report.inventory = std::move(*inventory);
   report.inventory->loading = row.loading;
   report.inventory->other_processor = other;
+  report.inventory->redirected = redirected;
   report.inventory->problems.insert(report.inventory->problems.end(), row.problems.begin(), row.problems.end());
   take_findings(report, row);
 }
@@ -83,7 +85,16 @@ std::string conda_spec(const fs::path& environment, const fs::path& packages, co
   return row.name + "=" + *row.version;
 }
 
-// Packages to reinstall, and their installers.
+// Returns an option for each index of PyTorch's that these versions are on: PyPI has none with a local part.
+std::string index_options(const std::vector<Distribution>& rows) {
+  std::set<std::string> options;
+  for (const auto& row : rows) {
+    if (const auto index = find_pytorch_index(row.name, *row.version)) options.insert(" --extra-index-url " + *index);
+  }
+  return fmt::format("{}", fmt::join(options, ""));
+}
+
+// What is to be installed again, and by what.
 struct Faulty {
   std::map<std::string, std::vector<Distribution>> rows =
       {};                                     // faulty packages by installer; only names and folders are used
@@ -100,7 +111,8 @@ struct Faulty {
     const bool known = installer == "uv" || installer == "conda";
     rows[known ? installer : "pip"].push_back({.name = row.name, .version = row.version, .folder = row.folder});
     const size_t local = row.version->find('+');
-    if (local != row.version->npos && installer != "conda") local_versions.insert(row.version->substr(local + 1));
+    const bool on_other_index = local != row.version->npos && !find_pytorch_index(row.name, *row.version);
+    if (on_other_index && installer != "conda") local_versions.insert(row.version->substr(local + 1));
   }
 
   // If two packages write the same paths, removes the one named for a CUDA version that torch does not use.
@@ -134,6 +146,7 @@ struct Faulty {
       for (const auto& row : faulty)
         text += " " + shell_word(installer == "conda" ? conda_spec(environment, packages, row)
                                                       : row.name + "==" + *row.version);
+      if (installer != "conda") text += index_options(faulty);
       commands.push_back(std::move(text));
     }
     return removals(python, cuda) + fmt::format("{}", fmt::join(commands, " && "));
@@ -169,10 +182,11 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
     if (package.inventory.other_processor && package.inventory.other_processor->expected != kMusl)
       package.inventory.other_processor->reinstall = find_reinstall_command(package, artifact);
     const auto other = package.inventory.other_processor;
+    const auto redirected = package.inventory.redirected;
     Distribution row = make_row(std::move(package.inventory), request);
     row.recorded = std::move(package.recorded);
     const bool is_torch = installed && package_name(row.name) == "torch";
-    if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, other, row);
+    if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, other, redirected, row);
     faulty.take(row, package.installer, other && other->reinstall);
     environment.distributions.push_back(std::move(row));
   };

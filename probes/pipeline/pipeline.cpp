@@ -19,6 +19,7 @@
 #include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/preflight.hpp"
+#include "probes/audit/packages/sys_path.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/foreign.hpp"
@@ -42,6 +43,22 @@ std::string utc_now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
+}
+
+// Returns the virtual environment in `roots` that takes `torch` from its base Python; `torch` if there is none.
+fs::path find_environment_above(const fs::path& torch, const std::vector<fs::path>& roots) {
+  for (const auto& root : roots) {
+    const auto seen = find_base_prefix(root) ? find_torch({root}) : Result<fs::path>(torch.parent_path());
+    const bool outside = fs::absolute(torch).lexically_relative(fs::absolute(root)).string().starts_with("..");
+    if (seen && *seen == torch && outside) return root;
+  }
+  return torch;
+}
+
+// Folder with the packages of the audited environment.
+std::optional<fs::path> packages_to_judge(const Inventory& inventory) {
+  const auto above = find_packages_above_torch(inventory);
+  return above ? above : packages_of(inventory);
 }
 
 // Everything after the first whitespace must be an object: artifacts are ELF, ZIP or folders.
@@ -210,9 +227,10 @@ class Pipeline {
     if (options_.artifact) {
       artifact = *options_.artifact;
     } else {
-      auto found = find_default_artifact(options_.roots.empty() ? torch_search_roots(system_env()) : options_.roots);
+      const auto roots = options_.roots.empty() ? torch_search_roots(system_env()) : options_.roots;
+      const auto found = find_default_artifact(roots);
       if (!found) return stop(found.error());
-      artifact = std::move(*found);
+      artifact = find_environment_above(*found, roots);
     }
     begin("reading " + artifact.string());
     AuditOptions options = options_.audit;
@@ -235,7 +253,7 @@ class Pipeline {
   void look_at_packages() {
     const auto& inventory = result_.report.inventory;
     if (!inventory || !looks_at_packages()) return;
-    const auto packages = packages_of(*inventory);
+    const auto packages = packages_to_judge(*inventory);
     if (!packages) return;
     const auto start = Clock::now();
     auto environment = make_environment({.artifacts = {*packages},
@@ -279,7 +297,7 @@ class Pipeline {
       result_.report.problems.push_back(fmt::format(
           "{} is the root of another system: its torch was not started; run pbprobe in that container", root.string()));
     const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;
-    const bool timed = !emulator_;
+    const bool timed = options_.timed && !emulator_;
     MeasureRequest request{.host = *result_.report.host,
                            .libtorch_dir = libtorch,
                            .benches = timed ? benches(libtorch.has_value()) : std::vector<BenchRequest>(),
@@ -312,7 +330,7 @@ class Pipeline {
     if (!wants_imports()) return;
     const auto end = Clock::now() + std::chrono::duration<double>(std::max(seconds_left(), seconds_for_imports()));
     const auto left = [=] { return std::chrono::duration<double>(end - Clock::now()).count(); };
-    auto imports = try_imports({.packages = *packages_of(*result_.report.inventory),
+    auto imports = try_imports({.packages = *packages_to_judge(*result_.report.inventory),
                                 .library_path = system_env()("LD_LIBRARY_PATH").value_or(""),
                                 .program = options_.program,
                                 .seconds = std::clamp(left() / 4, kMinLoadSeconds, kMaxImportSeconds),
@@ -398,17 +416,15 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     request.libtorch_dir = inventory.libtorch_dir;
     PBPROBE_TRY(foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
   }
-  // Searches for cuBLASLt next to a torch first; it may be installed elsewhere.
-  request.cublaslt_near = request.libtorch_dir;
-  const bool cublaslt =
-      std::any_of(peers.begin(), peers.end(), [](const std::string& peer) { return peer.starts_with("cublaslt"); });
-  if (!request.libtorch_dir && cublaslt) {
+  // cuBLASLt and OpenMP's runtime are looked for beside a torch first; they may be elsewhere too.
+  request.torch_libraries = request.libtorch_dir;
+  if (!request.libtorch_dir) {
     const auto artifact = options.artifact ? Result<fs::path>(*options.artifact)
                                            : find_default_artifact(torch_search_roots(system_env()));
     std::error_code error;
     for (const char* folder : {"torch/lib", "lib", "."}) {
       if (artifact && fs::exists(*artifact / folder / "libtorch_cpu.so", error))
-        request.cublaslt_near = (*artifact / folder).string();
+        request.torch_libraries = (*artifact / folder).string();
     }
   }
   if (options.progress) options.progress("measuring");

@@ -28,13 +28,14 @@ struct ReportOptions {
   std::filesystem::path program;                  // pbprobe, started as the measuring child; empty for this program
   AuditOptions audit{.host_code = HostCodeScope::libtorch};
   Depth depth = Depth::quick;
-  std::optional<Host> host;            // recorded host; nothing is run then
-  std::optional<Emulation> emulation;  // other CPU: runs libtorch there, without pbprobe's kernels
-  std::vector<std::string> python;     // command for tests that need Python; writes areas to the file whose path is
-                                       // appended. Empty for none. Used only by full reports
-  double budget_seconds = 0;  // for the whole report; 0 for 10 (quick; 20 with a GPU), 300 (full) or 120 (emulated)
-  std::function<void(std::string_view step)> progress;  // called when a step begins
-  bool judged = true;  // false: only facts, for a caller that judges with its own policy
+  std::optional<Host> host;            // another machine, as it is recorded: nothing is run then
+  std::optional<Emulation> emulation;  // another CPU: libtorch is run there, and no kernel of ours
+  std::vector<std::string> python;  // starts what only Python can ask of the torch, and writes areas to the file whose
+                                    // path follows; empty: nothing. Only full reports
+  double budget_seconds = 0;        // of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
+  std::function<void(std::string_view step)> progress;  // called as each step begins
+  bool judged = true;  // false: only facts, which the caller judges by a policy of its own
+  bool timed = true;   // false: the build is loaded and run, and nothing is timed
 };
 
 struct ReportResult {

@@ -47,6 +47,11 @@ bool record(const Json& event, EventLog& log) {
                         if (!measurements.not_run) measurements.not_run.emplace();
                         measurements.not_run->push_back(std::move(one));
                       }) ||
+         take<KernelFault>(event, "kernel_fault",
+                           [&](KernelFault fault) {
+                             if (!measurements.kernel_faults) measurements.kernel_faults.emplace();
+                             measurements.kernel_faults->push_back(std::move(fault));
+                           }) ||
          take<Obstacle>(event, "obstacle", [&](Obstacle why) { log.obstacle = why; }) ||
          take<std::string>(event, "intruded", [&](std::string text) { log.intruded = std::move(text); }) ||
          take<std::string>(event, "refused", [&](std::string text) { log.refused = std::move(text); }) ||
@@ -129,6 +134,9 @@ void EventWriter::problem(const std::string& text) {
 }
 void EventWriter::not_run(NotRun one) {
   write_event(*this, "not_run", to_json(one));
+}
+void EventWriter::kernel_fault(const KernelFault& fault) {
+  write_event(*this, "kernel_fault", to_json(fault));
 }
 void EventWriter::obstacle(Obstacle why) {
   write_event(*this, "obstacle", to_json(why));

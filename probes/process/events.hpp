@@ -8,7 +8,8 @@
 //   {"row": {…BenchRow…}}   {"libtorch": {…LibtorchRun…}}   {"exact_cpu": 3}   {"note": "…"}   {"problem": "…"}
 //   {"refused": "…"}
 //   {"crash": {"object": "libtorch_cpu.so", "offset": 4660, "symbol": "…", "bytes": "c5 fd 6f 06 …"}}
-//   {"probe": {…ProbeFigure…}}   {"not_run": {…NotRun…}}   {"obstacle": "out_of_memory"}
+//   {"probe": {…ProbeFigure…}}   {"kernel_fault": {…KernelFault…}}   {"not_run": {…NotRun…}}   {"obstacle":
+//   "out_of_memory"}
 //   {"gemm": {…ReturnedGemm…}}   {"intruded": "…"}                     (to the supervisor; from it)
 //   {"finished": true}
 //   {"ended": {"how": "signal", "signal": "SIGABRT", "left_behind": 0}}     (the supervisor's last word)
@@ -94,8 +95,9 @@ class EventWriter {
   void note(const std::string& text);
   void problem(const std::string& text);
   void not_run(NotRun one);
-  void obstacle(Obstacle why);  // reason why this process cannot continue
-  // Records the failure of a test on `device`; empty for the CPU.
+  void kernel_fault(const KernelFault& fault);
+  void obstacle(Obstacle why);  // why this process itself cannot go on
+  // What came of something that was tried on `device`, empty: on the CPU.
   void failed(const std::string& text, const Error& error, const std::string& device);
   // Marks the start and end of loading foreign code, which must not send events.
   void loading(const std::string& library);

@@ -21,7 +21,9 @@
 #include "core/retry_on_eintr.hpp"
 #include "core/scope_exit.hpp"
 #include "core/temp_folder.hpp"
+#include "probes/process/attribution.hpp"
 #include "probes/process/events.hpp"
+#include "probes/process/kernel_log.hpp"
 #include "probes/process/sandbox.hpp"
 #include "probes/process/sentences.hpp"
 #include "probes/process/tags.hpp"
@@ -363,7 +365,9 @@ MeasureRequest without_libtorch(MeasureRequest request) {
   return request;
 }
 
-Result<Measurements> measure_in_child(const MeasureRequest& request, const ChildLimits& limits) {
+namespace {
+
+Result<Measurements> measure_with_libtorch(const MeasureRequest& request, const ChildLimits& limits) {
   PBPROBE_TRY(Attempt first, attempt(request, limits));
   if (!first.died_in_libtorch || request.benches.empty()) return std::move(first.measurements);
   PBPROBE_TRY(Attempt second, attempt(without_libtorch(request), limits), "measuring without libtorch");
@@ -378,8 +382,25 @@ Result<Measurements> measure_in_child(const MeasureRequest& request, const Child
     not_run.insert(not_run.end(), second.measurements.not_run->begin(), second.measurements.not_run->end());
   }
   first.measurements.notes = std::move(second.measurements.notes);
-  first.measurements.notes.push_back("the kernels were measured in a second process, without libtorch");
+  first.measurements.kernel_faults = std::move(second.measurements.kernel_faults);
+  first.measurements.notes.push_back("the kernels were measured in a second process, without libtorch beside them");
   return std::move(first.measurements);
+}
+
+}  // namespace
+
+Result<Measurements> measure_in_child(const MeasureRequest& request, const ChildLimits& limits) {
+  const int64_t since_us = kernel_log_now();
+  PBPROBE_TRY(Measurements measurements, measure_with_libtorch(request, limits));
+  if (measurements.kernel_faults)
+    attribute_faults(*measurements.kernel_faults, request,
+                     {.run_process = [&](const MeasureRequest& trial) -> Result<Measurements> {
+                        PBPROBE_TRY(Attempt one, attempt(trial, limits));
+                        return std::move(one.measurements);
+                      },
+                      .read_log = read_kernel_log,
+                      .since_us = since_us});
+  return measurements;
 }
 
 }  // namespace pbprobe

@@ -11,6 +11,7 @@
 
 #include "core/demangle.hpp"
 #include "core/sm.hpp"
+#include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/report/sections.hpp"
 #include "probes/report/text.hpp"
@@ -56,8 +57,13 @@ std::string format_python(const Distribution& row) {
   return words.empty() ? "-" : fmt::format("{}", fmt::join(words, " "));
 }
 
-// Returns ": 2.10, 2.11", the torch releases with all symbols that the package needs.
+// ": 2.10, 2.11": the releases that have all that it takes.
 std::string format_releases(const Distribution& row) {
+  if (row.unknown_torch_symbol) {
+    const bool old = has_old_string(*row.unknown_torch_symbol);
+    return fmt::format(": none of {}{}", known_torch_releases(),
+                       old ? " (_GLIBCXX_USE_CXX11_ABI=0, for torch 2.6 or older)" : "");
+  }
   return row.torch_releases.empty() ? "" : ": " + join_ranges(row.torch_releases);
 }
 

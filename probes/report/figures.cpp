@@ -125,15 +125,32 @@ void add_roofline(Page& page, const Measurements& measurements) {
   page.table(rows);
 }
 
-// Over many shapes: how the chosen kernels compare with each peer, and how far the model was off.
+// Reports whether stored rows of A and B begin at multiples of 16 bytes, as those of layers do. cuBLAS is slow on
+// others.
+bool has_aligned_rows(const BenchRow& row) {
+  constexpr double kVectorBytes = 16;
+  const int64_t a = row.layout.starts_with('n') ? row.k : row.m;
+  const int64_t b = row.layout.ends_with('t') ? row.k : row.n;
+  const auto is_aligned = [&](int64_t elements) {
+    return std::fmod(static_cast<double>(elements) * get_type_bytes(row.dtype), kVectorBytes) == 0;
+  };
+  return is_aligned(a) && is_aligned(b);
+}
+
+// Over many shapes: how the chosen kernels compare with each peer, and how far the model was off. Shapes with aligned
+// rows have a line of their own: a mean over both hides either.
 void add_summary(Page& page, const Measurements& measurements) {
   constexpr size_t kMany = 20;  // shapes
   std::map<std::string, std::vector<double>> ratios;
+  std::map<std::string, size_t> shapes;  // of each type, layout and peer
   std::vector<double> errors;
   for (const auto& row : measurements.rows) {
     if (!row.best || row.gflops <= 0) continue;
     for (const auto& [name, figure] : row.peers) {
-      if (figure.ratio > 0) ratios[fmt::format("{} {} of {}", row.dtype, row.layout, name)].push_back(figure.ratio);
+      if (figure.ratio <= 0) continue;
+      const std::string of = fmt::format("{} {} of {}", row.dtype, row.layout, name);
+      ++shapes[of];
+      ratios[fmt::format("{}, {} rows", of, has_aligned_rows(row) ? "aligned" : "unaligned")].push_back(figure.ratio);
     }
     const double us =
         2e-3 * static_cast<double>(row.m) * static_cast<double>(row.n) * static_cast<double>(row.k) / row.gflops;
@@ -141,7 +158,7 @@ void add_summary(Page& page, const Measurements& measurements) {
   }
   std::vector<std::vector<Cell>> rows;
   for (auto& [name, of] : ratios) {
-    if (of.size() < kMany) continue;
+    if (shapes[name.substr(0, name.rfind(','))] < kMany) continue;
     std::sort(of.begin(), of.end());
     double sum = 0;
     for (const double ratio : of) sum += std::log(ratio);

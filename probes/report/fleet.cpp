@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -53,9 +54,11 @@ void add_worst(Page& page, const Fleet& fleet) {
   const auto ranks = worst_ranks(fleet);
   if (ranks.empty()) return;
   page.heading(ranks.size() > kWorstRanks ? fmt::format("The worst {} of {}", kWorstRanks, ranks.size())
-                                          : "Nodes that did not pass");
+                                          : "What did not pass");
+  std::set<std::pair<std::string, std::string>> reported;  // ranks of a node may all have the same finding
   for (size_t i = 0; i < std::min(ranks.size(), kWorstRanks); ++i) {
     const auto& findings = ranks[i].rank->findings;
+    if (!reported.emplace(ranks[i].node->host, findings.front().what).second) continue;
     page.entry(format_label(ranks[i]), fmt::format("{}: {}", name_of(findings.front().fault), findings.front().what),
                18, text::choose_colour(ranks[i].rank->outcome));
     if (findings.size() > 1) page.entry("", fmt::format("and {} more", findings.size() - 1), 18, Colour::faint);

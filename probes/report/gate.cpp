@@ -60,6 +60,10 @@ void add_baseline(Page& page, const BaselineComparison& beside) {
   for (const auto& difference : beside.differences) page.entry("not comparable", difference, kLabel, Colour::doubt);
   if (beside.problem) page.entry("not measured", *beside.problem, kLabel, Colour::doubt);
   if (beside.gains.empty()) return;
+  page.paragraph(
+      "Each area is a small program of libtorch's own operators. Build and baseline run it in processes of their own, "
+      "which alternate, with the same number of threads.",
+      2);
   text::Rows rows{{{""}}};
   for (const char* title : {"device", "speedup", "95 %", ""}) rows.front().push_back({title, Colour::strong});
   for (const auto& gain : beside.gains) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/cpu_needs.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {
@@ -63,7 +64,9 @@ void add_code(Page& page, const File& file, const HostCode& code) {
 
 std::string minimum_cpu_line(const HostCode& code) {
   if (!code.minimum_cpu_at_most) return "minimum CPU: " + code.minimum_cpu;
-  return fmt::format("minimum CPU: {} to {}: the guards of {} functions are unknown", code.minimum_cpu,
+  if (*code.minimum_cpu_at_most == kUnknownCpu)
+    return fmt::format("minimum CPU: {} or more: nothing tells what guards the rest", code.minimum_cpu);
+  return fmt::format("minimum CPU: {} to {}: nothing tells what guards {} of its functions", code.minimum_cpu,
                      *code.minimum_cpu_at_most,
                      code.functions.contains("unclassified") ? code.functions.at("unclassified") : 0);
 }

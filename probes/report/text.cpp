@@ -31,6 +31,13 @@ std::vector<std::string> list_obstacles(const std::optional<std::vector<NotRun>>
   return words;
 }
 
+std::vector<std::string> list_obstacles(const std::optional<std::vector<KernelFault>>& faults) {
+  std::vector<std::string> words;
+  for (const auto& fault : faults.value_or(std::vector<KernelFault>()))
+    words.push_back(fmt::format("{}; {}", fault.what, describe_trials(fault)));
+  return words;
+}
+
 void add_measured(Page& page, const Measurements& measurements) {
   if (measurements.libtorch) text::add_libtorch_figures(page, *measurements.libtorch);
   text::add_own_kernels(page, measurements);
@@ -173,7 +180,8 @@ std::string render_bench(const Measurements& measurements, const TextOptions& op
   if (measurements.libtorch && measurements.libtorch->problem)
     add_list(page, "libtorch", {*measurements.libtorch->problem}, 1);
   add_list(page, "Problems", measurements.problems, kAllRows);
-  add_list(page, "Steps that could not run", list_obstacles(measurements.not_run), kAllRows);
+  add_list(page, "Kernels that failed", list_obstacles(measurements.kernel_faults), kAllRows);
+  add_list(page, "Could not run", list_obstacles(measurements.not_run), kAllRows);
   add_list(page, "Not measured", measurements.notes, kAllRows);
   return std::move(page).take();
 }

@@ -116,13 +116,21 @@ class Wheels {
 
   bool has_code(const PublicWheel& wheel) const { return rank(wheel) < static_cast<int>(GpuCode::none); }
 
+  // Returns the version of the first wheel for this platform: older ones were not read.
+  std::string oldest_torch() const {
+    const auto first = std::find_if(table_.wheels.begin(), table_.wheels.end(), [&](const PublicWheel& wheel) {
+      return wheel.package == kTorch && wheel.platform == platform_;
+    });
+    return first == table_.wheels.end() ? "" : first->version;
+  }
+
   // Which wheel was the last with code for it.
   void explain_old_gpu(const PublicWheel* chosen, const PublicWheel& newest) {
     if (served_by(newest, *sm_).code != GpuCode::none) return;
     const bool another = chosen != nullptr && has_code(*chosen);
     const std::string last = another ? fmt::format("; the last that was read with code for it is torch {} (CUDA {})",
                                                    chosen->version, joined_names(chosen->cuda))
-                                     : std::string("; no wheel of pip that was read has any");
+                                     : fmt::format("; no wheel of pip from torch {} on has any", oldest_torch());
     advice_.not_possible.push_back(fmt::format("torch {} of pip (CUDA {}) holds nothing that runs on {}{}",
                                                newest.version, joined_names(newest.cuda), gpu_->capability, last));
     if (const auto first = parse_sm(kFirstOfCuda13); first && *sm_ < *first)

@@ -276,7 +276,10 @@ TEST(Cubin, TargetByAbi) {
   const Content specific{2, 2, 1, 0, 4, 11, 8, 0, 2, 9, 9, 9, 9, 9, 9, 9, 2, 9, 1, 0};
   EXPECT_EQ(target(7, 0x005a055a, none, ""), "sm_90");
   EXPECT_EQ(target(7, 0x005a0d5a, none, ""), "sm_90a");
+  for (const auto& [flags, name] : {std::pair(0x00320d32U, "sm_50"), {0x003d0d3dU, "sm_61"}, {0x00560d56U, "sm_86"}})
+    EXPECT_EQ(target(7, flags, none, ""), name);  // before 9.0 the bit has no meaning: cuBLAS 12.1 has it set
   EXPECT_EQ(target(8, 0x6004b04, none, "-arch sm_75 -m 64"), "sm_75");
+  EXPECT_EQ(target(8, 0x6004b0c, none, "-arch sm_75 -m 64"), "sm_75");
   EXPECT_EQ(target(8, 0x6005a04, specific, "-arch sm_90a -m 64"), "sm_90a");
   EXPECT_EQ(target(8, 0x6007802, {2, 9, 0, 0}, "-arch sm_120f -m 64"), "sm_120f");
   EXPECT_EQ(target(8, 0x6007902, {2, 9, 0, 0}, "-arch sm_121 -m 64"), "sm_121");

@@ -365,10 +365,12 @@ TEST(MalformedWheels, AreReportedWithTheirWayOut) {
       answer_for_wheel(escape),
       "x.whl: member ../libx.so leads out of the archive (\"..\" in its name): refused: download it again from its "
       "publisher");
-  ZipBuilder many = wheel();
-  many.announced_members = 20001;
-  EXPECT_EQ(answer_for_wheel(many),
-            "x.whl: 20001 members, 20000 are the limit: report it if you trust its maker, else delete it");
+  ZipBuilder large = wheel();
+  large.members.push_back(
+      {.name = "torch/lib/libz.so", .content = Content(9 << 20, 0), .announced_bytes = 9ULL << 30, .zip64 = true});
+  EXPECT_EQ(answer_for_wheel(large),
+            "x.whl: more than 8589934592 bytes uncompressed, at member torch/lib/libz.so: report it if you trust its "
+            "maker, else delete it");
   EXPECT_EQ(answer_for_wheel(wheel(), [](Content& c) { c[30 + 17] |= 7; }),
             "x.whl: member torch/lib/libx.so: broken deflate data: download it again from its publisher");
 }

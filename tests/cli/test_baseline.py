@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from gated import CLAIM, CODE, build
+from real_torch import audited_torch
 from test_cli import PASSED, TORCH, needs_torch, refused, run
 
 
@@ -91,7 +92,7 @@ def test_the_real_torch_holds_the_onednn_that_it_names():
     named = re.search(r"MKL-DNN v([0-9.]+)", reported)
     if not named:
         pytest.skip("this Python does not load that torch")
-    assert onednn(TORCH) == named[1]
+    assert onednn(audited_torch()) == named[1]
 
 
 def test_a_baseline_that_is_not_there_is_named(sound, tmp_path):

@@ -23,9 +23,6 @@ def test_bench_explains_what_it_would_choose_for_a_gpu_that_is_not_here():
     asked = ("bench", "--target", "sm90", "--dtype", "bf16", "--shape", "4096x4096x4095", "--explain", "--sms", "114")
     result = run(*asked, "--format", "json")
     (gemm,) = json.loads(result.stdout)["gemms"]
-    if result.returncode == COULD_NOT_RUN:
-        assert "not built" in gemm["why_not"] or "TARGETS" in gemm["why_not"]
-        return
     assert result.returncode == PASSED, result.stderr
     assert (gemm["m"], gemm["n"], gemm["k"], gemm["out"]) == (4096, 4096, 4095, "fp32")
     (chosen,) = [kernel for kernel in gemm["kernels"] if kernel["chosen"]]
@@ -35,7 +32,7 @@ def test_bench_explains_what_it_would_choose_for_a_gpu_that_is_not_here():
     assert other_path and {kernel["model"] for kernel in other_path} == {None}
     text = run(*asked).stdout
     assert chosen["kernel"] in text and chosen["why"].split(";")[0] in text
-    if gemm["supposed"]:
+    if "a GPU of" in (gemm["supposed"] or ""):
         assert "114 SMs" in text
 
 
@@ -49,9 +46,6 @@ def test_bench_explains_block_scaled_types_for_a_gpu_that_is_not_here():
     assert (gemm["dtype"], gemm["blocks"], gemm["k"], gemm["out"]) == ("e2m1x2", "nvfp4", 4096, "bf16")
     text = run(*asked).stdout
     assert " e2m1x2 (nvfp4 blocks) nt to bf16 on cuda:" in text
-    if result.returncode == COULD_NOT_RUN:
-        assert "not built" in gemm["why_not"] or "TARGETS" in gemm["why_not"]
-        return
     assert result.returncode == PASSED, result.stderr
     (chosen,) = [kernel for kernel in gemm["kernels"] if kernel["chosen"]]
     assert chosen["kernel"].startswith("gemm_nv_e2m1_") and chosen["kernel"] in text

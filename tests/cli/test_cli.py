@@ -83,6 +83,7 @@ def test_version_names_the_targets_compiled_in():
         (["report", "--budget", "0"], ["--budget"]),
         (["report", "--budget", "soon"], ["--budget", "soon"]),
         (["report", "--quick", "--full"], ["--full"]),
+        (["report", "--no-figures", "--full"], ["--full"]),
         (["audit"], ["ARTIFACT"]),
         (["audit", "/nowhere/at/all"], ["/nowhere/at/all"]),
         (["audit", "x.so", "--claim", "sm999"], ["claim", "sm999", "sm121"]),
@@ -297,12 +298,13 @@ def no_torch(tmp_path):
 
 
 def test_no_torch_is_one_sentence_and_the_other_facts_appear(tmp_path):
-    result = run("report", env=no_torch(tmp_path), cwd=tmp_path)
+    result = run("report", "--budget", "1", env=no_torch(tmp_path), cwd=tmp_path)
     assert result.returncode == COULD_NOT_RUN
     assert "no torch was found" in result.stdout
     assert "activate an environment" in result.stdout
     assert "UNKNOWN" in result.stdout.upper()
-    report = json.loads(run("report", "--format", "json", env=no_torch(tmp_path), cwd=tmp_path).stdout)
+    command = ("report", "--budget", "1", "--format", "json")
+    report = json.loads(run(*command, env=no_torch(tmp_path), cwd=tmp_path).stdout)
     assert report["schema"] == "pbprobe.report/1"
     assert report["host"]["cpu"]["targets"] is not None
     assert report["inventory"] is None
@@ -349,6 +351,15 @@ def test_a_report_on_a_real_torch(tmp_path):
 
 
 @needs_torch
+def test_a_report_without_figures_runs_the_build():
+    result = run("report", TORCH, "--no-figures", "--budget", "100", "--format", "json")
+    measurements = json.loads(result.stdout)["measurements"]
+    assert measurements["libtorch"]["executed"], measurements["libtorch"]
+    assert measurements["libtorch"]["areas"]
+    assert (measurements["libtorch"]["figures"], measurements["rows"]) == ([], [])
+
+
+@needs_torch
 def test_the_budget_is_kept():
     result = run("report", TORCH, "--budget", "3", "--format", "json", timeout=30)
     assert result.returncode in (PASSED, FAILED)
@@ -367,7 +378,7 @@ def write_torch_that(folder, does):
 
 def test_a_torch_that_crashes_when_it_is_loaded(tmp_path):
     write_torch_that(tmp_path, does="abort()")
-    result = run("report", tmp_path, "--format", "json")
+    result = run("report", tmp_path, "--no-figures", "--format", "json")
     report = json.loads(result.stdout)
     assert result.returncode == FAILED
     assert "SIGABRT" in report["measurements"]["libtorch"]["problem"]
@@ -377,7 +388,8 @@ def test_a_torch_that_crashes_when_it_is_loaded(tmp_path):
 
 def test_a_crash_is_seen_where_the_parent_left_ends_of_children_ignored(tmp_path):
     write_torch_that(tmp_path, does="abort()")
-    command = ["bash", "-c", 'trap "" CHLD; exec "$@"', "bash", PROGRAM, "report", tmp_path, "--format", "json"]
+    command = ["bash", "-c", 'trap "" CHLD; exec "$@"', "bash", PROGRAM, "report", tmp_path]
+    command += ["--no-figures", "--format", "json"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == FAILED, result.stderr
     assert "SIGABRT" in json.loads(result.stdout)["measurements"]["libtorch"]["problem"]

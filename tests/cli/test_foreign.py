@@ -90,7 +90,7 @@ def test_a_closure_without_its_loader_is_named(tmp_path, closure):
     for name in ("libc.so.6", "libstdc++.so.6"):
         shutil.copy(closure / name, part / name)
     torch_in(tmp_path, part)
-    result = run("report", tmp_path, "--format", "json", "--budget", "20", timeout=60)
+    result = run("report", tmp_path, "--format", "json", "--no-figures", "--budget", "20", timeout=60)
     assert result.returncode == FAILED
     report = json.loads(result.stdout)
     assert any(f"its loader {LOADER} is missing" in problem for problem in report["problems"])

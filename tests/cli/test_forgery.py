@@ -73,7 +73,8 @@ def torch_with(folder: pathlib.Path, code: str) -> pathlib.Path:
 
 
 def report_of(folder: pathlib.Path, **options) -> dict:
-    result = run("report", folder, "--format", "json", "--budget", "40", timeout=120, **options)
+    command = ("report", folder, "--format", "json", "--no-figures", "--budget", "100")
+    result = run(*command, timeout=200, **options)
     return json.loads(result.stdout)
 
 

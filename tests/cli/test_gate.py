@@ -17,6 +17,7 @@ import xml.etree.ElementTree
 import jsonschema
 import pytest
 from gated import CLAIM, FILES, digest
+from real_torch import audited_torch
 from test_cli import COULD_NOT_RUN, FAILED, PASSED, PROGRAM, SOURCE, TORCH, needs_torch, refused, run
 
 # ---- the decision -------------------------------------------------------------------------------------------------
@@ -392,15 +393,15 @@ def test_a_build_in_nix_store_is_named_with_its_nar_hash(sound, tmp_path):
 
 @needs_torch
 def test_the_real_torch_is_judged_by_true_and_false_claims():
-    def failed(claim):
-        result = run("gate", TORCH, "--claim", claim, "--format", "json", timeout=300)
+    def failed(claim, artifact):
+        result = run("gate", artifact, "--claim", claim, "--format", "json", timeout=300)
         gate = json.loads(result.stdout)["verdict"]
         assert (result.returncode == PASSED) == (gate["outcome"] == "pass")
         return {one["id"] for one in gate["objections"]} - {"claim"}
 
-    assert failed("cuda=13.0,sm90,avx512") == set()
-    assert failed("cuda=13.0,sm90,avx512,only") == {"PB208", "PB316"}
-    assert failed("sm121,cuda=13.0") == {"PB109", "PB314"}
+    assert failed("cuda=13.0,sm90,avx512", TORCH) == set()
+    assert failed("cuda=13.0,sm90,avx512,only", audited_torch()) == {"PB208", "PB316"}
+    assert failed("sm121,cuda=13.0", audited_torch()) == {"PB109", "PB314"}
 
 
 # ---- the README ---------------------------------------------------------------------------------------------------

@@ -80,11 +80,27 @@ def test_where_the_wheel_has_only_its_family_s_code_the_variant_comes_first(tmp_
     assert " is not true of torch " in answer["wheels"]["warning"]
 
 
-def test_pascal_has_no_wheel_any_more(tmp_path):
+@pytest.mark.parametrize(("capability", "code"), [("6.1", "same_major"), ("6.0", "native"), ("5.2", "same_major")])
+def test_old_gpu_gets_last_torch_with_its_code(tmp_path, capability, code):
+    """torch 2.7.1 of PyPI contains sm_50 and sm_60: a GTX 1080 and a P100 run the code of sm_60."""
+    answer = advice(machine(tmp_path, capability, "NVIDIA GeForce GTX 1080 Ti"))["wheels"]
+    torch = answer["wheels"][0]
+    assert (torch["version"], torch["code"]) == ("2.7.1", code)
+    assert answer["commands"][0] == "pip install torch==2.7.1 torchvision==0.22.1"
+    assert "the last that was read with code for it is torch 2.7.1 (CUDA 12.6)" in " ".join(answer["not_possible"])
+    assert " is true " not in answer["warning"]
+
+
+def test_pascal_keeps_its_variant(tmp_path):
     answer = advice(machine(tmp_path, "6.1", "NVIDIA GeForce GTX 1080 Ti"))
     assert answer["variant"] == "pytorch-python313-cuda12_9-sm61-avx2"
-    assert (answer["wheel_first"], answer["wheels"]["wheels"]) == (False, [])
     assert "CUDA 13 has dropped Pascal and Volta" in " ".join(answer["wheels"]["not_possible"])
+
+
+def test_kepler_has_no_wheel(tmp_path):
+    answer = advice(machine(tmp_path, "3.7", "Tesla K80"))
+    assert (answer["wheel_first"], answer["wheels"]["wheels"]) == (False, [])
+    assert "no wheel of pip from torch 2.1.2 on has any" in " ".join(answer["wheels"]["not_possible"])
     assert " is true " in answer["wheels"]["warning"]
 
 

@@ -83,7 +83,7 @@ COMMANDS = {
     "audit": ["audit"],
     "gate": ["gate", "--claim", CLAIM],
     "gate with digests": ["gate", "--claim", CLAIM, "--format", "json"],
-    "report": ["report", "--budget", "3"],
+    "report": ["report", "--budget", "1"],
 }
 
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 import pytest
+from real_torch import audited_torch
 from test_cli import TORCH, needs_torch, run
 
 MAGMA = """
@@ -71,7 +72,7 @@ def test_the_text_says_what_is_linked_in_and_where_the_rest_comes_from(tmp_path)
 
 @needs_torch
 def test_the_real_torch_holds_the_magma_and_the_nccl_that_it_names():
-    inventory = json.loads(run("audit", TORCH, "--format", "json", timeout=300).stdout)
+    inventory = json.loads(audited_torch().read_text())
     known = {}
     for file in inventory["files"]:
         known |= (file["links"] or {}).get("versions") or {}

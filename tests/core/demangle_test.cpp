@@ -21,7 +21,14 @@ TEST(Demangle, OmitsArgumentsInFunctionName) {
   EXPECT_EQ(function_name("sm90_xmma_gemm_bf16"), "sm90_xmma_gemm_bf16");
 }
 
-TEST(Demangle, OmitsArgumentsOfTooLongNames) {
+TEST(Demangle, KeepsAnonymousNamespacesAndOperators) {
+  EXPECT_EQ(function_name("_ZN6vision3ops12_GLOBAL__N_115nms_kernel_implIfEEvidPKT_Py"),
+            "vision::ops::(anonymous namespace)::nms_kernel_impl");
+  EXPECT_EQ(function_name("_ZN2at7FunctorclEf"), "at::Functor::operator()");
+  EXPECT_EQ(function_name("_ZN2atlsERSoRKNS_6TensorE"), "at::operator<<");
+}
+
+TEST(Demangle, WhatIsTooLongIsNamedWithoutItsArguments) {
   std::string arguments;
   for (int i = 0; i < 500; ++i) arguments += "Li1E";
   const std::string name = "_ZN7cutlass13device_kernelI" + arguments + "EEvv";

@@ -53,7 +53,8 @@ class Job:
             self.ranks[rank] = subprocess.Popen(
                 [
                     *(network.prefix(rank) if network is not None else ()), sys.executable, "-m", "pbprobe.fleet",
-                    "--minutes", str(minutes), "--join", str(join), "--output", output, "--device", device, *more,
+                    "--minutes", str(minutes), "--join", str(join), "--output", output, "--device", device,
+                    "--strict", *more,
                 ],
                 env=os.environ | own | (env or {}).get(rank, {}),
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,

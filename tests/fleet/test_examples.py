@@ -35,7 +35,7 @@ def test_batch_script_returns_verdict_and_keeps_baseline(tmp_path, code):
     assert run(tmp_path, "fleet.sbatch").returncode == code
     assert run(tmp_path, "fleet.sbatch").returncode == code
     first, second = (tmp_path / "calls").read_text().splitlines()
-    assert first == "--kill-on-bad-exit=0 python -m pbprobe.fleet --minutes 3 --output fleet"
+    assert first == "--kill-on-bad-exit=0 python -m pbprobe.fleet --strict --minutes 3 --output fleet"
     assert second == first + (" --baseline fleet/last.json" if code == 0 else "")
 
 

@@ -220,7 +220,67 @@ def test_blames_slow_link_on_end_with_most_slow_links(tmp_path):
     }  # fmt: skip
 
 
-def test_does_not_blame_peer_of_slow_rank(tmp_path):
+FACTS_OF_LINKS = {
+    "loopback": ({"cpu": "NVIDIA H200"}, "top, numactl --hardware"),
+    "PCIe": ({"nvlink": "none"}, "LnkSta in lspci -vv"),
+    "NVLink": ({"nvlink": "18 x 26.562 GB/s"}, "nvidia-smi nvlink -s, nvidia-smi topo -m"),
+    "unknown": ({}, "PCIe or NVLink"),
+}
+
+
+@pytest.mark.parametrize("kind", FACTS_OF_LINKS)
+def test_fix_of_slow_link_fits_its_kind(tmp_path, kind):
+    facts, fix = FACTS_OF_LINKS[kind]
+    documents = make_fleet(nodes=1)
+    for rank in documents[0]["ranks"]:
+        rank["facts"] = facts
+        rank["links"] = [
+            {"peer": peer, "gb_per_s": 4.0 if {peer, rank["rank"]} == {2, 6} else 40.0, "latency_us": 9.0,
+             "verified": True, "resent": None}
+            for peer in range(8) if peer != rank["rank"]
+        ]  # fmt: skip
+    _, fleet, _ = merge(tmp_path, documents)
+    fixes = {finding["fix"] for node in fleet["nodes"] for rank in node["ranks"] for finding in rank["findings"]}
+    assert len(fixes) == 1 and fix in fixes.pop()
+
+
+def crowd(documents, cpus, gpus=None, limit=None):
+    """Links and speeds of ranks that slow each other down."""
+    for rank in documents[0]["ranks"]:
+        rank["facts"] = {"cpus": ",".join(map(str, range(cpus)))} | ({"cpu_limit": limit} if limit else {})
+        rank["uuid"] = f"GPU-{rank['rank'] % gpus}" if gpus else None
+        rank["links"] = [
+            {"peer": peer, "gb_per_s": 4.0 if peer == 2 else 40.0, "latency_us": 9.0, "verified": True, "resent": 0.1}
+            for peer in range(4) if peer != rank["rank"]
+        ]  # fmt: skip
+    documents[0]["ranks"][2]["figures"]["gemm_bf16_tflops"]["value"] *= 0.3
+    return documents
+
+
+@pytest.mark.parametrize(
+    ("more", "shared"),
+    [
+        ({"cpus": 2}, "4 ranks share 2 CPUs"),
+        ({"cpus": 64, "limit": "2.5"}, "4 ranks share 2 CPUs"),
+        ({"cpus": 64, "gpus": 1}, "4 ranks share one GPU"),
+    ],
+)
+def test_crowded_ranks_are_not_judged_by_speed(tmp_path, more, shared):
+    code, fleet, text = merge(tmp_path, crowd(make_fleet(nodes=1, gpus=4), **more))
+    assert (code, fleet["outcome"]) == (0, "unknown")
+    assert {fault for _, _, fault, _ in findings(fleet)} == {"error"}
+    assert f"{shared}: speeds and links are not judged" in fleet["reason"]
+    assert "--nproc-per-node" in fleet["fix"] and " ".join(text.split()).count(f"error: {shared}") == 1
+    assert not [node for node in fleet["nodes"] if node["excluded"]]
+    assert merge(tmp_path, crowd(make_fleet(nodes=1, gpus=4), **more), "--strict")[0] == 1
+
+
+def test_ranks_with_cpus_and_gpus_of_their_own_are_judged(tmp_path):
+    _, fleet, _ = merge(tmp_path, crowd(make_fleet(nodes=1, gpus=4), cpus=4, gpus=4))
+    assert "slow" in {fault for _, _, fault, _ in findings(fleet)}
+
+
+def test_a_link_to_a_rank_that_is_slow_itself_says_nothing_of_the_other_end(tmp_path):
     documents = make_fleet(nodes=1, gpus=2)
     ranks = documents[0]["ranks"]
     for rank, speed in zip(ranks, (11.3, 25.1), strict=True):  # as measured on two GPUs, one busy with other work

@@ -346,6 +346,7 @@ BESIDE = [
     Fault("a RUNPATH with an empty name", "cpu-avx2", "PB137", but(CPU, runpath=("$ORIGIN", "", "/usr/lib"))),
     Fault("a RUNPATH of the working folder", "sm90-armv9", "PB137", but(CUDA, runpath=(".", "$ORIGIN"))),
     Fault("a RUNPATH to a shared folder", "sm80-avx512", "PB137", but(LINALG, runpath=("$ORIGIN", "/var/tmp/libs"))),
+    Fault("an executable stack", "cpu-avx2", "PB181", but(CPU, linking=("-Wl,-z,execstack",))),
     Fault("a RUNPATH into a home", "cpu-armv8_2", "PB138", but(C10, runpath=("$ORIGIN", "/home/someone/torch/lib"))),
     Fault(
         "a RUNPATH into a checkout",

@@ -118,6 +118,38 @@ TEST(Comparison, KernelsAreComparedByNameWhereBothHaveThem) {
   EXPECT_THAT(comparison.facts.front().examples, testing::ElementsAre("_Z1bv"));
 }
 
+TEST(Comparison, NamesEachFunctionOnce) {
+  Report before = side();
+  Report after = side();
+  for (Report* one : {&before, &after}) {
+    for (auto& file : one->inventory->files) {
+      file.self_loaded_code.reset();
+      if (file.device_code) file.device_code.reset();
+    }
+    libtorch_cuda(*one).device_code = DeviceCode{.cubin = {{"sm_90", 1}}, .census = {{{"sm_90", {.kernels = 4}}}}};
+  }
+  (*libtorch_cuda(before).device_code->census)["sm_90"].names = {"_Z1aIfEvv", "_Z1aIdEvv", "_Z1aIiEvv", "_Z1bv"};
+  (*libtorch_cuda(after).device_code->census)["sm_90"].names = {"_Z1cv"};
+  const Comparison comparison = compare_reports(before, after);
+  EXPECT_THAT(comparison.facts.front().examples, testing::ElementsAre("_Z1aIdEvv", "_Z1bv"));
+}
+
+TEST(Comparison, NamesTheRequiredTorch) {
+  const auto vision = [](const char* version, const char* torch) {
+    Report report = side();
+    report.inventory->layout = "wheel";
+    report.inventory->artifact = "torchvision.whl";
+    report.inventory->torch_version.reset();
+    report.inventory->files.clear();
+    report.inventory->packages = {{.folder = "x", .name = "torchvision", .version = version, .torch = torch}};
+    return report;
+  };
+  const auto all = listed(compare_reports(vision("0.25.0", "==2.10.0"), vision("0.26.0", "==2.11.0")));
+  EXPECT_THAT(all, Contains("changed version: torchvision 0.25.0 before, 0.26.0 after"));
+  EXPECT_THAT(all, Contains("changed version: required torch ==2.10.0 before, ==2.11.0 after"));
+  EXPECT_THAT(listed(compare_reports(vision("1", "==2"), vision("1", "==2"))), IsEmpty());
+}
+
 TEST(Comparison, ADifferenceIsShownWhereChanceWouldNotMakeIt) {
   const std::vector<double> fast{100, 101, 102, 103, 104};
   const std::vector<double> slow{120, 121, 122, 123, 124};

@@ -65,11 +65,52 @@ Report audited() {
   return audit_report();
 }
 
+void add_pinned_toolkit_cases(std::vector<Case>& cases) {
+  // As the METADATA of torch 2.7.1 pins them: NVRTC of 12.6.2 beside libraries of 12.6.3.
+  const auto torch27 = [](std::string nvrtc) {
+    return [nvrtc](Report& r) {
+      Inventory& inventory = *r.inventory;
+      inventory.torch_version = "2.7.1+cu126";
+      inventory.cuda_version = "12.6";
+      inventory.stated_versions.clear();
+      inventory.required_versions.reset();
+      for (auto& file : inventory.files) {
+        std::erase_if(file.needed, [](const std::string& name) {
+          return name.starts_with("libcu") && !name.starts_with("libcudnn");
+        });
+        if (file.device_code) file.device_code->toolkits.clear();
+      }
+      inventory.component_versions = {{"CUDA runtime", "12.6.77"}, {"CUPTI", "12.6.80"},     {"NVRTC", nvrtc},
+                                      {"cuBLAS", "12.6.4.1"},      {"cuFFT", "11.3.0.4"},    {"cuRAND", "10.3.7.77"},
+                                      {"cuSOLVER", "11.7.1.2"},    {"nvJitLink", "12.9.86"}, {"cuFile", "1.11.1.6"}};
+    };
+  };
+  cases.push_back({"PB111", "most of CUDA's libraries are those of release 12.6; not NVRTC 12.8.93",
+                   with(audited(), torch27("12.8.93")), with(audited(), torch27("12.6.77"))});
+  cases.push_back({"PB112",
+                   "CUDA 12.6 is claimed, and these are of no release of it: NVRTC 12.8.93",
+                   with(claimed({.cuda = "12.6"}), torch27("12.8.93")),
+                   with(claimed({.cuda = "12.6"}), torch27("12.6.77")),
+                   {"PB111"}});
+  // The installed torch asks for the version itself.
+  const auto pinning = [](std::string pinned) {
+    return [pinned](Report& r) {
+      (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4";
+      r.inventory->required_versions = {{"cuFFT", pinned}};
+    };
+  };
+  cases.push_back({"PB111",
+                   "not cuFFT 11.4.1.4",
+                   with(audited(), pinning("12.0.0.61")),
+                   with(audited(), pinning("11.4.1.4")),
+                   {"PB119"}});
+}
+
 void add_cuda_cases(std::vector<Case>& cases) {
   cases.push_back({"PB110", "built with CUDA 13.0, and it needs libcudart.so.12 (there it is libcudart.so.13)",
                    with(audited(), [](Report& r) { libtorch_cuda(r).needed[2] = "libcudart.so.12"; }),
                    with(audited(), [](Report& r) { EXPECT_EQ(libtorch_cuda(r).needed[2], "libcudart.so.13"); })});
-  cases.push_back({"PB111", "most of CUDA's libraries are those of release 13.0.2; not cuFFT 11.4.1.4",
+  cases.push_back({"PB111", "most of CUDA's libraries are those of release 13.0; not cuFFT 11.4.1.4",
                    with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4"; }),
                    audited()});
   cases.push_back(
@@ -373,6 +414,7 @@ void add_file_cases(std::vector<Case>& cases) {
   add_reading_cases(cases);
   add_claimed_version_cases(cases);
   add_cuda_cases(cases);
+  add_pinned_toolkit_cases(cases);
   add_closure_cases(cases);
   add_package_cases(cases);
   add_component_cases(cases);

@@ -249,6 +249,42 @@ TEST(Judge, WhatRanIsCreditedToTheGpuThatRanIt) {
   EXPECT_EQ(row_of(verdict, "GPU 1").executed, Outcome::pass);
 }
 
+TEST(Judge, ReinstallNamesVersionAndIndex) {
+  Report report = audit_report();
+  report.inventory->packages = {{.folder = "torch-2.11.0.dist-info", .name = "torch", .version = "2.11.0"}};
+  (*report.inventory->component_versions)["cuDNN"] = "9.11.0.98";
+  const auto remedy = [&](std::string_view id) {
+    const Verdict verdict = judge(report);
+    const auto found = std::find_if(verdict.findings.begin(), verdict.findings.end(),
+                                    [&](const Finding& finding) { return finding.id == id; });
+    return found == verdict.findings.end() ? "" : found->remedy;
+  };
+  EXPECT_EQ(remedy("PB119"), "pip install --force-reinstall torch==2.11.0 --index-url https://pypi.org/simple");
+  report.inventory->packages.front().version = "2.11.0+cu130";
+  (*report.inventory->component_versions)["cuFFT"] = "11.4.1.4";
+  EXPECT_EQ(remedy("PB111"),
+            "pip install --force-reinstall torch==2.11.0+cu130 --index-url https://download.pytorch.org/whl/cu130");
+  report.inventory->packages.clear();
+  EXPECT_THAT(remedy("PB119"), HasSubstr("install torch again from where it came"));
+}
+
+// A V100 has lost its ptxas with CUDA 13, and a newer GPU waits for a newer one.
+TEST(Judge, AsksForOlderOrNewerPtxas) {
+  const auto remedy = [](const char* capability, std::vector<std::string> knows) -> std::string {
+    Report report = gpu_report("GPU", capability);
+    report.inventory->files.push_back({.path = "triton/backends/nvidia/bin/ptxas",
+                                       .component = "PTX compiler",
+                                       .compiler = Compiler{.version = "13.0.88", .knows = std::move(knows)}});
+    for (const auto& finding : judge(report).findings) {
+      if (finding.id == "PB114" && finding.where == "triton/backends/nvidia/bin/ptxas") return finding.remedy;
+    }
+    return "";
+  };
+  EXPECT_THAT(remedy("7.0", {"sm_75", "sm_80", "sm_90a"}), HasSubstr("give Triton an older one, as of CUDA 12"));
+  EXPECT_THAT(remedy("12.1", {"sm_75", "sm_80", "sm_90a"}), HasSubstr("give Triton a newer one"));
+  EXPECT_EQ(remedy("8.0", {"sm_75", "sm_80", "sm_90a"}), "");
+}
+
 // What pbprobe cannot run is not a fault of the build.
 TEST(Judge, AnOldTorchIsOnlyRead) {
   Report report = cpu_report();
@@ -258,6 +294,8 @@ TEST(Judge, AnOldTorchIsOnlyRead) {
   const Verdict verdict = judge(report);
   EXPECT_EQ(verdict.outcome, Outcome::unknown);
   EXPECT_THAT(verdict.reason, HasSubstr("torch 1.13.1 is older than 2.8"));
+  EXPECT_EQ(row_of(verdict, "CPU").loaded, std::nullopt);  // "not tested"
+  EXPECT_EQ(row_of(verdict, "CPU").executed, std::nullopt);
 }
 
 // A machine with a GPU is not one without: its torch only has to know where libcuda lies.

@@ -186,17 +186,17 @@ TEST(Obstacles, ASlowStartOfAGpuThatOthersUseIsNotJudged) {
   EXPECT_TRUE(finds(judge(slow({})), "PB511"));
 }
 
-TEST(Obstacles, DisturbedFiguresAreNeverJudged) {
-  const auto rows = [](std::optional<std::string> who) {
+TEST(Obstacles, KernelFaultFailsOnlyIfMachineIsAtFault) {
+  const auto report = [](FaultOwner owner) {
     return with(h200(), [&](Report& r) {
-      BenchRow row{.kernel = "gemm_bf16_128x128_sm90", .target = "sm90", .dtype = "bf16", .threads = 0, .best = true};
-      row.peers["libtorch"] = {.gflops = 700000, .ratio = 3, .samples_us = {1}};
-      row.disturbed = std::move(who);
-      r.measurements->rows = {row};
+      KernelFault fault{.device = "cuda:0", .what = "wgmma_fp16_128x256_sm90 fails", .owner = owner};
+      fault.again.outcome = TrialOutcome::failed;
+      r.measurements->kernel_faults = {fault};
     });
   };
-  expect_unknown(rows("python (process 12) on cuda:0"), "PB507", HasSubstr("are not judged: python (process 12)"));
-  EXPECT_TRUE(finds(judge(rows(std::nullopt)), "PB507"));
+  expect_unknown(report(FaultOwner::pbprobe), "PB504", HasSubstr("a defect of pbprobe, and not of the GPU"));
+  expect_unknown(report(FaultOwner::undecided), "PB504", HasSubstr("whose fault it is, is unknown"));
+  EXPECT_TRUE(finds(judge(report(FaultOwner::machine)), "PB504"));
 }
 
 TEST(Obstacles, DisturbedGainsAreNeverJudged) {

@@ -42,9 +42,82 @@ Report claimed_of_other(
   return report;
 }
 
+// Libraries from outside of the packages, and what the system refuses.
+void add_outside_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB164", "ext 1.0 requires torch>=2.9,<2.11, and torch 2.11.0+cu130 is installed",
+                   beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
+                   beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});
+  const Report sound = beside_torch([](Inventory&) {});
+  const auto lacking = [](const char* how) {
+    return beside_torch([=](Inventory& i) {
+      i.loading->front().unresolved = {{.name = "f",
+                                        .version = "libx.so.1",
+                                        .needed_by = "/env/ext/_C.so",
+                                        .library = "/old/libx.so.1",
+                                        .how = how}};
+    });
+  };
+  cases.push_back({"PB163", "_C.so needs f@libx.so.1, which /old/libx.so.1 (found by LD_LIBRARY_PATH) does not define",
+                   lacking("LD_LIBRARY_PATH"), sound});
+  cases.push_back({"PB163", "which /old/libx.so.1 does not define", lacking("DT_RUNPATH of /env/ext/_C.so"), sound});
+  const auto redirected = [](std::vector<RedirectedLibrary> libraries) {
+    return beside_torch([=](Inventory& i) { i.redirected = libraries; });
+  };
+  cases.push_back({"PB180",
+                   "libcudnn_ops.so.9 is taken from /old/libcudnn_ops.so.9 (found by LD_LIBRARY_PATH), and not",
+                   redirected({{.name = "libcudnn_ops.so.9",
+                                .needed_by = "/env/nvidia/cudnn/lib/libcudnn.so.9",
+                                .taken = "/old/libcudnn_ops.so.9",
+                                .how = "LD_LIBRARY_PATH",
+                                .installed = "/env/nvidia/cudnn/lib/libcudnn_ops.so.9"}}),
+                   redirected({})});
+  const auto stack = [](std::optional<bool> executable) {
+    return beside_torch([=](Inventory& i) {
+      i.files = {{.path = "ext/_C.so"}};
+      i.files.front().links.emplace().executable_stack = executable;
+    });
+  };
+  cases.push_back({"PB181", "ext 1.0: _C.so asks for an executable stack", stack(true), stack(false)});
+  cases.push_back({"PB181", "ext 1.0: _C.so asks for an executable stack", stack(true), stack(std::nullopt)});
+}
+
+void add_unknown_name_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB173", "torch 2.11.0 is claimed, and METADATA of ext 1.0 asks for torch ==2.10.0",
+                   claimed_of_other({.torch = "2.11.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; }),
+                   claimed_of_other({.torch = "2.10.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; })});
+  const auto unknown = [](const char* name) {
+    return claimed_of_other({.torch = "2.11.0"}, [=](Inventory& i) {
+      i.files.front().links->torch_symbols.unknown = {name};
+      i.files.front().links->torch_symbols.releases = std::vector<std::string>();
+    });
+  };
+  cases.push_back({"PB173", "needs c10::invented(), which none of torch 2.8 to 2.15 has", unknown("_ZN3c108inventedEv"),
+                   claimed_of_other({.torch = "2.11.0"})});
+  cases.push_back({"PB173", "has: the file was built with _GLIBCXX_USE_CXX11_ABI=0, for torch 2.6 or older",
+                   unknown("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"), claimed_of_other({.torch = "2.11.0"})});
+}
+
+void add_missing_library_cases(std::vector<Case>& cases) {
+  const Report sound = beside_torch([](Inventory&) {});
+  cases.push_back({"PB161",
+                   "_C.so needs libcudart.so.12 (nvidia-cuda-runtime-cu12), libcudnn.so.9 (nvidia-cudnn-cu12) and "
+                   "libmade-up.so.1, which neither the environment nor the system has; 1 more of its files does not "
+                   "load; they also need libnccl.so.2 (nvidia-nccl-cu12)",
+                   beside_torch([](Inventory& i) {
+                     i.loading->front().missing_libraries = {{"libcudart.so.12", "/env/ext/_C.so"},
+                                                             {"libcudnn.so.9", "/env/ext/_C.so"},
+                                                             {"libmade-up.so.1", "/env/ext/libx.so"}};
+                     i.loading->push_back({.path = "ext/other.so",
+                                           .missing_libraries = {{"libnccl.so.2", "/env/ext/other.so"},
+                                                                 {"libcudnn.so.9", "/env/ext/other.so"}}});
+                   }),
+                   sound});
+}
+
 }  // namespace
 
 void add_loading_cases(std::vector<Case>& cases) {
+  add_missing_library_cases(cases);
   const Report sound = beside_torch([](Inventory&) {});
   cases.push_back({"PB161", "ext 1.0: _C.so needs libcudart.so.7, which neither the environment nor the system has",
                    beside_torch([](Inventory& i) {
@@ -64,7 +137,9 @@ void add_loading_cases(std::vector<Case>& cases) {
                      i.loading->front().unresolved = {{.name = "_Z1fv", .needed_by = "/env/libx.so"}};
                    }),
                    sound});
-  cases.push_back({"PB163", "which torch 2.11.0+cu130 lacks: it loads with torch 2.9 only; its METADATA asks",
+  cases.push_back({"PB163",
+                   "which torch 2.11.0+cu130 lacks: it loads with torch 2.9 only; its METADATA requires torch==2.11.0, "
+                   "and torch 2.11.0+cu130 is",
                    beside_torch([](Inventory& i) {
                      i.loading->front().unresolved = {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.9"}}};
@@ -84,9 +159,7 @@ void add_loading_cases(std::vector<Case>& cases) {
                          {.name = "_ZN3c101gEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8"}}};
                    }),
                    sound});
-  cases.push_back({"PB164", "ext 1.0 asks for torch >=2.9,<2.11, and 2.11.0+cu130 is installed",
-                   beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
-                   beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});
+  add_outside_cases(cases);
   const auto needing = [](std::vector<std::string> needed, std::string torch = "2.11.0+cu130") {
     return beside_torch([=](Inventory& i) {
       i.torch_beside = torch;
@@ -155,9 +228,7 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
                    claimed_of_other({.cuda = "12.8"}), claimed_of_other({.cuda = "13.0"})});
   cases.push_back({"PB173", "of ext 1.0 takes symbols that only torch 2.10 to 2.11 has",
                    claimed_of_other({.torch = "2.12.0"}), claimed_of_other({.torch = "2.11.0"})});
-  cases.push_back({"PB173", "torch 2.11.0 is claimed, and METADATA of ext 1.0 asks for torch ==2.10.0",
-                   claimed_of_other({.torch = "2.11.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; }),
-                   claimed_of_other({.torch = "2.10.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; })});
+  add_unknown_name_cases(cases);
   cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp311",
                    claimed_of_other({.python = "3.13"}), claimed_of_other({.python = "3.11"})});
   const auto with_files = [](Claim claim, FileClaim one) {

@@ -63,6 +63,19 @@ TEST(Choose, ForcedByNameIsNeverReplaced) {
   }
 }
 
+TEST(Choose, PlansUnbuiltKernelsOnRequest) {
+  int unbuilt = 0;  // a program has the kernels of one processor only
+  const Problem p = make_problem(64, 64, 64, DType::fp32);
+  for (const auto& kernel : kernel_table()) {
+    const std::string id(kernel.target);
+    if (kernel.built || kernel.dtype != DType::fp32 || find_target(id)->kind != TargetKind::cpu) continue;
+    ++unbuilt;
+    EXPECT_TRUE(choose(p, cpu_host({id}), {}, {.target = id, .unbuilt = true}).ok()) << id;
+    EXPECT_FALSE(choose(p, cpu_host({id}), {}, {.target = id}).ok()) << id;
+  }
+  EXPECT_GT(unbuilt, 0);
+}
+
 TEST(Choose, ForcedOnAHostThatLacksItsIsaIsRefused) {
   ChooseOptions options;
   options.kernel = "gemm_fp32_14x32_avx512";

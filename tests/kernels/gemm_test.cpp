@@ -455,11 +455,38 @@ void register_all() {
   for (const auto& peak : peak_table()) register_peak(peak);
 }
 
+void list_devices() {
+  for (const auto& target : all_targets())
+    if (target.kind == TargetKind::gpu && hardware_lacking(target.id).empty()) fmt::print("{}\n", target.id);
+}
+
+// Reports whether tests ran and each of them skipped, and prints the reason of the last one.
+bool all_skipped() {
+  const auto& tests = *testing::UnitTest::GetInstance();
+  if (tests.skipped_test_count() == 0 || tests.skipped_test_count() != tests.test_to_run_count()) return false;
+  std::string why;
+  for (int i = 0; i < tests.total_test_suite_count(); ++i) {
+    const auto& suite = *tests.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j) {
+      const auto& result = *suite.GetTestInfo(j)->result();
+      if (result.Skipped()) why = result.GetTestPartResult(0).message();
+    }
+  }
+  fmt::print("skipped {} tests: {}\n", tests.skipped_test_count(), why);
+  return true;
+}
+
 }  // namespace
 }  // namespace pbprobe::test
 
+// --list-devices prints the GPU targets that a device of this machine runs. Exit code 77: every test skipped.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  if (argc == 2 && std::string_view(argv[1]) == "--list-devices") {
+    pbprobe::test::list_devices();
+    return 0;
+  }
   pbprobe::test::register_all();
-  return RUN_ALL_TESTS();
+  const int code = RUN_ALL_TESTS();
+  return code == 0 && pbprobe::test::all_skipped() ? 77 : code;
 }

@@ -4,7 +4,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -174,11 +173,12 @@ def libtorch_of_target(tmp_path):
     for code in (0, 1):
         (tmp_path / "mine" / f"result-{code}").mkdir(parents=True)
 
-    def run_test(target="sm121", default=None, **environment):
+    def run_test(target="sm121", default=None, report=None, more=(), **environment):
         if default is not None:
             (tmp_path / "torch").write_text(f"{tmp_path}/mine/{default}\n")
         kept = {key: value for key, value in os.environ.items() if not key.startswith("PBPROBE_")}
         options = (f"-DPBPROBE={program}", f"-DID={target}", f"-DDEFAULT={tmp_path / 'torch'}")
+        options += more if report is None else (f"-DREPORT={report}", *more)
         return subprocess.run(
             [CMAKE, *options, "-P", SOURCE / "tests/recipes/libtorch_of_target.cmake"],
             env={**kept, "PWD": str(tmp_path / "mine"), **environment},  # ctest calls it in another folder
@@ -212,6 +212,27 @@ def test_by_default_the_torch_of_the_setup_is_judged(tmp_path, libtorch_of_targe
     assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
 
 
+def test_a_report_on_the_default_torch_is_judged_in_its_place(tmp_path, libtorch_of_target):
+    (tmp_path / "report-0").touch()
+    done = libtorch_of_target(default="result-1", report=tmp_path / "report-0")
+    assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/report-0 by sm121")
+    done = libtorch_of_target(default="result-0", report=tmp_path / "absent-1")
+    assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
+
+
+def test_no_report_is_written_if_a_libtorch_is_named(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(
+        "sm90", "result-0", tmp_path / "report", ("-DONLY_REPORT=ON",), PBPROBE_LIBTORCH="result-1"
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "skipped: PBPROBE_LIBTORCH names the libtorch to judge")
+
+
+def test_a_default_torch_without_a_document_fails(tmp_path, libtorch_of_target):
+    (tmp_path / "report").touch()  # of an earlier run
+    done = libtorch_of_target("sm90", "result-1", tmp_path / "report", ("-DONLY_REPORT=ON",))
+    assert done.returncode == 1 and "no report on" in done.stdout
+
+
 def test_the_default_claims_nothing_so_that_it_is_skipped(tmp_path, libtorch_of_target):
     done = libtorch_of_target(default="result-1")
     assert done.returncode == 0
@@ -229,26 +250,83 @@ def test_without_a_torch_or_a_target_it_is_skipped(libtorch_of_target, missing):
     assert "judged" not in done.stdout
 
 
-def test_what_is_timed_or_large_does_not_run_beside_others():
-    """Of the tests that this build has: kernels_test has to be built for them."""
-    build = Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build"))
-    if not (build / "tests/kernels_test").exists():
-        pytest.skip("kernels_test is not built")
-    shown = subprocess.run(
-        [CMAKE.with_name("ctest"), "--show-only=json-v1", "-L", "^sm121$"],
-        cwd=build,
-        capture_output=True,
-        text=True,
-        check=True,
+LISTED = """Gemm/gemm_bf16_sm121.
+  Ragged
+  FarApart
+  RefusedWithoutItsIsa
+Peak/peak_bf16_sm121.
+  Runs
+  Proof
+Memory/read_sm121.
+  Bandwidth
+sm121.
+  table
+"""
+
+
+@pytest.fixture
+def gpu_tests(tmp_path):
+    """Returns a function: CTest's entries of sm121 on a machine with the given devices, and ctest's whole output."""
+    listed = tmp_path / "listed"
+    listed.write_text(LISTED, encoding="utf-8")
+
+    def entries(*devices, code=0):
+        (tmp_path / "devices").write_text("".join(f"{one}\n" for one in devices), encoding="utf-8")
+        program = script(
+            tmp_path / "kernels_test",
+            f"""case $1 in
+--list-devices) cat {tmp_path}/devices ;;
+--gtest_list_tests) case $2 in *_sm121.*) cat {listed} ;; esac ;;
+*) echo ran $1; exit {code} ;;
+esac""",
+        )
+        (tmp_path / "CTestTestfile.cmake").write_text(
+            f'set(program "{program}")\nset(ids sm90 sm121)\ninclude("{HERE}/gpu_tests.cmake")\n'
+        )
+        ctest = [CMAKE.with_name("ctest"), "-L", "^sm121$", "--no-tests=error"]
+        how = {"cwd": tmp_path, "capture_output": True, "text": True}
+        shown = subprocess.run([*ctest, "--show-only=json-v1"], **how, check=True)
+        properties = {
+            test["name"]: {entry["name"]: entry["value"] for entry in test["properties"]}
+            for test in json.loads(shown.stdout)["tests"]
+        }
+        return properties, subprocess.run([*ctest, "--verbose"], **how, check=False)
+
+    return entries
+
+
+def test_without_a_device_a_target_has_two_entries(gpu_tests):
+    properties, ran = gpu_tests(code=SKIPPED)
+    assert list(properties) == ["sm121.without_device", "sm121.device"]
+    assert "ran --gtest_filter=sm121.*:*_sm121.RefusedWithoutItsIsa\n" in ran.stdout
+    assert "ran --gtest_filter=*_sm121.*-sm121.*:*_sm121.RefusedWithoutItsIsa\n" in ran.stdout
+    assert ran.returncode == 0 and ran.stdout.count("***Skipped") == 2
+
+
+def test_a_failure_without_a_device_is_not_hidden(gpu_tests):
+    _, ran = gpu_tests("sm90", code=1)
+    assert ran.returncode != 0 and "2 tests failed out of 2" in ran.stdout
+
+
+def test_with_a_device_each_test_is_an_entry(gpu_tests):
+    properties, ran = gpu_tests("sm90", "sm121")
+    names = (
+        *(f"Gemm/gemm_bf16_sm121.{name}" for name in ("Ragged", "FarApart", "RefusedWithoutItsIsa")),
+        *("Peak/peak_bf16_sm121.Runs", "Peak/peak_bf16_sm121.Proof", "Memory/read_sm121.Bandwidth", "sm121.table"),
     )
-    tests = {
-        test["name"]: {entry["name"]: entry["value"] for entry in test["properties"]}
-        for test in json.loads(shown.stdout)["tests"]
+    assert tuple(properties) == names
+    assert ran.returncode == 0 and all(f"ran --gtest_filter={name}\n" in ran.stdout for name in names)
+
+
+def test_what_is_timed_or_large_does_not_run_beside_others(gpu_tests):
+    tests, _ = gpu_tests("sm121")
+    assert {name for name, one in tests.items() if one.get("RUN_SERIAL")} == {
+        "Peak/peak_bf16_sm121.Runs",
+        "Memory/read_sm121.Bandwidth",
     }
-    large = [properties for name, properties in tests.items() if name.endswith(".FarApart")]
-    timed = [properties for name, properties in tests.items() if re.match(r"Peak/.*\.Runs|Memory/", name)]
-    assert large and all(properties.get("RESOURCE_LOCK") == ["gpu_memory"] for properties in large)
-    assert timed and all(properties.get("RUN_SERIAL") for properties in timed)
+    assert {name for name, one in tests.items() if one.get("RESOURCE_LOCK") == ["gpu_memory"]} == {
+        "Gemm/gemm_bf16_sm121.FarApart"
+    }
 
 
 def ctest_in(folder):

@@ -27,11 +27,25 @@ using testing::Not;
 class ScriptedBackend : public Backend {
  public:
   Result<void> verify(const Plan& plan) override {
+    ++verified;
+    if (plan.kernel->name == failing) return make_error(ErrorCode::device, "CUDA_ERROR_LAUNCH_FAILED");
     if (plan.kernel->name == wrong) return make_error(ErrorCode::malformed, "C[3,5] is 1, and must be 2");
     return {};
   }
   Result<Candidate> kernel(const Plan& plan) override {
-    return Candidate{.name = std::string(plan.kernel->name), .sample = [this](int64_t) { return spend(kernel_us); }};
+    return Candidate{.name = std::string(plan.kernel->name),
+                     .sample = [this, fails = plan.kernel->name == failing_later](int64_t) -> Result<double> {
+                       lost = lost || (fails && ++samples > 3);
+                       if (lost) return make_error(ErrorCode::device, "CUDA_ERROR_LAUNCH_FAILED");
+                       return spend(kernel_us);
+                     },
+                     .required = false};
+  }
+  Result<void> repeat(const Plan& plan, int64_t launches, double) override {
+    repeated += launches;
+    if (plan.kernel->name == unsteady)
+      return make_error(ErrorCode::malformed, "launch 1000 of {} gave other bits than the first", launches);
+    return {};
   }
   Result<Candidate> peak(const Kernel&, std::vector<PeakSlice>& slices) override {
     return Candidate{.name = "peak", .sample = [this, &slices](int64_t) {
@@ -51,6 +65,13 @@ class ScriptedBackend : public Backend {
   double now = 0;
   double kernel_us = 1000;
   std::string wrong;
+  std::string failing;
+  std::string failing_later;  // in a sample; then every launch fails, as a CUDA context is lost
+  std::string unsteady;
+  int verified = 0;
+  int samples = 0;
+  int64_t repeated = 0;
+  bool lost = false;
   Result<Candidate> peer = make_error(ErrorCode::unsupported, "not here");
   PeakSlice slice{};
 };
@@ -73,7 +94,8 @@ class RunCase : public testing::Test {
     EXPECT_EQ(pipe(ends), 0);
     EventWriter events(ends[1]);
     LibtorchProbe none;
-    run_case(one_, plans_, backend_, none, events, {.seconds = 0.0205, .clock = [this] { return backend_.now; }});
+    usable_ = run_case(one_, plans_, host_, backend_, none, events,
+                       {.seconds = 0.0205, .clock = [this] { return backend_.now; }});
     close(ends[1]);
     std::string text(65536, '\0');
     text.resize(static_cast<size_t>(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
@@ -81,6 +103,19 @@ class RunCase : public testing::Test {
     return read_events(text);
   }
 
+  // As if both kernels were those of a GPU.
+  void put_on_gpu() {
+    one_.gpu = 0;
+    plans_.plans.clear();
+    for (const char* name : {"gemm_fp32_128x128_sm90", "gemm_fp32_64x64_sm90"}) {
+      const Kernel* kernel = find_kernel(name);
+      ASSERT_NE(kernel, nullptr) << name;
+      plans_.plans.push_back({.kernel = kernel, .problem = one_.problem, .tile = kernel->tile});
+    }
+  }
+
+  Host host_;
+  bool usable_ = false;
   BenchCase one_;
   CasePlans plans_;
   ScriptedBackend backend_;
@@ -115,6 +150,58 @@ TEST_F(RunCase, AWrongKernelHasNoRateAndIsNamed) {
   ASSERT_EQ(log.measurements.problems.size(), 1U);
   EXPECT_THAT(log.measurements.problems[0], HasSubstr("gemm_fp32_6x16_avx2 is wrong on m 100, n 100, k 100"));
   EXPECT_THAT(log.measurements.problems[0], HasSubstr("C[3,5] is 1, and must be 2"));
+}
+
+TEST_F(RunCase, ReportsWrongGpuKernelForAttribution) {
+  put_on_gpu();
+  backend_.wrong = "gemm_fp32_64x64_sm90";
+  const EventLog log = run();
+  EXPECT_THAT(log.measurements.problems, IsEmpty()) << "it proves no defect of the GPU";
+  ASSERT_TRUE(log.measurements.kernel_faults);
+  const KernelFault& fault = log.measurements.kernel_faults->at(0);
+  EXPECT_EQ(fault.device, "cuda:0");
+  EXPECT_THAT(fault.what, HasSubstr("gemm_fp32_64x64_sm90 is wrong on m 100, n 100, k 100"));
+  EXPECT_EQ(fault.again.kernel, backend_.wrong);
+  EXPECT_EQ(fault.again.instruction, "fma.rn.f32");
+  EXPECT_EQ(fault.owner, FaultOwner::undecided);
+  EXPECT_TRUE(usable_);
+  EXPECT_EQ(log.measurements.rows.size(), 1U) << "the other kernel is timed";
+}
+
+TEST_F(RunCase, EndsCaseAfterFailedLaunch) {
+  put_on_gpu();
+  backend_.failing = "gemm_fp32_128x128_sm90";
+  const EventLog log = run();
+  ASSERT_TRUE(log.measurements.kernel_faults);
+  EXPECT_THAT(log.measurements.kernel_faults->at(0).what, HasSubstr("fails on m 100"));
+  EXPECT_EQ(backend_.verified, 1) << "the context is lost: the next kernel would be blamed for it";
+  EXPECT_FALSE(usable_);
+  EXPECT_THAT(log.measurements.problems, IsEmpty());
+  ASSERT_TRUE(log.measurements.not_run);
+  EXPECT_THAT(log.measurements.not_run->at(0).what, HasSubstr("what came after it in that process did not run"));
+}
+
+TEST_F(RunCase, BlamesFirstKernelThatFailsWhileTimed) {
+  put_on_gpu();
+  backend_.failing_later = "gemm_fp32_64x64_sm90";
+  const EventLog log = run();
+  ASSERT_TRUE(log.measurements.kernel_faults);
+  ASSERT_EQ(log.measurements.kernel_faults->size(), 1U);
+  EXPECT_EQ(log.measurements.kernel_faults->at(0).again.kernel, "gemm_fp32_64x64_sm90");
+  EXPECT_THAT(log.measurements.problems, IsEmpty());
+  EXPECT_FALSE(usable_);
+}
+
+TEST_F(RunCase, RepeatsLaunchesIfAsked) {
+  put_on_gpu();
+  EXPECT_EQ(run().measurements.kernel_faults, std::nullopt);
+  EXPECT_EQ(backend_.repeated, 0);
+  one_.launches = 4000;
+  backend_.unsteady = "gemm_fp32_64x64_sm90";
+  const EventLog log = run();
+  EXPECT_EQ(backend_.repeated, 8000);
+  ASSERT_TRUE(log.measurements.kernel_faults);
+  EXPECT_THAT(log.measurements.kernel_faults->at(0).what, HasSubstr("launch 1000 of 4000 gave other bits"));
 }
 
 TEST_F(RunCase, APeerThatIsWrongIsNotTimed) {

@@ -210,7 +210,7 @@ class BreakingBackend : public Backend {
   int samples_ = 0;
 };
 
-// A run that loses its GPU at its second case: says its problems, and ends with the number of rows.
+// A run that loses its GPU at its second case: prints the kernel that failed, and ends with the number of rows.
 [[noreturn]] void lose_the_gpu(const Host& host, int32_t index, const std::string& target) {
   const BenchCase one{.problem = make_problem(256, 256, 256, DType::fp32), .gpu = index, .targets = {target}};
   CasePlans plans = plans_of(one, host);
@@ -230,12 +230,13 @@ class BreakingBackend : public Backend {
   auto before = make_gpu_backend(one, host);
   if (!before.ok()) std::_Exit(97);
   for (Backend* const each : {before->get(), static_cast<Backend*>(&breaking)})
-    run_case(one, plans, *each, none, events, {.seconds = 1, .clock = steady_seconds()});
+    run_case(one, plans, host, *each, none, events, {.seconds = 1, .clock = steady_seconds()});
   close(ends[1]);
   std::string text(1 << 20, '\0');
   text.resize(static_cast<size_t>(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
   const EventLog log = read_events(text);
-  for (const auto& problem : log.measurements.problems) std::fprintf(stderr, "%s\n", problem.c_str());
+  for (const auto& fault : log.measurements.kernel_faults.value_or(std::vector<KernelFault>()))
+    std::fprintf(stderr, "%s\n", fault.what.c_str());
   std::_Exit(static_cast<int>(log.measurements.rows.size()));
 }
 

@@ -1,31 +1,180 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""python -m pbprobe.speed: our operators beside torch's own."""
+"""python -m pbprobe.speed: operators beside torch's own, on layers of models."""
+
+import json
 
 import pytest
 
 pytest.importorskip("torch", reason="operators need a torch: `make test` installs one")
 pytest.importorskip("pbprobe.ops", reason="built without a torch", exc_type=ImportError)
 
-from pbprobe import speed
+import torch
+
+from pbprobe import _speed_cases as cases
+from pbprobe import _speed_table as table
+from pbprobe import ops, speed
 
 pytestmark = pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")
 
+SMALL = {"layers": [["one", 40, 64], ["two", 65, 48]]}
 
-def test_speed_prints_the_hosts_time():
+
+@pytest.fixture
+def layers(tmp_path, monkeypatch):
+    monkeypatch.setattr(speed, "_MOST_SPREAD", float("inf"))  # machines that test are busy
+    path = tmp_path / "layers.json"
+    path.write_text(json.dumps(SMALL))
+    return path
+
+
+def measure(layers, *arguments):
+    common = ["--device", "cpu", "--layers", str(layers), "--most-m", "64", "--count", "4", "--budget", "60"]
+    return speed.main([*common, *arguments])
+
+
+def test_package_has_layers_of_models():
+    layers = cases.load_layers()
+    assert len(layers) >= 40
+    assert ("llama-3-8b qkv", 6144, 4096) in layers
+
+
+def test_shapes_repeat_by_seed_and_keep_limits():
+    def draw(seed, most_flop=4e10):
+        return list(cases.draw_shapes(cases.load_layers(), 200, seed, 16384, most_flop))
+
+    assert draw(1) == draw(1) != draw(2)
+    assert all(1 <= shape.m <= 16384 and shape.flop <= 4e10 for shape in draw(1))
+    assert max(shape.m for shape in draw(1, 4e13)) > 8192
+    with pytest.raises(ValueError, match="--most-flop"):
+        draw(1, 10)
+
+
+@pytest.mark.parametrize("dtype", cases.CPU_TYPES)
+def test_check_accepts_operator_and_rejects_faults(dtype):
+    case = cases.make_case(dtype, cases.Shape("layer", 100, 90, 80), cases.Operands("cpu", 1))
+    right = case.ours()
+    assert case.check(right)
+    assert case.check(case.theirs())
+    for row, column in ((0, 0), (99, 89), (0, 89), (99, 0)):
+        wrong = right.clone()
+        wrong[row, column] += 7
+        assert not case.check(wrong)
+    assert not case.check(ops.int_mm(case.a[:, :-1], case.b[:-1]) if dtype == "int8" else case.a[:, :-1] @ case.b[:-1])
+    assert not case.check(torch.full_like(right, 0) if dtype == "int8" else right * float("nan"))
+
+
+def test_fp8_reference_applies_scales():
+    shape = cases.Shape("layer", 70, 150, 200)
+    for dtype in (name for name in cases.GPU_TYPES if name.startswith("fp8")):
+        case = cases.make_case(dtype, shape, cases.Operands("cpu", 1))
+        scale_a, scale_b = (scale.double() for scale in case.scales)
+        a, b = case.a.double(), case.b.double()
+        if dtype.startswith("fp8-1x128"):
+            scale_a = scale_a.repeat_interleave(128, 1)[:, :200]
+            scale_b = scale_b.repeat_interleave(128, 0)[:200]
+            scale_b = scale_b.repeat_interleave(128, 1)[:, :150] if dtype == "fp8-1x128" else scale_b
+        right = ((a * scale_a) @ (b * scale_b)).to(torch.bfloat16)
+        assert case.check(right), dtype
+        assert not case.check(right * 1.2), dtype
+
+
+def test_measures_each_row_and_names_kernels(layers, tmp_path, capsys):
+    out = tmp_path / "speed.json"
+    assert measure(layers, "--threads", "1", "--threads", "all", "--worst", "1", "--json", str(out)) == 0
+    document = json.loads(out.read_text())
+    every = torch.get_num_threads()
+    expected = [(dtype, threads) for dtype in cases.CPU_TYPES for threads in dict.fromkeys((1, every))]
+    assert [(row["dtype"], row["threads"]) for row in document["rows"]] == expected
+    names = ops.kernels()
+    for row in document["rows"]:
+        assert (row["drawn"], len(row["shapes"]), row["wrong"]) == (4, 4, 0)
+        assert all(shape["kernel"] in names and shape["ratio"] > 0 for shape in row["shapes"])
+        assert sum("fastest_kernel" in shape for shape in row["shapes"]) == 1
+    text = capsys.readouterr().out
+    assert "seed 1" in text and f"torch {torch.__version__}" in text
+    assert "| 1 thread | 4 of 4 |" in text
+
+
+def test_wrong_result_is_named_and_fails(layers, monkeypatch, capsys):
+    make = cases.make_case
+
+    def make_wrong(dtype, shape, operands):
+        case = make(dtype, shape, operands)
+        return cases.Case(case.a, case.b, (), lambda: case.theirs() * 2, case.theirs, case.check)
+
+    monkeypatch.setattr(cases, "make_case", make_wrong)
+    assert measure(layers, "--dtype", "bf16", "--threads", "1") == 1
+    assert "WRONG: pbprobe, bf16, 1 thread: " in capsys.readouterr().out
+
+
+def test_unrepeatable_result_is_wrong(layers, monkeypatch):
+    make = cases.make_case
+
+    def make_unsteady(dtype, shape, operands):
+        case = make(dtype, shape, operands)
+        results = []
+
+        def ours():
+            results.append(case.ours())
+            results[-1][-1, -1] += 1e-6 * len(results)
+            return results[-1]
+
+        return cases.Case(case.a, case.b, (), ours, case.theirs, case.check)
+
+    monkeypatch.setattr(cases, "make_case", make_unsteady)
+    assert measure(layers, "--dtype", "fp32", "--threads", "1") == 1
+
+
+def test_disturbed_shapes_are_left_out(layers, monkeypatch, capsys):
+    monkeypatch.setattr(speed, "_MOST_SPREAD", 0.0)  # less than any spread
+    assert measure(layers, "--dtype", "int8", "--threads", "1") == 2
+    assert "| 0 of 4; 4 disturbed by other work |" in capsys.readouterr().out
+
+
+def test_refusals_are_counted(layers, monkeypatch, capsys):
+    def refuse(*_):
+        raise RuntimeError("not here")
+
+    monkeypatch.setattr(torch, "_int_mm", refuse)
+    assert measure(layers, "--dtype", "int8", "--threads", "1") == 2
+    assert "| 0 of 4; torch refuses 4 |" in capsys.readouterr().out
+
+
+def test_budget_ends_row_and_is_named(layers, capsys):
+    shapes = list(cases.draw_shapes(cases.load_layers(layers), 50, 1, 64, 1e9))
+    row = speed.Row("cpu", "fp32", 1, None, 1)
+    result = speed.measure_row(row, shapes, 0, 0, show=lambda text: None)
+    assert result["not_reached"] > 0 and result["drawn"] == 50
+    assert f"{result['not_reached']} exceed the budget" in table.describe_shapes(result)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--dtype", "fp16"], "only GPUs have it"),
+        (["--threads", "0"], "--threads 0: give a number"),
+        (["--count", "0"], "--count 0: give at least 1"),
+    ],
+)
+def test_rejects_wrong_usage(layers, arguments, message, capsys):
+    with pytest.raises(SystemExit) as exited:
+        measure(layers, *arguments)
+    assert exited.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_summary_has_mean_percentile_and_least():
+    shapes = [{"ratio": ratio} for ratio in (0.5, *[2.0] * 19, 8.0)]
+    figures = table.summarize(shapes)
+    assert figures["least"] == 0.5 and figures["p5"] == 2.0
+    assert figures["mean"] == pytest.approx(2.0)
+    assert figures["share_from_1"] == pytest.approx(20 / 21)
+
+
+def test_prints_host_time():
     head, _, *rows = speed.host_rows(["cpu"], 100, ("eager",))
     assert len(rows) == 3
     for row in rows:
         assert row.count("|") == head.count("|")
         assert all(float(cell) > 0 for cell in row.split("|")[-5:-1])
-
-
-def test_speed_prints_a_row_for_each_product(monkeypatch):
-    shapes = [("linear", "float32", 3, 40, 50), ("mm", "bfloat16", 30, 40, 50), ("mm", "int8", 30, 40, 48)]
-    monkeypatch.setattr(speed, "SHAPES", shapes)
-    head, rule, *rows = speed.rows(["cpu"], 0.01)
-    assert rule.count("|") == head.count("|")
-    assert len(rows) == len(shapes)
-    for row in rows:
-        assert row.count("|") == head.count("|")
-        assert float(row.split("|")[-2]) > 0

@@ -5,6 +5,7 @@
 # the folder in which ctest was called. By default it is the torch that DEFAULT names, where this machine has the target;
 # that claims nothing, so that what it does not deliver is a skip, and a failure under PBPROBE_REQUIRE_HARDWARE=1.
 #   PBPROBE_LIBTORCH=result-NAME cmake -DPBPROBE=… -DID=sm121 -DDEFAULT=build/setup/torch -P libtorch_of_target.cmake
+# REPORT: a document of the default torch, which is judged in its place if it exists. ONLY_REPORT=ON writes that document.
 cmake_minimum_required(VERSION 3.25)
 
 # skip(<why> [<more>…]), where `more` is printed below it
@@ -33,6 +34,10 @@ endfunction()
 if(NOT EXISTS "${PBPROBE}")
   skip("not built: make build TARGETS=${ID}")
 endif()
+if(NOT "$ENV{PBPROBE_LIBTORCH}" STREQUAL "" AND ONLY_REPORT)
+  message("skipped: PBPROBE_LIBTORCH names the libtorch to judge")
+  return()
+endif()
 if(NOT "$ENV{PBPROBE_LIBTORCH}" STREQUAL "")
   set(libtorch "$ENV{PBPROBE_LIBTORCH}")
   cmake_path(ABSOLUTE_PATH libtorch BASE_DIRECTORY "$ENV{PWD}" NORMALIZE)
@@ -48,12 +53,24 @@ endif()
 if(NOT EXISTS "${DEFAULT}")
   skip("PBPROBE_LIBTORCH names no libtorch to judge, and there is no ${DEFAULT}: make report")
 endif()
+file(STRINGS "${DEFAULT}" libtorch LIMIT_COUNT 1)
+if(ONLY_REPORT)
+  file(REMOVE "${REPORT}")
+  execute_process(COMMAND ${PBPROBE} report ${libtorch} --claim ${ID} --format json --output ${REPORT} RESULT_VARIABLE result)
+  if(NOT result MATCHES "^[01]$" OR NOT EXISTS "${REPORT}")
+    message(FATAL_ERROR "no report on ${libtorch} (exit code ${result})")
+  endif()
+  return()
+endif()
 target_is_here(here)
 if(NOT here)
   skip("this machine has no ${ID}: PBPROBE_LIBTORCH=FOLDER judges a libtorch by that claim all the same")
 endif()
-file(STRINGS "${DEFAULT}" libtorch LIMIT_COUNT 1)
-execute_process(COMMAND ${PBPROBE} report ${libtorch} --claim ${ID} OUTPUT_VARIABLE reported ERROR_VARIABLE reported
+set(judged "${libtorch}")
+if(EXISTS "${REPORT}")
+  set(judged "${REPORT}")
+endif()
+execute_process(COMMAND ${PBPROBE} report ${judged} --claim ${ID} OUTPUT_VARIABLE reported ERROR_VARIABLE reported
                 RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   skip("${libtorch} does not deliver ${ID} here (exit code ${result})" "\n\${reported}")

@@ -319,12 +319,17 @@ TEST(Text, SummarizesManyShapes) {
     row.best = true;
     row.model_us = 3;
     row.peers["cublaslt"] = {1, i == 0 ? 0.25 : i == 1 ? 0.5 : 2.0, {2.0}};
+    if (i % 2 == 1) {
+      row.k = 16;  // rows of 32 bytes
+      row.model_us = 4.8;
+    }
     measurements.rows.push_back(row);
   }
   const std::string text = render_bench(measurements, {});
   EXPECT_THAT(text, testing::HasSubstr("geometric mean"));
-  EXPECT_THAT(text, testing::ContainsRegex("bf16 nt of cublaslt +20 +1.68 +0.50 +0.25"));
-  EXPECT_THAT(text, testing::HasSubstr("mean error of the model's time: 50 %"));
+  EXPECT_THAT(text, testing::ContainsRegex("bf16 nt of cublaslt, aligned rows +10 +1.74 +0.50 +0.50"));
+  EXPECT_THAT(text, testing::ContainsRegex("bf16 nt of cublaslt, unaligned rows +10 +1.62 +0.25 +0.25"));
+  EXPECT_THAT(text, testing::HasSubstr("off by 50 % on average"));
   measurements.rows.pop_back();
   EXPECT_THAT(render_bench(measurements, {}), testing::Not(testing::HasSubstr("geometric mean"))) << "19 are too few";
 }

@@ -28,14 +28,15 @@ def _arguments() -> argparse.Namespace:
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"The job ends within --join, --minutes and {GRACE:.0f} s, whatever a rank does. Exit code of rank 0: "
-        "0 all passed, 1 something failed or gave no answer, 2 could not run; other ranks end with 0.",
+        "0 nothing failed (with --strict: all passed), 1 something failed, 2 could not run; other ranks end with 0.",
     )
     parser.add_argument("--minutes", type=float, default=3, help="budget, from when all ranks have joined (3)")
     parser.add_argument("--join", type=float, default=60, metavar="SECONDS", help="how long ranks are waited for (60)")
     parser.add_argument("--output", default="fleet", metavar="FOLDER", help="where reports go (fleet)")
     parser.add_argument("--baseline", metavar="FILE", help="a fleet.json of before, to compare with")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="cuda if the node has a GPU")
-    parser.add_argument("--host", help="this node's name; by default NODE_NAME, SLURMD_NODENAME or the host name")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="cuda where there is a GPU")
+    parser.add_argument("--host", help="this node's name; by default NODE_NAME, SLURMD_NODENAME or the host's")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 where a rank gave no answer, too")
     parser.add_argument("--redact", action="store_true", help="hashes in the place of host names and UUIDs")
     parser.add_argument("--node-health", action="store_true", help="this node only, under 20 s: one line and exit code")
     arguments = parser.parse_args()
@@ -57,12 +58,11 @@ def _check_baseline(baseline: str) -> str | None:
     return None
 
 
-def _merge(folder: Path, files: list[str], baseline: str | None) -> int:
+def _merge(folder: Path, files: list[str], options: list[str]) -> int:
     command = [
-        str(PROGRAM), "merge", *files, "--strict", "--output", str(folder / "fleet.json"),
+        str(PROGRAM), "merge", *files, *options, "--output", str(folder / "fleet.json"),
         "--exclude", str(folder / "exclude.txt"), "--prometheus", str(folder / "pbprobe.prom"),
         "--junit", str(folder / "fleet.xml"), "--html", str(folder / "fleet.html"),
-        *(["--baseline", baseline] if baseline else []),
     ]  # fmt: skip
     return subprocess.run(command, check=False).returncode
 
@@ -78,9 +78,9 @@ def _await_files(settings: Settings, deadline: float) -> None:
 
 
 def _lead(
-    settings: Settings, supervisor: Supervisor, collector: "subprocess.Popen[bytes]", began: float, baseline: str | None
+    settings: Settings, supervisor: Supervisor, collector: "subprocess.Popen[bytes]", began: float, options: list[str]
 ) -> int:
-    """Waits for the gathered reports and starts the judge. Runs on rank 0."""
+    """Rank 0: waits for what was gathered, and has it judged. `options` are those of `pbprobe merge`."""
     supervisor.watch()
     left = max(settings.limit - (time.monotonic() - supervisor.begin), 1)
     try:
@@ -103,11 +103,11 @@ def _lead(
     if not files:
         sys.stderr.write(f"pbprobe.fleet: no report in {settings.folder}: see the messages above\n")
         return COULD_NOT_RUN
-    code = _merge(folder, files, baseline)
+    code = _merge(folder, files, options)
     if code != COULD_NOT_RUN or folder != settings.folder:
         return code
     spare = spare_folder(f"the verdict could not be written to {folder}")
-    return code if spare is None else _merge(spare, files, baseline)
+    return code if spare is None else _merge(spare, files, options)
 
 
 def main() -> int:
@@ -144,7 +144,10 @@ def main() -> int:
     collector = subprocess.Popen(settings.command("collector"), stdout=subprocess.PIPE) if leads else None
     supervisor = Supervisor(settings)
     if collector is not None:
-        return _lead(settings, supervisor, collector, began, arguments.baseline)
+        options = ["--baseline", arguments.baseline] if arguments.baseline else []
+        if arguments.strict:
+            options.append("--strict")
+        return _lead(settings, supervisor, collector, began, options)
     supervisor.watch()
     return 0
 

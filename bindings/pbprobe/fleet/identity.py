@@ -73,6 +73,10 @@ def cpu_facts() -> dict[str, str]:
     with contextlib.suppress(OSError):
         match = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
         facts["cpu"] = match.group(1) if match else "CPU"
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        if quota != "max":
+            facts["cpu_limit"] = f"{int(quota) / int(period):g}"
     with contextlib.suppress(OSError):
         facts["numa_nodes"] = Path("/sys/devices/system/node/online").read_text().strip()
     return facts

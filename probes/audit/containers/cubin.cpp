@@ -7,6 +7,7 @@
 namespace pbprobe {
 namespace {
 
+constexpr int kFirstSpecificMajor = 9;     // earlier SMs have no a suffix: the bits below have no meaning there
 constexpr uint32_t kAbi7Specific = 0x800;  // the a suffix, up to CUDA 12
 constexpr uint32_t kAbi8Specific = 0x8;    // the same in ABI 8 of CUDA 12.8 and 12.9, for SM 10.0 and later
 constexpr uint8_t kCompatSpecific = 9;     // attribute of .nv.compat: 1 is the a suffix
@@ -162,6 +163,10 @@ Result<OwnSm> read_own_sm(const Cubin& cubin) {
     return make_error(ErrorCode::unsupported, "cubin of ABI version {}: 7 (CUDA 9 to 12) and 8 (since 12.8) are read",
                       abi);
   own.sm = make_sm(abi == 7 ? flags & 0xff : (flags >> 8) & 0xff);
+  if (own.sm.major < kFirstSpecificMajor) {
+    own.tells_family = true;
+    return own;
+  }
   if (abi == 7) {
     if ((flags & kAbi7Specific) != 0) own.sm.suffix = 'a';
     own.tells_family = true;  // there were none

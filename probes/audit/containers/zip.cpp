@@ -82,7 +82,8 @@ constexpr uint32_t kCentralMagic = 0x02014b50;
 constexpr uint32_t kLocalMagic = 0x04034b50;
 constexpr uint16_t kFlagEncrypted = 1;
 constexpr uint16_t kFlagSizesFollow = 8;
-constexpr uint64_t kSmallMember = 1 << 20;  // a few thousand equal bytes are no bomb
+constexpr uint64_t kDeflateGrowth = 1032;  // DEFLATE spends 2 bits on at most 258 bytes (RFC 1951)
+constexpr size_t kNamedRefusals = 100;
 constexpr uint32_t kMax32 = std::numeric_limits<uint32_t>::max();
 
 struct Directory {
@@ -125,9 +126,9 @@ Result<Directory> find_directory(const Bytes& file) {
                       "{}: a directory of {} bytes at 0x{:x} does not end at 0x{:x}, where its end "
                       "record stands",
                       file.name(), directory.bytes, directory.offset, limit);
-  if (directory.entries > kMaxZipMembers)
-    return make_error(ErrorCode::limit, "{}: {} members, {} are the limit", file.name(), directory.entries,
-                      kMaxZipMembers);
+  if (directory.bytes > kMaxZipDirectoryBytes)
+    return make_error(ErrorCode::limit, "{}: a directory of {} bytes, {} are the limit", file.name(), directory.bytes,
+                      kMaxZipDirectoryBytes);
   return directory;
 }
 
@@ -178,9 +179,9 @@ std::optional<std::string> fault_of_member(const CentralHeader& header, const Zi
     return fmt::format("is compressed by method {}: 0 (stored) and 8 (deflate) are read", member.method);
   if (member.method == 0 && member.compressed_bytes != member.size_bytes)
     return fmt::format("is stored, yet has {} bytes for {}", member.compressed_bytes, member.size_bytes);
-  if (member.size_bytes > kSmallMember && member.size_bytes / kMaxZipRatio > member.compressed_bytes)
-    return fmt::format("grows from {} to {} bytes, more than {} times", member.compressed_bytes, member.size_bytes,
-                       kMaxZipRatio);
+  if (member.size_bytes / kDeflateGrowth > member.compressed_bytes)
+    return fmt::format("announces {} bytes, and its {} cannot hold more than {} times as many", member.size_bytes,
+                       member.compressed_bytes, kDeflateGrowth);
   return std::nullopt;
 }
 
@@ -227,6 +228,15 @@ void refuse_overlaps(ZipArchive& archive) {
   });
 }
 
+// An archive of nothing but refused members must not fill the report.
+void shorten_refusals(ZipArchive& archive) {
+  if (archive.refused.size() <= kNamedRefusals) return;
+  const size_t rest = archive.refused.size() - kNamedRefusals;
+  archive.refused.resize(kNamedRefusals, archive.refused.front());
+  archive.refused.push_back(
+      make_error(ErrorCode::malformed, "{}: {} more members were refused", archive.file.name(), rest));
+}
+
 }  // namespace
 
 Result<ZipArchive> read_zip(const Bytes& file) {
@@ -271,6 +281,7 @@ Result<ZipArchive> read_zip(const Bytes& file) {
     if (!member.name.ends_with('/')) archive.members.push_back(std::move(member));
   }
   refuse_overlaps(archive);
+  shorten_refusals(archive);
   return archive;
 }
 

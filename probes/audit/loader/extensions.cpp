@@ -13,10 +13,13 @@
 
 #include "core/c_library.hpp"
 #include "core/open_file.hpp"
+#include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/closure.hpp"
+#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/processors.hpp"
 #include "probes/audit/packages/walk.hpp"
 
@@ -27,40 +30,9 @@ namespace fs = std::filesystem;
 
 constexpr int kMostAssumed = 100;
 
-// What torch/__init__.py loads by path after libtorch_global_deps.so, in its order: folder in nvidia/, library.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kPreloaded{{
-    {"cublas", "libcublasLt"},
-    {"cublas", "libcublas"},
-    {"cudnn", "libcudnn"},
-    {"cuda_nvrtc", "libnvrtc"},
-    {"cuda_nvrtc", "libnvrtc-builtins"},
-    {"cuda_runtime", "libcudart"},
-    {"cuda_cupti", "libcupti"},
-    {"cufft", "libcufft"},
-    {"curand", "libcurand"},
-    {"nvjitlink", "libnvJitLink"},
-    {"cusparse", "libcusparse"},
-    {"cusparselt", "libcusparseLt"},
-    {"cusolver", "libcusolver"},
-    {"nccl", "libnccl"},
-    {"nvshmem", "libnvshmem_host"},
-    {"cufile", "libcufile"},
-    {"nvtx", "libnvToolsExt"},
-}};
-
 std::string own_machine() {
   utsname system{};
   return uname(&system) == 0 ? system.machine : "";
-}
-
-bool takes_packages_of_another(const fs::path& environment) {
-  const auto config = read_whole_file(environment / "pyvenv.cfg");
-  if (!config) return false;
-  std::string text;
-  for (const char c : *config) {
-    if (std::isspace(static_cast<unsigned char>(c)) == 0) text += static_cast<char>(std::tolower(c));
-  }
-  return text.find("include-system-site-packages=true") != text.npos;
 }
 
 // "libgomp.so.1" of "libgomp-24e2ab19.so.1.0.0", as auditwheel renames it.
@@ -84,6 +56,20 @@ bool is_of_torch(const std::string& name) {
   return name.starts_with("libtorch") || name.starts_with("libc10");
 }
 
+bool is_torch_package(const InstalledPackage& package) {
+  const PackageText& text = package.layout.packages.front();
+  return calls_itself_torch(text.folder, text.metadata);
+}
+
+// Reports whether a package opens the library itself, by ctypes or dlopen(): none of its files needs it. CUDA's own
+// packages are opened by others, and auditwheel puts into *.libs what files need.
+bool may_be_opened(const File& file, const std::set<std::string>& needed) {
+  const std::string name = fs::path(file.path).filename().string();
+  const bool shipped = file.path.starts_with("nvidia/") || file.path.find(".libs/") != file.path.npos;
+  return name.starts_with("lib") && is_shared_object_name(name) && !shipped && !component_of(file.path) &&
+         !needed.contains(name) && !(file.soname && needed.contains(*file.soname));
+}
+
 // What comes with the driver may be there where it runs.
 void forgive_driver(Loading& loading) {
   std::set<std::string> need_driver;
@@ -99,17 +85,15 @@ void forgive_driver(Loading& loading) {
 
 }  // namespace
 
-Extensions::Extensions(const InstalledPackages& installed, const std::string& library_path, fs::path root)
-    : installed_(installed), root_(std::move(root)) {
+Extensions::Extensions(const std::vector<InstalledPackages>& path, const std::string& library_path, fs::path root)
+    : path_(path), root_(std::move(root)) {
   store_.set_root(root_);
   find_interpreter();
   const auto python = python_.empty() ? nullptr : store_.at(python_).object;
   const std::string machine = python == nullptr || root_.empty() ? own_machine() : machine_name(python->machine());
   if (python != nullptr) c_library_ = python->c_library();
   find_libraries(machine);
-  const bool followed = python != nullptr && machine_name(python->machine()) == machine &&
-                        !takes_packages_of_another(installed.environment);
-  if (!followed) return;
+  if (python == nullptr || machine_name(python->machine()) != machine) return;
   folders_ = loader_folders(python->machine(), python->interpreter(), library_path, root_);
   plain_.emplace(store_, folders_);
   const Loading started = plain_->open(python_, true);
@@ -122,16 +106,18 @@ Extensions::Extensions(const InstalledPackages& installed, const std::string& li
 }
 
 void Extensions::find_libraries(const std::string& machine) {
-  for (const auto& package : installed_.packages) {
-    for (const auto& item : package.layout.items) {
-      const std::string name = item.disk.filename().string();
-      const std::string processor = processor_of_file(item.disk);
-      const bool other = (!processor.empty() && processor != machine) ||
-                         (c_library_ == kMusl && !processor.empty() && is_of_other_c_library(item.disk));
-      if (other) {
-        others_.emplace(name, item.disk);
-      } else {
-        libraries_[name].push_back(item.disk);
+  for (const auto& installed : path_) {
+    for (const auto& package : installed.packages) {
+      for (const auto& item : package.layout.items) {
+        const std::string name = item.disk.filename().string();
+        const std::string processor = processor_of_file(item.disk);
+        const bool other = (!processor.empty() && processor != machine) ||
+                           (c_library_ == kMusl && !processor.empty() && is_of_other_c_library(item.disk));
+        if (other) {
+          others_.emplace(name, item.disk);
+        } else {
+          libraries_[name].push_back(item.disk);
+        }
       }
     }
   }
@@ -147,14 +133,14 @@ bool Extensions::is_of_other_c_library(const fs::path& path) {
 void Extensions::find_interpreter() {
   std::error_code error;
   for (const char* name : {"bin/python", "bin/python3"}) {
-    const fs::path link = installed_.environment / name;
+    const fs::path link = path_.front().environment / name;
     const fs::path path = root_.empty() ? fs::canonical(link, error) : inside_root(root_, link);
     if (error || store_.at(path).object == nullptr) continue;
     python_ = path;
     break;
   }
   // "python3.11" of the environment's own folders, else of the interpreter.
-  for (const fs::path& path : {installed_.folder.parent_path(), python_}) {
+  for (const fs::path& path : {path_.front().folder.parent_path(), python_}) {
     std::string name = path.filename().string();
     if (!name.starts_with("python3.")) continue;
     tag_ = "cpython-3" + name.substr(std::string_view("python3.").size());
@@ -163,14 +149,11 @@ void Extensions::find_interpreter() {
 }
 
 void Extensions::load_torch() {
-  const auto torch = find_torch({installed_.folder});
-  if (torch) {
-    torch_ = *torch;
-    const fs::path first = torch_ / "lib/libtorch_global_deps.so";
-    std::error_code error;
-    if (fs::exists(first, error)) (void)plain_->open(first, true);
-    preload_cuda();
+  for (const auto& installed : path_) {
+    const auto torch = torch_.empty() ? find_torch({installed.folder}) : Result<fs::path>(torch_);
+    if (torch) torch_ = *torch;
   }
+  if (!torch_.empty()) open_dependencies();
   with_torch_ = plain_;
   for (const auto& name : torch_.empty() ? std::vector<std::string>() : names_in(torch_)) {
     const bool module = name.starts_with("_C.") && name.ends_with(".so");
@@ -180,27 +163,52 @@ void Extensions::load_torch() {
   }
 }
 
-// torch stops at the first that it does not find.
-void Extensions::preload_cuda() {
-  const LoadedObject* runtime = nullptr;
-  for (const auto& object : plain_->objects()) {
-    if (object->path.filename().string().starts_with("libcudart.so.")) runtime = object.get();
+// _load_global_deps() of torch/__init__.py: if the first dlopen() fails, torch opens CUDA's libraries by their paths
+// and tries again. dlopen() unloads what it opened in vain.
+void Extensions::open_dependencies() {
+  const fs::path first = torch_ / "lib/libtorch_global_deps.so";
+  std::error_code error;
+  if (!fs::exists(first, error)) return;
+  const Process before = *plain_;
+  Loading opened = plain_->open(first, true);
+  if (opened.loads()) {
+    for (const auto& library : find_preloads(first, PreloadOrder::of_torch_2_11))
+      keep_fault(plain_->open(library, false));
+    return;
   }
-  if (runtime == nullptr) return;
-  const std::string name = runtime->path.filename().string();
-  const std::string major = name.substr(name.rfind('.') + 1);
-  const fs::path nvidia = torch_.parent_path() / "nvidia";
-  for (const auto& [folder, library] : kPreloaded) {
-    std::optional<fs::path> found;
-    for (const fs::path& place : {nvidia / folder / "lib", nvidia / ("cu" + major) / "lib"}) {
-      for (const auto& one : found ? std::vector<std::string>() : names_in(place)) {
-        const bool numbered = std::isdigit(static_cast<unsigned char>(one.back())) != 0;
-        if (!found && numbered && one.starts_with(std::string(library) + ".so.")) found = place / one;
-      }
-    }
-    if (!found || others_.contains(found->filename().string())) return;
-    (void)plain_->open(*found, false);
+  Process retried = before;
+  for (const auto& library : find_preloads(first, PreloadOrder::of_init_py)) (void)retried.open(library, false);
+  if (retried.open(first, true).loads()) {
+    plain_ = retried;
+  } else {
+    keep_fault(std::move(opened));
   }
+}
+
+void Extensions::keep_fault(Loading loading) {
+  forgive_driver(loading);
+  if (loading.loads()) return;
+  std::error_code error;
+  const fs::path path = fs::relative(loading.path, torch_.parent_path(), error);
+  if (!error) loading.path = path.string();
+  start_faults_.push_back(std::move(loading));
+}
+
+std::vector<fs::path> Extensions::find_preloads(const fs::path& first, PreloadOrder order) {
+  constexpr std::string_view kRuntime = "libcudart.so.";
+  const auto& object = store_.at(first).object;
+  std::string major;
+  for (const auto& name : object == nullptr ? std::vector<std::string>() : object->dynamic().needed) {
+    if (name.starts_with(kRuntime))
+      major = name.substr(kRuntime.size(), name.find('.', kRuntime.size()) - kRuntime.size());
+  }
+  if (major.empty()) return {};
+  auto libraries = find_preloaded(torch_, major, order);
+  const auto other = std::find_if(libraries.begin(), libraries.end(), [&](const fs::path& library) {
+    return others_.contains(library.filename().string());
+  });
+  libraries.erase(other, libraries.end());
+  return libraries;
 }
 
 std::optional<std::string> Extensions::interpreter() const {
@@ -222,8 +230,7 @@ bool Extensions::is_module(const fs::path& path) {
   return name.ends_with(".so") && exports(path, "PyInit_" + name.substr(0, name.find('.')));
 }
 
-bool Extensions::is_extension(const File& file) {
-  const fs::path path = installed_.folder / file.path;
+bool Extensions::is_extension(const fs::path& path) {
   return is_for_this_python(path.filename().string()) && is_module(path);
 }
 
@@ -258,7 +265,7 @@ bool Extensions::links_torch(const File& file) const {
 // Packages load what lies on no search path themselves before: ctypes.CDLL of nvidia/cublas/lib/libcublas.so.12.
 std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, const std::string& name,
                                              const Process& before) {
-  const fs::path path = installed_.folder / name;
+  const fs::path path = package.layout.root / name;
   std::vector<std::string> assumed;
   Loading loading;
   Process process = before;
@@ -324,20 +331,50 @@ void Extensions::take_torch(const fs::path& path, Loading& loading) {
   loading.assumed.insert(loading.assumed.end(), taken.begin(), taken.end());
 }
 
+bool Extensions::is_torch_file(const fs::path& path) const {
+  return !torch_.empty() && path.string().starts_with(torch_.string() + "/");
+}
+
 std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& package, const std::vector<File>& files) {
   if (!plain_) return std::nullopt;
-  std::vector<Loading> all;
+  std::vector<Loading> all = is_torch_package(package) ? start_faults_ : std::vector<Loading>();
+  std::set<std::string> needed;
+  for (const auto& file : files) needed.insert(file.needed.begin(), file.needed.end());
   for (const auto& file : files) {
     if (!file.links || file.machine != machine_name(folders_.machine)) continue;
     const bool linked = links_torch(file);
-    if (!linked && !is_extension(file)) continue;
-    const fs::path path = installed_.folder / file.path;
+    const fs::path path = package.layout.root / file.path;
+    const bool imported = linked || is_extension(path);
+    if (!imported && (is_torch_package(package) || !may_be_opened(file, needed))) continue;
     if (is_of_other_c_library(path)) continue;
-    const bool own = !torch_.empty() && path.string().starts_with(torch_.string() + "/");
-    all.push_back(load(package, file.path, linked && !own ? *with_torch_ : *plain_).first);
+    Loading loading = load(package, file.path, linked && !is_torch_file(path) ? *with_torch_ : *plain_).first;
+    if (imported || is_decided(package, file, loading)) all.push_back(std::move(loading));
     store_.close_unused();
   }
   return all;
+}
+
+// Keeps of a library that a package opens itself only what no other library in its process could provide: symbols whose
+// version or needed package names their library. A library that is missing shows that this part is optional.
+bool Extensions::is_decided(const InstalledPackage& package, const File& file, Loading& loading) const {
+  if (!loading.missing_libraries.empty()) return false;
+  const auto& own = package.layout.items;
+  const bool needs_package = std::any_of(file.needed.begin(), file.needed.end(), [&](const std::string& name) {
+    const bool of_package =
+        std::any_of(own.begin(), own.end(), [&](const Item& item) { return item.disk.filename() == name; });
+    return libraries_.contains(name) && !of_package && !component_of(name);
+  });
+  std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
+    const bool torch = !symbol.releases.empty() && classify_torch_name(symbol.name) != TorchName::none;
+    return !symbol.library && !torch &&
+           (!needs_package || symbol.name.starts_with("Py") || symbol.name.starts_with("_Py"));
+  });
+  return true;
+}
+
+std::optional<std::vector<RedirectedLibrary>> Extensions::find_redirected(const InstalledPackage& package) {
+  if (!with_torch_ || !is_torch_package(package)) return std::nullopt;
+  return find_redirected_libraries(*with_torch_, libraries_);
 }
 
 std::vector<SharedLibrary> Extensions::shared_libraries() const {

@@ -62,15 +62,27 @@ bool is_of_glibc(const std::string& path) {
 }  // namespace
 
 Imports::Imports(const fs::path& packages, const std::string& library_path)
-    : installed_(installed_packages(packages)), extensions_(installed_, library_path) {}
+    : path_(packages_on_path(packages)), extensions_(path_, library_path) {}
 
 fs::path Imports::python() const {
   if (extensions_.with_torch() == nullptr) return {};
   std::error_code error;
   for (const char* name : {"bin/python", "bin/python3"}) {
-    if (fs::exists(installed_.environment / name, error)) return installed_.environment / name;
+    if (fs::exists(path_.front().environment / name, error)) return path_.front().environment / name;
   }
   return {};
+}
+
+void Imports::predict(const InstalledPackage& package, std::vector<Import>& all) {
+  for (const auto& item : package.layout.items) {
+    if (!extensions_.needs_torch(item)) continue;
+    auto [loading, process] = extensions_.open_after_torch(package, item);
+    if (!loading.assumed.empty()) continue;
+    all.push_back({.module = extensions_.module_of(item).value_or(item.disk.string()),
+                   .path = item.disk.string(),
+                   .refused_by_files = why_refused(loading),
+                   .predicted = paths_in(process)});
+  }
 }
 
 std::vector<Import> Imports::predicted() {
@@ -79,19 +91,12 @@ std::vector<Import> Imports::predicted() {
   all.push_back({.module = "torch",
                  .path = extensions_.torch_module().string(),
                  .predicted = paths_in(*extensions_.with_torch())});
+  for (const auto& installed : path_) {
+    for (const auto& package : installed.packages) predict(package, all);
+  }
   std::set<std::string> stood_for;
-  for (const auto& package : installed_.packages) {
-    for (const auto& item : package.layout.items) {
-      if (!extensions_.needs_torch(item)) continue;
-      auto [loading, process] = extensions_.open_after_torch(package, item);
-      if (!loading.assumed.empty()) continue;
-      Import tried{.module = extensions_.module_of(item).value_or(item.disk.string()),
-                   .path = item.disk.string(),
-                   .refused_by_files = why_refused(loading),
-                   .predicted = paths_in(process)};
-      if (!tried.refused_by_files) stood_for.insert(without_digits(tried.path));
-      all.push_back(std::move(tried));
-    }
+  for (const auto& tried : all) {
+    if (!tried.refused_by_files) stood_for.insert(without_digits(tried.path));
   }
   std::erase_if(
       all, [&](const Import& one) { return one.refused_by_files && stood_for.contains(without_digits(one.path)); });
@@ -116,14 +121,18 @@ void Imports::compare(Import& tried) {
     if (!holds(tried.predicted, path) && extensions_.is_module(path)) (void)process.open(path, false);
   }
   const auto explained = paths_in(process);
-  const std::string own = installed_.folder.string() + "/";
+  const auto is_own = [&](const std::string& path) {
+    return std::any_of(path_.begin(), path_.end(), [&](const InstalledPackages& installed) {
+      return path.starts_with(installed.folder.string() + "/");
+    });
+  };
   for (const auto& path : tried.loaded) {
     if (holds(tried.predicted, path) || holds(explained, path)) continue;
     if (is_of_driver(file_name_of(path)) || is_of_glibc(path)) continue;
     const bool named = std::any_of(tried.others.begin(), tried.others.end(),
                                    [&](const OtherLibrary& other) { return other.loaded == path; });
     const bool twin = names.contains(file_name_of(path));
-    if (!named && (twin || !path.starts_with(own))) tried.unpredicted.push_back(path);
+    if (!named && (twin || !is_own(path))) tried.unpredicted.push_back(path);
   }
 }
 

@@ -30,7 +30,9 @@ class Imports {
   void compare(Import& tried);
 
  private:
-  InstalledPackages installed_;
+  void predict(const InstalledPackage& package, std::vector<Import>& all);
+
+  std::vector<InstalledPackages> path_;
   Extensions extensions_;
 };
 

@@ -51,6 +51,11 @@ bool contains(const std::vector<const LoadedObject*>& list, const LoadedObject* 
   return std::find(list.begin(), list.end(), object) != list.end();
 }
 
+// Returns the rule by which the loader found a library; nullopt if the library was opened by its path.
+std::optional<std::string> get_rule(const LoadedObject& object) {
+  return object.how.empty() ? std::nullopt : std::optional(object.how);
+}
+
 }  // namespace
 
 const ObjectStore::Entry& ObjectStore::at(const fs::path& path) {
@@ -172,6 +177,11 @@ std::optional<Process::Place> Process::search(const std::string& name, const Loa
   return std::nullopt;
 }
 
+std::optional<Process::Place> Process::find_for_dlopen(const std::string& name, const LoadedObject& by) {
+  if (const LoadedObject* known = find(name)) return Place{known->path, known->how};
+  return search(name, by);
+}
+
 LoadedObject* Process::map(const Place& place, const LoadedObject* loader, std::string& problem) {
   const auto& entry = store_->at(place.path);
   problem = entry.problem;
@@ -226,7 +236,8 @@ void Process::relocate(const LoadedObject& object, const std::vector<const Loade
   for (const auto& version : musl ? std::vector<NeededVersion>() : object.object->needed_versions()) {
     const LoadedObject* library = find(version.library);
     if (version.weak || library == nullptr || library->object->defines_version(version.version)) continue;
-    loading.missing_versions.push_back({version.version, library->path.string(), object.path.string()});
+    loading.missing_versions.push_back(
+        {version.version, library->path.string(), object.path.string(), get_rule(*library)});
   }
   const auto resolves = [&](const SymbolReference& reference) {
     return [&, musl](const LoadedObject* one) {
@@ -238,7 +249,13 @@ void Process::relocate(const LoadedObject& object, const std::vector<const Loade
         std::any_of(scope.begin(), scope.end(), resolves(reference)))
       continue;
     UnresolvedSymbol symbol{.name = std::string(reference.name), .needed_by = object.path.string()};
-    if (reference.version != nullptr) symbol.version = reference.version->version;
+    if (reference.version != nullptr) {
+      symbol.version = reference.version->version;
+      if (const LoadedObject* library = find(reference.version->library)) {
+        symbol.library = library->path.string();
+        symbol.how = get_rule(*library);
+      }
+    }
     loading.unresolved.push_back(std::move(symbol));
   }
 }

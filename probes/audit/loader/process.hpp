@@ -72,15 +72,18 @@ class Process {
   // As the program, or by dlopen() with RTLD_NOW. What of it is new is relocated; `global`: as with RTLD_GLOBAL.
   Loading open(const std::filesystem::path& path, bool global);
 
+  struct Place {
+    std::filesystem::path path;
+    std::string how;  // "LD_LIBRARY_PATH", "DT_RUNPATH of …"
+  };
+  // Returns the file that dlopen() of `name` by `by` takes; nullopt if the loader finds none.
+  [[nodiscard]] std::optional<Place> find_for_dlopen(const std::string& name, const LoadedObject& by);
+
   // Whether a library of this name is loaded.
   [[nodiscard]] const LoadedObject* find(const std::string& name) const;
   [[nodiscard]] const std::vector<std::shared_ptr<LoadedObject>>& objects() const { return objects_; }
 
  private:
-  struct Place {
-    std::filesystem::path path;
-    std::string how;
-  };
   LoadedObject* map(const Place& place, const LoadedObject* loader, std::string& problem);
   LoadedObject* need(const std::string& name, const LoadedObject& by, Loading& loading);
   [[nodiscard]] std::optional<Place> search(const std::string& name, const LoadedObject& by);

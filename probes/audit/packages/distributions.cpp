@@ -25,6 +25,7 @@
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/record.hpp"
+#include "probes/audit/packages/sys_path.hpp"
 #include "probes/audit/packages/walk.hpp"
 #include "probes/audit/packages/wheel_variant.hpp"
 
@@ -369,6 +370,24 @@ bool stays_inside(const InstalledPackages& installed, const fs::path& path) {
 
 InstalledPackages installed_packages(const fs::path& folder) {
   return Packages(folder).take();
+}
+
+std::vector<InstalledPackages> packages_on_path(const fs::path& folder) {
+  std::vector<InstalledPackages> path;
+  std::set<std::string> names;
+  for (const auto& one : sys_path(folder)) {
+    InstalledPackages installed = installed_packages(one);
+    std::set<std::string> own;
+    std::erase_if(installed.packages, [&](const InstalledPackage& package) {
+      const PackageText& text = package.layout.packages.front();
+      const Package known = package_of(text.folder, text.metadata);
+      own.insert(package_name(known.name.value_or(known.folder)));
+      return names.contains(package_name(known.name.value_or(known.folder)));
+    });
+    names.merge(own);
+    path.push_back(std::move(installed));
+  }
+  return path;
 }
 
 }  // namespace pbprobe

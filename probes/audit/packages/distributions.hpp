@@ -39,6 +39,9 @@ struct InstalledPackages {
 // says.
 [[nodiscard]] bool stays_inside(const InstalledPackages& installed, const std::filesystem::path& path);
 
+// Returns the packages of each folder on sys.path, `folder` first. A package that an earlier folder has is left out.
+[[nodiscard]] std::vector<InstalledPackages> packages_on_path(const std::filesystem::path& folder);
+
 [[nodiscard]] InstalledPackages installed_packages(const std::filesystem::path& folder);
 
 }  // namespace pbprobe

@@ -38,7 +38,7 @@ constexpr std::array kPackageTexts{"METADATA", "WHEEL"};
 
 // "torch-2.11.0.dist-info"
 bool is_of_torch_package(std::string_view folder) {
-  return folder.starts_with("torch-") && folder.ends_with(".dist-info");
+  return folder.ends_with(".dist-info") && calls_itself_torch(folder, "");
 }
 
 bool is_libtorch_name(std::string_view name) {
@@ -254,7 +254,8 @@ Result<ArtifactLayout> folder_layout(const fs::path& given) {
   std::vector<fs::path> named;
   if (const auto linked = linked_torch(folder, &named)) {
     auto layout = torch_layout(linked->torch, linked->torch);
-    if (layout) read_packages(linked->packages, *layout);
+    const bool own = linked->packages == linked->torch.parent_path();
+    if (layout && !own) read_packages(linked->packages, *layout);
     return layout;
   }
   if (holds_libtorch(folder / "lib")) return libtorch_layout(folder);

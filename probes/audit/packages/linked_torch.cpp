@@ -9,12 +9,24 @@
 #include "core/json.hpp"
 #include "core/open_file.hpp"
 #include "probes/audit/packages/layout.hpp"
+#include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/sys_path.hpp"
 #include "probes/audit/packages/walk.hpp"
 
 namespace pbprobe {
-namespace {
-
 namespace fs = std::filesystem;
+
+std::vector<fs::path> folders_of_pth(const std::string& text) {
+  std::vector<fs::path> folders;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty() && !line.starts_with("#") && !line.starts_with("import")) folders.emplace_back(line);
+  }
+  return folders;
+}
+
+namespace {
 
 constexpr uint64_t kMostTextBytes = 1 << 20;
 
@@ -31,17 +43,6 @@ std::vector<fs::path> site_packages_of(const fs::path& root) {
       folders.push_back(root / lib / python / "site-packages");
       folders.push_back(root / lib / python / "dist-packages");
     }
-  }
-  return folders;
-}
-
-// Lines that are folders. Those that Python would execute are not read.
-std::vector<fs::path> folders_of_pth(const std::string& text) {
-  std::vector<fs::path> folders;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty() && !line.starts_with("#") && !line.starts_with("import")) folders.emplace_back(line);
   }
   return folders;
 }
@@ -97,9 +98,26 @@ std::vector<fs::path> folders_named_by(const fs::path& packages, const std::stri
   if (name == "torch.egg-link") return folders_of_egg_link(text_of(packages / name));
   if (name.starts_with("__editable___") && name.ends_with("_finder.py"))
     return folders_of_finder(text_of(packages / name));
-  if (name.starts_with("torch-") && name.ends_with(".dist-info"))
+  if (name.ends_with(".dist-info") && calls_itself_torch(name, ""))
     return folders_of_editable(text_of(packages / name / "direct_url.json"));
   return {};
+}
+
+// Returns the torch of the Python that the virtual environment `root`, or that of the site-packages folder `root`, was
+// made from; nullopt if the environment does not see that Python's packages.
+std::optional<LinkedTorch> torch_of_base(const fs::path& root) {
+  for (const auto& environment : {root, root.parent_path().parent_path().parent_path()}) {
+    const auto base = find_base_prefix(environment);
+    if (!base) continue;
+    for (const auto& python : names_in(environment / "lib")) {
+      if (!python.starts_with("python3")) continue;
+      for (const auto& folder : sys_path(environment / "lib" / python / "site-packages")) {
+        if (auto torch = torch_folder(folder)) return LinkedTorch{std::move(*torch), folder};
+      }
+    }
+    if (auto torch = torch_folder(*base)) return LinkedTorch{*torch, torch->parent_path()};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -113,7 +131,7 @@ std::optional<LinkedTorch> linked_torch(const fs::path& root, std::vector<fs::pa
       }
     }
   }
-  return std::nullopt;
+  return torch_of_base(root);
 }
 
 }  // namespace pbprobe

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "core/base64.hpp"
+#include "core/pep440.hpp"
 #include "core/sha256.hpp"
+#include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/walk.hpp"
 
 namespace pbprobe {
@@ -57,22 +59,37 @@ std::string difference(const RecordedFile& file, uint64_t size, const File* read
 
 Owners::Owners(const std::vector<InstalledPackage>& packages) {
   for (const auto& package : packages) {
-    for (const auto& file : package.record) {
-      if (!is_wanted_name(fs::path(file.path).filename().string())) continue;
-      Claims& claims = claims_[plain_path(file.path)];
-      claims.infos.insert(package.info);
-      claims.hashes.insert(file.hash);
-    }
+    if (package.record.empty()) continue;
+    const PackageText& text = package.layout.packages.front();
+    const auto name = package_of(text.folder, text.metadata).name;
+    for (const auto& file : package.record) claims_[plain_path(file.path)].push_back({packages_.size(), &file});
+    packages_.push_back({package.info, package_name(name.value_or("")), required_packages(text.metadata)});
   }
 }
 
 std::optional<std::string> Owners::other_owner(const std::string& path, const std::string& info) const {
   const auto found = claims_.find(path);
-  if (found == claims_.end() || found->second.hashes.size() < 2) return std::nullopt;
-  for (const auto& other : found->second.infos) {
-    if (other != info) return other;
+  if (found == claims_.end()) return std::nullopt;
+  std::set<std::string> hashes;
+  for (const auto& claim : found->second) hashes.insert(claim.file->hash);
+  if (hashes.size() < 2) return std::nullopt;
+  for (const auto& claim : found->second) {
+    if (packages_[claim.package].info != info) return packages_[claim.package].info;
   }
   return std::nullopt;
+}
+
+bool Owners::is_overlay(const std::string& path, const std::string& info, uint64_t size, const File* read) const {
+  const auto found = claims_.find(path);
+  if (found == claims_.end() || found->second.size() < 2) return false;
+  const auto own =
+      std::find_if(packages_.begin(), packages_.end(), [&](const Package& one) { return one.info == info; });
+  if (own == packages_.end()) return false;
+  return std::any_of(found->second.begin(), found->second.end(), [&](const Claim& claim) {
+    const Package& other = packages_[claim.package];
+    return other.info != info && other.required.contains(own->name) && claim.file->size_bytes &&
+           difference(*claim.file, size, read).empty();
+  });
 }
 
 std::optional<RecordedFiles> compare_with_record(const InstalledPackages& installed, const InstalledPackage& package,
@@ -96,9 +113,10 @@ std::optional<RecordedFiles> compare_with_record(const InstalledPackages& instal
     }
     if (package.relocated) continue;
     const auto of_file = read.find(path);
-    const std::string how =
-        difference(file, static_cast<uint64_t>(status.st_size), of_file == read.end() ? nullptr : of_file->second);
-    if (how.empty()) continue;
+    const File* const content = of_file == read.end() ? nullptr : of_file->second;
+    const auto size = static_cast<uint64_t>(status.st_size);
+    const std::string how = difference(file, size, content);
+    if (how.empty() || owners.is_overlay(path, package.info, size, content)) continue;
     ++recorded.changed;
     if (!library) {
       name(recorded.first_changed, path);

@@ -16,19 +16,34 @@
 
 namespace pbprobe {
 
+// Owners of each path that RECORDs name.
 class Owners {
  public:
+  // Keeps references to `packages`.
   explicit Owners(const std::vector<InstalledPackage>& packages);
 
-  // Another package whose RECORD has this path with other content. Null: there is none.
+  // Returns the dist-info folder of another package whose RECORD has this path with other content; nullopt if none
+  // does.
   [[nodiscard]] std::optional<std::string> other_owner(const std::string& path, const std::string& info) const;
 
+  // Reports whether the file is the one that another package recorded, and that package requires the package of
+  // `info`: it overwrites the file on purpose, after pip has installed what it requires. `read`: null if the content is
+  // not known.
+  [[nodiscard]] bool is_overlay(const std::string& path, const std::string& info, uint64_t size,
+                                const File* read) const;
+
  private:
-  struct Claims {
-    std::set<std::string> infos;
-    std::set<std::string> hashes;
+  struct Package {
+    std::string info;
+    std::string name;
+    std::set<std::string> required;
   };
-  std::map<std::string, Claims> claims_;  // by path
+  struct Claim {
+    size_t package;
+    const RecordedFile* file;
+  };
+  std::vector<Package> packages_;
+  std::map<std::string, std::vector<Claim>> claims_;  // by path
 };
 
 // `files`: the package's own as they were read, with their digests. Null: it has no RECORD.

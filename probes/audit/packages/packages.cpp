@@ -79,7 +79,7 @@ std::optional<std::string> version_of_file(std::string_view path) {
   return std::string(version);
 }
 
-// Calls `visit` with what stands behind `key` in each line that begins with it.
+// Calls `visit` with what stands behind `key` in each line that begins with it, in letters of any case.
 template <class Visit>
 void visit_lines(std::string_view text, std::string_view key, const Visit& visit) {
   for (size_t at = 0; at < text.size();) {
@@ -87,7 +87,11 @@ void visit_lines(std::string_view text, std::string_view key, const Visit& visit
     if (end == std::string_view::npos) end = text.size();
     std::string_view line = text.substr(at, end - at);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.starts_with(key)) visit(line.substr(key.size()));
+    const bool begins =
+        line.size() >= key.size() && std::equal(key.begin(), key.end(), line.begin(), [](char a, char b) {
+          return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+        });
+    if (begins) visit(line.substr(key.size()));
     at = end + 1;
   }
 }
@@ -125,19 +129,45 @@ std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
   return {std::string(folder.substr(0, dash)), std::move(version)};
 }
 
-// "==2.11.0" of "Requires-Dist: torch (==2.11.0)". What holds only under a condition is left out.
+// One requirement of METADATA (PEP 508): "Torch [opt] (== 2.11.0) ; python_version > '3.8'".
+struct Requirement {
+  std::string name;       // by PEP 503: "torch"
+  std::string versions;   // "==2.11.0"; empty: any, or a URL
+  std::string condition;  // "python_version>'3.8'", without blanks
+};
+
+Requirement parse_requirement(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t()";
+  const auto strip = [&](std::string_view part) {
+    std::string out(part);
+    std::erase_if(out, [&](char c) { return kBlanks.find(c) != kBlanks.npos; });
+    return out;
+  };
+  Requirement requirement;
+  const size_t condition = std::min(text.find(';'), text.size());
+  if (condition < text.size()) requirement.condition = strip(text.substr(condition + 1));
+  std::string_view rest = text.substr(0, condition);
+  while (!rest.empty() && kBlanks.find(rest.front()) != kBlanks.npos) rest.remove_prefix(1);
+  const size_t end = std::min(rest.find_first_of(" \t[(<>=!~@"), rest.size());
+  requirement.name = package_name(rest.substr(0, end));
+  rest.remove_prefix(end);
+  const size_t extra = rest.find(']');
+  if (extra != rest.npos && strip(rest).starts_with("[")) rest.remove_prefix(extra + 1);
+  const std::string versions = strip(rest);
+  if (versions.find_first_of("=<>!~") == 0) requirement.versions = versions;
+  return requirement;
+}
+
+// "==2.11.0" of "Requires-Dist: torch (==2.11.0)". What holds only under a condition is left out; of several
+// requirements, each has to hold.
 std::optional<std::string> torch_asked_for(std::string_view header) {
-  constexpr std::string_view kName = "torch";
-  std::optional<std::string> asked;
-  visit_lines(header, "Requires-Dist: ", [&](std::string_view requirement) {
-    if (!requirement.starts_with(kName) || requirement.find(';') != requirement.npos) return;
-    std::string versions;
-    for (const char c : requirement.substr(kName.size())) {
-      if (c != ' ' && c != '(' && c != ')') versions += c;
-    }
-    if (versions.find_first_of("=<>!~") == 0) asked = versions;
+  std::string asked;
+  visit_lines(header, "Requires-Dist:", [&](std::string_view text) {
+    const Requirement requirement = parse_requirement(text);
+    if (requirement.name != "torch" || !requirement.condition.empty() || requirement.versions.empty()) return;
+    asked += (asked.empty() ? "" : ",") + requirement.versions;
   });
-  return asked;
+  return asked.empty() ? std::nullopt : std::optional(asked);
 }
 
 }  // namespace
@@ -177,21 +207,27 @@ std::optional<StatedVersion> version_stated_by_wheel(const std::string& file_nam
 
 std::map<std::string, std::string> required_versions(std::string_view metadata) {
   std::map<std::string, std::string> versions;
-  visit_lines(metadata, "Requires-Dist: ", [&](std::string_view requirement) {
-    const size_t pin = requirement.find("==");
-    const size_t name_end = requirement.find_first_of(" [(<>=!~;");
-    const size_t condition = requirement.find(';');
-    if (pin == std::string_view::npos || condition < pin || name_end > pin) return;
-    if (condition != std::string_view::npos && requirement.find("extra ==", condition) != std::string_view::npos)
-      return;
-    std::string name(requirement.substr(0, name_end));
+  visit_lines(metadata, "Requires-Dist:", [&](std::string_view text) {
+    const Requirement requirement = parse_requirement(text);
+    if (!requirement.versions.starts_with("==") || requirement.condition.find("extra==") != std::string::npos) return;
+    std::string name = requirement.name;
     std::replace(name.begin(), name.end(), '-', '_');
-    const std::string_view rest = requirement.substr(pin + 2);
-    const std::string_view version = rest.substr(0, rest.find_first_not_of("0123456789."));
+    const std::string rest = requirement.versions.substr(2);
+    const std::string version = rest.substr(0, rest.find_first_not_of("0123456789."));
     const auto component = component_named(name);
     if (component && !version.empty()) versions.emplace(*component, version);
   });
   return versions;
+}
+
+std::set<std::string> required_packages(std::string_view metadata) {
+  std::set<std::string> names;
+  visit_lines(metadata, "Requires-Dist: ", [&](std::string_view requirement) {
+    const size_t condition = std::min(requirement.find(';'), requirement.size());
+    if (requirement.find("extra", condition) != std::string_view::npos) return;
+    names.insert(package_name(requirement.substr(0, requirement.find_first_of(" [(<>=!~;"))));
+  });
+  return names;
 }
 
 std::vector<std::string> wheel_tags(std::string_view wheel) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ namespace pbprobe {
 
 // "CUDA runtime" of "cuda13.0-cuda_cudart" or "cuda_cudart".
 [[nodiscard]] std::optional<std::string> component_of_store_package(std::string_view package);
+
+// Returns the names, as package_name() writes them, that METADATA requires. Requirements of an extra are left out.
+[[nodiscard]] std::set<std::string> required_packages(std::string_view metadata);
 
 // {"cuDNN": "9.19.0.56", "CUDA toolkit": "13.0.2"}: what the METADATA of torch's package pins with "==".
 [[nodiscard]] std::map<std::string, std::string> required_versions(std::string_view metadata);

@@ -247,6 +247,8 @@ void add_baseline(Document& page, const BaselineComparison& beside) {
 
 void add_what_did_not_run(Document& page, const Measurements& measurements) {
   std::vector<std::string> sentences = measurements.problems;
+  for (const auto& fault : measurements.kernel_faults.value_or(std::vector<KernelFault>()))
+    sentences.push_back(fmt::format("{}; {}", fault.what, describe_trials(fault)));
   for (const auto& one : measurements.not_run.value_or(std::vector<NotRun>())) sentences.push_back(one.what);
   if (sentences.empty() && measurements.notes.empty()) return;
   const auto section = page.open_section("Parts that were not measured");

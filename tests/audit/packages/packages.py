@@ -47,6 +47,7 @@ class Package:
     tag: str = f"cp311-cp311-manylinux_2_39_{MACHINE}"
     recorded: bool = True
     also_recorded: tuple[str, ...] = ()  # lines of RECORD as they stand
+    requirements: tuple[str, ...] = ()  # values of Requires-Dist
 
     @property
     def info(self) -> str:
@@ -65,7 +66,10 @@ class Package:
                 shutil.copyfile(library, file)
         info = folder / self.info
         info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {self.version}\n")
+        requirements = "".join(f"Requires-Dist: {requirement}\n" for requirement in self.requirements)
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {self.version}\n{requirements}"
+        )
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nTag: {self.tag}\n")
         if self.recorded:
             lines = [recorded(folder, path) for path in [*self.libraries, f"{self.info}/METADATA"]]

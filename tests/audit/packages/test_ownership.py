@@ -76,6 +76,36 @@ def test_a_path_that_two_packages_write_is_the_fault_of_the_one_that_lost_it(sit
     assert found["one-cu13"]["problems"] == []
 
 
+CU13 = Package("one-cu13", {"one/lib/libone.so": Library(code="int thirteen() { return 13; }\n")})
+
+
+@pytest.mark.parametrize(
+    ("requirement", "overlays"),
+    [
+        ("one==1.0", True),
+        ('One (==1.0) ; python_version >= "3.8"', True),
+        ('one; extra == "base"', False),
+        ("one-more", False),
+    ],
+)
+def test_accepts_overlay_of_required_package(site, requirement, overlays):
+    """nvidia-cutlass-dsl-libs-cu13 requires libs-base, and pip installs the required package first."""
+    (site / "one/lib/libone.so").unlink()
+    CU13.but(requirements=(requirement,)).write(site)
+    found, document = rows(site, exit_code=PASSED if overlays else FAILED)
+    assert found["one"]["recorded"]["changed"] == (0 if overlays else 1)
+    assert (document["reinstall"] is None) == overlays
+
+
+def test_rejects_overlay_that_was_overwritten(site):
+    """The required package was installed last: the files of the other one are lost."""
+    (site / "one/lib/libone.so").unlink()
+    CU13.but(requirements=("one==1.0",)).write(site)
+    own_copy(site / "one/lib/libone.so", lambda content: content + bytes(8))
+    found, _ = rows(site, exit_code=FAILED)
+    assert found["one"]["recorded"]["changed"] == found["one-cu13"]["recorded"]["changed"] == 1
+
+
 def test_what_no_package_recorded_is_noted(site):
     Package("gone", {"gone/lib/libgone.so": Library()}).write(site)
     shutil.rmtree(next(site.glob("gone-*.dist-info")))
@@ -156,6 +186,15 @@ def test_the_command_is_of_the_installer_and_the_environment(site):
     command = f"uv pip install --python {python} --reinstall --no-deps torch-like==2.11.0+cu130"
     assert document["reinstall"] == command
     assert [note for note in document["notes"] if "+cu130" in note and "--extra-index-url" in note]
+
+
+def test_the_command_names_the_index_of_pytorch(site):
+    Package("torchvision", {"torchvision/_C.so": Library()}, version="0.26.0+cu130").write(site)
+    own_copy(site / "torchvision/_C.so", with_another_byte)
+    _, document = rows(site, exit_code=FAILED)
+    command = "python -m pip install --force-reinstall --no-deps torchvision==0.26.0+cu130"
+    assert document["reinstall"] == f"{command} --extra-index-url https://download.pytorch.org/whl/cu130"
+    assert document["notes"] == []
 
 
 def test_the_command_is_of_conda_where_conda_installed_it(site):

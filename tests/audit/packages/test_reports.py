@@ -59,10 +59,11 @@ def environment(folder, *packages, imports=IMPORTS):
     return site.parents[2]
 
 
-def reported(place, *options, variables=None):
-    """Findings about the environment, and the document."""
-    done = subprocess.run([PROGRAM, "report", place, "--no-cache", "--format", "json", *options], capture_output=True,
-                          text=True, check=False, timeout=300, env={**os.environ, **(variables or {})})  # fmt: skip
+def reported(place, *options, budget=1, variables=None):
+    """Findings about the environment, and the document. No finding needs a figure: the least budget measures none."""
+    command = [PROGRAM, "report", place, "--no-cache", "--format", "json", "--budget", str(budget), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300,
+                          env={**os.environ, **(variables or {})})  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
     document = json.loads(done.stdout)
     findings = document["verdict"]["findings"]
@@ -222,7 +223,7 @@ def test_what_lies_in_a_container_s_root_is_not_started_here(tmp_path):
     shutil.copy(os.path.realpath(sys.executable), python)
     (root / "etc").mkdir()
     (root / "etc/os-release").write_text("ID=debian\n")
-    findings, document = reported(root)
+    findings, document = reported(root, budget=10)
     assert not any(one["distribution"] == "ext" for one in findings)
     # The container's Python has no libc.
     assert "itself, which is nowhere" in " ".join(document["environment"]["notes"])
@@ -258,7 +259,8 @@ def test_a_cache_that_cannot_be_written(sound):
 
 
 def imported(place):
-    findings, document = reported(place, "--full", "--budget", "40")
+    """Findings of imports, which have their time besides what measuring takes."""
+    findings, document = reported(place, "--full", budget=12)
     return [one for one in findings if one["id"].startswith("PB54")], document["imports"]
 
 

@@ -71,7 +71,7 @@ class Compiling:
         variables = {name: str(self.folder / "cache") for name in caches}
         variables |= {"PATH": str(self.folder / "tools"), "TRITON_LIBCUDA_PATH": str(self.driver.parent)}
         variables |= {"CC": "", "CXX": "", "TRITON_PTXAS_PATH": "", "TRITON_PTXAS_BLACKWELL_PATH": ""}
-        _, document = reported(self.place, "--budget", "1", variables=variables)
+        _, document = reported(self.place, variables=variables)
         document |= {"host": host(), "verdict": None}
         seen = self.folder / "seen.json"
         seen.write_text(json.dumps(document))
@@ -151,12 +151,12 @@ def test_two_cuda_majors_wrote_one_path_and_the_command_removes_the_other(tmp_pa
     of13 = Package("nvidia-cudnn-cu13", {path: Library(code="int major() { return 13; }\n")})
     of12 = Package("nvidia-cudnn-cu12", {path: Library(code="int major() { return 12; }\n")})
     place = with_cuda(environment(tmp_path, package, runtime, of13))
-    findings = [one for one in reported(place, "--budget", "1")[0] if one["id"] == "PB168"]
+    findings = [one for one in reported(place)[0] if one["id"] == "PB168"]
     assert findings == []
     site = next(place.glob("lib/python3*/site-packages"))
     (site / path).unlink()
     of12.write(site)
-    findings = [one for one in reported(place, "--budget", "1")[0] if one["id"].startswith("PB16")]
+    findings = [one for one in reported(place)[0] if one["id"].startswith("PB16")]
     assert only(findings)[:2] == ("PB168", "fail")
     python = place / "bin/python"
     assert findings[0]["remedy"] == (

@@ -309,7 +309,7 @@ TOGETHER = [
     ),
     Row(
         "PB111",
-        "most of CUDA's libraries are those of release 13.0.2; not cuFFT 11.4.1.4",
+        "most of CUDA's libraries are those of release 13.0; not cuFFT 11.4.1.4",
         lambda: cuda(installed=MIXED),
         lambda: cuda(installed=TOOLKIT_13_0),
         ANY,
@@ -466,7 +466,16 @@ HWCAPS = [
     ),
     Row("PB150", "of its folder does not promise", levelled("x86-64-v2", "avx2"), levelled("x86-64-v3", "avx2"), ANY),
 ]
-ROWS = [*HWCAPS, *READING, *NAMED, *IDENTITY, *RUNPATHS, *CLAIMED, *TOGETHER, *PACKAGES]
+STACKS = [
+    Row(
+        "PB181",
+        "libtorch_cpu.so asks for an executable stack",
+        lambda: cpu(Library(linking=("-Wl,-z,execstack",))),
+        lambda: cpu(Library(linking=("-Wl,-z,noexecstack",))),
+        ANY,
+    ),
+]
+ROWS = [*HWCAPS, *STACKS, *READING, *NAMED, *IDENTITY, *RUNPATHS, *CLAIMED, *TOGETHER, *PACKAGES]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/facts/kernel_fault.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pbprobe {
+namespace {
+
+constexpr std::array<EnumName<TrialOutcome>, 4> kTrialOutcomes{{
+    {TrialOutcome::not_tried, "not_tried"},
+    {TrialOutcome::passed, "passed"},
+    {TrialOutcome::failed, "failed"},
+    {TrialOutcome::could_not_run, "could_not_run"},
+}};
+constexpr std::array<EnumName<FaultOwner>, 3> kFaultOwners{{
+    {FaultOwner::undecided, "undecided"},
+    {FaultOwner::pbprobe, "pbprobe"},
+    {FaultOwner::machine, "machine"},
+}};
+
+std::string describe_again(const FaultTrial& again) {
+  switch (again.outcome) {
+    case TrialOutcome::not_tried: return "it was not repeated in a process of its own";
+    case TrialOutcome::passed:
+      return fmt::format("{} launches in a process of its own did not show it again", again.launches);
+    case TrialOutcome::failed: return "it fails again in a process of its own";
+    case TrialOutcome::could_not_run: return "repeating it in a process of its own could not run";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const EnumName<TrialOutcome>> enum_names(TrialOutcome) {
+  return kTrialOutcomes;
+}
+std::span<const EnumName<FaultOwner>> enum_names(FaultOwner) {
+  return kFaultOwners;
+}
+
+std::string describe_trials(const KernelFault& fault) {
+  std::string text = describe_again(fault.again);
+  for (const auto& [outcome, verb] :
+       {std::pair(TrialOutcome::passed, "passed"), std::pair(TrialOutcome::failed, "failed"),
+        std::pair(TrialOutcome::could_not_run, "could not run")}) {
+    std::vector<std::string> kernels;
+    for (const FaultTrial& trial : fault.others)
+      if (trial.outcome == outcome) kernels.push_back(fmt::format("{} ({})", trial.kernel, trial.instruction));
+    if (!kernels.empty()) text += fmt::format("; {} {}", fmt::join(kernels, ", "), verb);
+  }
+  if (fault.xid) {
+    text += fmt::format("; the kernel log has \"{}\"", *fault.xid);
+  } else if (fault.log_read) {
+    text += *fault.log_read ? "; the kernel log has no Xid" : "; the kernel log is not readable";
+  }
+  return text;
+}
+
+}  // namespace pbprobe

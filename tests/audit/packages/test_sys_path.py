@@ -1,0 +1,203 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Files that a process loads from other places than the environment's folder: LD_LIBRARY_PATH, sys.path, dlopen()."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from made import MACHINE, OUT, PROGRAM, compiler, made, text
+from packages import FAILED, PASSED, Library, Package, audit
+from test_loading import FATAL, MODULE, TAG, audited, environment, extension, only_finding, torch
+
+# A small torch with CUDA lacks more than what is asked here.
+LOADING = ("PB161", "PB162", "PB163", "PB180")
+
+
+def of_torch(site):
+    """The findings on how torch's process loads."""
+    document = json.loads(audit(site, "--distributions", "--format", "json").stdout)
+    [row] = [one for one in document["distributions"] if one["name"] == "torch"]
+    return [one for one in row["findings"] if one["id"] in LOADING]
+
+
+OLD = "int old(void) { return 1; }\n"
+NEW = OLD + "int fresh(void) { return 2; }\n"
+USES_NEW = "int fresh(void);\nint use(void) { return fresh(); }\n"
+SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+
+
+def library(name, code, against=(), runpath="$ORIGIN"):
+    """As CUDA's: each symbol has the library's name as its version."""
+    script = text("script.map", f"{name} {{ global: *; }};\n")
+    return made(
+        name, compiler(MACHINE, "gcc"), "-shared", "-fPIC", "-Wl,--no-as-needed", f"-Wl,--version-script={script}",
+        f"-Wl,-soname,{name}", "-Wl,--enable-new-dtags", f"-Wl,-rpath,{runpath}", "-o", OUT,
+        text("code.c", code), *against,
+    )  # fmt: skip
+
+
+def torch_with_cuda(link_code=NEW):
+    """libtorch_global_deps.so needs libcusparse, and that needs nvJitLink by DT_RUNPATH."""
+    link = library("libnvJitLink.so.12", NEW)
+    package = torch()
+    package.libraries["torch/lib/libtorch_global_deps.so"] = Library(
+        needs=("libcudart.so.12", "libcusparse.so.12"),
+        runpath=("$ORIGIN/../../nvidia/cusparse/lib", "$ORIGIN/../../nvidia/cuda_runtime/lib"),
+    )
+    cuda = Package("nvidia-cuda", {
+        "nvidia/cuda_runtime/lib/libcudart.so.12": Library(),
+        "nvidia/cusparse/lib/libcusparse.so.12": library(
+            "libcusparse.so.12", USES_NEW, [link], "$ORIGIN/../../nvjitlink/lib"
+        ),
+        "nvidia/nvjitlink/lib/libnvJitLink.so.12": library("libnvJitLink.so.12", link_code),
+    })  # fmt: skip
+    return package, cuda
+
+
+def elsewhere(folder, files, monkeypatch):
+    """A folder of LD_LIBRARY_PATH."""
+    folder.mkdir()
+    for name, file in files.items():
+        shutil.copyfile(file, folder / name)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
+    return folder
+
+
+def test_names_the_path_and_the_cause_of_a_redirected_library(tmp_path, monkeypatch):
+    site = environment(tmp_path, *torch_with_cuda())
+    assert of_torch(site) == []
+    old = elsewhere(tmp_path / "old", {"libnvJitLink.so.12": library("libnvJitLink.so.12", OLD)}, monkeypatch)
+    [finding] = of_torch(site)
+    assert finding["id"] == "PB163"
+    says = "needs fresh@libnvJitLink.so.12, which {}/libnvJitLink.so.12 (found by LD_LIBRARY_PATH) does not define"
+    assert says.format(old) in finding["what"]
+    assert finding["remedy"] == f"remove {old} from LD_LIBRARY_PATH"
+
+
+def test_torch_opens_libraries_by_path_after_a_failed_start(tmp_path, monkeypatch):
+    """Its __init__.py opens nvJitLink before cuSPARSE, so that LD_LIBRARY_PATH is not asked."""
+    site = environment(tmp_path, *torch_with_cuda())
+    order = '"cuda_runtime": "libcudart.so.*[0-9]", "nvjitlink": "libnvJitLink.so.*[0-9]", "cusparse": "libcusparse.so"'
+    (site / "torch/__init__.py").write_text(f"cuda_libs = {{{order}}}\n")
+    elsewhere(tmp_path / "old", {"libnvJitLink.so.12": library("libnvJitLink.so.12", OLD)}, monkeypatch)
+    assert of_torch(site) == []
+
+
+def cudnn(names="libcudnn_ops.so.9"):
+    code = f'const char* name(void) {{ static const char* const all[] = {{"{names}"}}; return all[0]; }}\n'
+    package = torch()
+    package.libraries[f"torch/_C.{TAG}.so"] = Library(
+        needs=("libtorch_python.so", "libcudnn.so.9"),
+        runpath=("$ORIGIN/lib", "$ORIGIN/../nvidia/cudnn/lib"),
+        code=MODULE.format(""),
+    )
+    parts = {"libcudnn.so.9": library("libcudnn.so.9", code), "libcudnn_ops.so.9": library("libcudnn_ops.so.9", OLD)}
+    return package, Package("nvidia-cudnn", {f"nvidia/cudnn/lib/{name}": file for name, file in parts.items()})
+
+
+def test_reports_parts_of_another_cudnn(tmp_path, monkeypatch):
+    site = environment(tmp_path, *cudnn())
+    other = elsewhere(tmp_path / "other", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", NEW)}, monkeypatch)
+    [finding] = of_torch(site)
+    assert (finding["id"], finding["severity"]) == ("PB180", "warn")
+    assert f"libcudnn_ops.so.9 is taken from {other}/libcudnn_ops.so.9 (found by LD_LIBRARY_PATH)" in finding["what"]
+
+
+def test_accepts_a_copy_of_the_same_cudnn(tmp_path, monkeypatch):
+    elsewhere(tmp_path / "same", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", OLD)}, monkeypatch)
+    assert of_torch(environment(tmp_path, *cudnn())) == []
+
+
+def test_accepts_another_library_that_nobody_opens(tmp_path, monkeypatch):
+    elsewhere(tmp_path / "other", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", NEW)}, monkeypatch)
+    assert of_torch(environment(tmp_path, *cudnn("libcudnn_cnn.so.9"))) == []
+
+
+def base_and_venv(folder, *packages):
+    """torch in a base Python, the packages in a virtual environment above it."""
+    base = folder / "base" / SITE
+    torch().write(base)
+    (base / "torch/version.py").write_text("__version__ = '2.11.0+cpu'\ncuda = None\ngit_version = '70d99e9'\n")
+    (folder / "base/bin").mkdir()
+    return environment(folder, *packages), base
+
+
+def see_base_by_config(site, base):
+    home = base.parents[2] / "bin"
+    (site.parents[2] / "pyvenv.cfg").write_text(f"home = {home}\ninclude-system-site-packages = true\nversion = 3\n")
+
+
+def see_base_by_pth(site, base):
+    (site / "base.pth").write_text(f"# packages of the base\n{base}\nimport sys\n")
+
+
+LACKING = extension(code=FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);"))
+
+
+@pytest.mark.parametrize("see_base", [see_base_by_config, see_base_by_pth])
+def test_judges_packages_above_a_torch_on_sys_path(tmp_path, see_base):
+    site, base = base_and_venv(tmp_path, LACKING)
+    see_base(site, base)
+    row, document = audited(site, FAILED)
+    assert "which torch 2.11.0+cpu lacks: it loads with torch 2.8 to 2.10 only" in only_finding(row)["what"]
+    assert {one["name"] for one in document["distributions"]} == {"ext", "torch"}
+    sound, base = base_and_venv(tmp_path / "sound", extension())
+    see_base(sound, base)
+    assert audited(sound)[0]["findings"] == []
+
+
+@pytest.mark.parametrize("see_base", [see_base_by_config, see_base_by_pth])
+def test_finds_the_torch_of_an_environment_on_sys_path(tmp_path, see_base):
+    site, base = base_and_venv(tmp_path, extension())
+    see_base(site, base)
+    found = subprocess.run([PROGRAM, "audit", site.parents[2]], capture_output=True, text=True, check=False)
+    assert (found.returncode, "2.11.0+cpu" in found.stdout) == (PASSED, True), found.stdout + found.stderr
+
+
+def test_a_virtual_environment_without_its_base_has_no_torch(tmp_path):
+    site, base = base_and_venv(tmp_path, LACKING)
+    home = base.parents[2] / "bin"
+    (site.parents[2] / "pyvenv.cfg").write_text(f"home = {home}\ninclude-system-site-packages = false\n")
+    row, document = audited(site, FAILED)
+    assert (only_finding(row)["id"], [one["name"] for one in document["distributions"]]) == ("PB161", ["ext"])
+
+
+def test_a_package_of_the_environment_hides_that_of_the_base(tmp_path):
+    site, base = base_and_venv(tmp_path, extension())
+    see_base_by_config(site, base)
+    LACKING.but(version="0.9").write(base)
+    row, document = audited(site)
+    assert (row["version"], row["findings"], len(document["distributions"])) == ("1.0", [], 2)
+
+
+def engine(code, installed):
+    """A package that opens libengine.so by ctypes; `installed`: the cuBLASLt that is there."""
+    lt = library("libcublasLt.so.13", NEW)
+    built = library("libengine.so", code, [lt], "$ORIGIN/../nvidia/cublas/lib")
+    return (
+        Package("ext", {"ext/libengine.so": built}),
+        Package("nvidia-cublas", {"nvidia/cublas/lib/libcublasLt.so.13": library("libcublasLt.so.13", installed)}),
+    )
+
+
+def test_judges_a_library_that_ctypes_opens(tmp_path):
+    finding = only_finding(audited(environment(tmp_path, torch(), *engine(USES_NEW, OLD)), FAILED)[0])
+    assert finding["id"] == "PB163"
+    assert "libengine.so needs fresh@libcublasLt.so.13, which" in finding["what"]
+    assert audited(environment(tmp_path / "sound", torch(), *engine(USES_NEW, NEW)))[0]["findings"] == []
+
+
+def test_a_library_that_lacks_another_is_an_optional_part(tmp_path):
+    plugin = Library(needs=("libnvinfer.so.10",), code="void build();\nvoid f() { build(); }\n")
+    package = extension()
+    package.libraries["ext/libplugin.so"] = plugin
+    assert audited(environment(tmp_path, torch(), package))[0]["findings"] == []
+
+
+def test_symbols_of_a_host_process_are_not_decided(tmp_path):
+    package = extension()
+    package.libraries["ext/libplugin.so"] = Library(code="void host_call();\nvoid f() { host_call(); }\n")
+    assert audited(environment(tmp_path, torch(), package))[0]["findings"] == []

@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""`pbprobe bench` and the operators take the same time: same kernel, shape and number of threads."""
+
+import itertools
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="operators need a torch: `make test` installs one")
+pytest.importorskip("pbprobe.ops", reason="built without a torch", exc_type=ImportError)
+
+import torch
+
+from pbprobe import ops, speed
+
+pytestmark = pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")
+
+TOLERANCE = 0.10
+ATTEMPTS = 8
+LEAST_US = 50  # shorter calls are mostly the operator's dispatch
+COPIES_BYTES = 128 << 20  # bench rotates over operands beyond the last-level cache
+
+
+def make_copies(dtype, m, n, k, device):
+    bytes_each = (m * k + n * k) * dtype.itemsize
+    count = max(2, COPIES_BYTES // bytes_each)
+    a, w = torch.randn(m, k, device=device).to(dtype), torch.randn(n, k, device=device).to(dtype)
+    return [(a.clone(), w.clone().t()) for _ in range(count)]
+
+
+def time_operator(kernel, copies, mode):
+    """Returns the least microseconds of a call."""
+    turn = itertools.cycle(copies)
+
+    def call():
+        return torch.ops.pbprobe.mm(*next(turn))
+
+    with ops.use(kernel), torch.no_grad():
+        sample = speed.make_sample(call, mode, len(copies) if mode else 4)
+        return min(sample() for _ in range(12))
+
+
+def time_bench(kernel, dtype, m, n, k, threads):
+    program = Path(ops.__file__).parent / "bin/pbprobe"
+    kernels = ("--target", kernel.rsplit("_", 1)[1], "--dtype", dtype, "--out", dtype, "--layout", "nt", "--chosen")
+    problem = ("--shape", f"{m}x{n}x{k}", "--threads", str(threads))
+    command = [program, "bench", *kernels, *problem, "--budget", "3", "--format", "json"]
+    measured = subprocess.run(command, capture_output=True, text=True, check=False)
+    rows = [row for row in json.loads(measured.stdout)["rows"] if row["kernel"] == kernel]
+    assert rows, measured.stdout + measured.stderr
+    return min(rows[0]["samples_us"])
+
+
+def expect_agreement(dtype, m, n, k, threads, mode):
+    """Compares the least times, which other work on the machine can only raise, until they agree."""
+    device = "cuda" if mode else "cpu"
+    name = {torch.float32: "fp32", torch.bfloat16: "bf16"}[dtype]
+    copies = make_copies(dtype, m, n, k, device)
+    kernel = ops.which(*copies[0])
+    operator, bench = [], []
+    for _ in range(ATTEMPTS):
+        operator.append(time_operator(kernel, copies, mode))
+        time.sleep(0.1)  # OpenMP's threads stop watching for work
+        bench.append(time_bench(kernel, name, m, n, k, threads))
+        ratio = min(bench) / min(operator)
+        if abs(ratio - 1) <= TOLERANCE:
+            assert min(operator) > LEAST_US
+            return
+    spread = sorted(operator)[len(operator) // 2] / min(operator)
+    if spread > 1 + TOLERANCE:
+        pytest.skip(f"this machine is busy: the operator's own times differ by {100 * (spread - 1):.0f} %")
+    pytest.fail(f"{kernel}, {m}x{n}x{k}: bench {min(bench):.0f} us, operator {min(operator):.0f} us")
+
+
+@pytest.mark.parametrize("every", [False, True], ids=["one thread", "all threads"])
+@pytest.mark.parametrize("shape", [(512, 768, 512), (8, 2048, 2048)], ids=str)
+def test_bench_agrees_with_operator_on_cpu(shape, every):
+    threads = min(torch.get_num_threads(), len(os.sched_getaffinity(0))) if every else 1
+    if every and threads == 1:
+        pytest.skip("this process may use one CPU")
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        expect_agreement(torch.float32, *shape, threads, None)
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU is here")
+@pytest.mark.parametrize("shape", [(4096, 4096, 4096), (250, 8192, 3584)], ids=str)
+def test_bench_agrees_with_operator_on_gpu(shape):
+    expect_agreement(torch.bfloat16, *shape, 0, "graph")

@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The minimum CPU of packages beside torch, compared with what an emulated Nehalem does with them.
+
+PBPROBE_TEST_MINIMUM_CPU=all, or package names, downloads each wheel, and removes it after its test. A package whose
+minimum has no AVX must load without an illegal instruction; one that needs AVX must not.
+"""
+
+import json
+import os
+import pathlib
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from made import PROGRAM
+
+QEMU = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
+WHEELS = (
+    "av brotli catboost cryptography decord grpcio kornia-rs lightgbm numpy onnxruntime orjson pillow pyarrow "
+    "pydantic-core safetensors scipy sentencepiece tokenizers warp-lang xgboost-cpu zstandard".split()
+)
+ASKED = os.environ.get("PBPROBE_TEST_MINIMUM_CPU", "")
+CHOSEN = WHEELS if ASKED == "all" else [name for name in ASKED.split(",") if name]
+# Loads each library by itself, as far as its own dependencies are here: what counts is the signal that ends it.
+LOAD = "import ctypes, sys\nfor path in sys.argv[1:]:\n  try: ctypes.CDLL(path)\n  except OSError: pass\n"
+
+pytestmark = [
+    pytest.mark.skipif(not CHOSEN, reason="downloads wheels: PBPROBE_TEST_MINIMUM_CPU=all or names"),
+    pytest.mark.skipif(not QEMU or platform.machine() != "x86_64", reason="needs qemu-user-static on x86_64"),
+]
+
+
+@pytest.fixture(params=CHOSEN)
+def site(request, tmp_path):
+    folder = tmp_path / "site-packages"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--only-binary=:all:"]
+    subprocess.run([*command, "--target", folder, request.param], check=True, timeout=900)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def minimum_in(folder):
+    command = [PROGRAM, "audit", folder, "--distributions", "--format", "json"]
+    rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)["distributions"]
+    [row] = [row for row in rows if row["minimum_cpu"]]
+    return row["minimum_cpu"]
+
+
+def test_minimum_agrees_with_emulated_cpu(site):
+    minimum = minimum_in(site)
+    print(f"\n{site.parent.name}: {minimum}")
+    assert "apx_f" not in minimum and "avx10" not in minimum
+    libraries = sorted(map(str, pathlib.Path(site).rglob("*.so*")))
+    command = [QEMU, "-cpu", "Nehalem", sys.executable, "-c", LOAD, *libraries]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    died = done.returncode in (-signal.SIGILL, 128 + signal.SIGILL)
+    if minimum.startswith("x86_64"):
+        assert not died, done.stderr
+    elif "avx" in minimum:
+        assert died, f"{minimum}, and it loads on a Nehalem"
