@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kSliceSeconds = 2e-3;
 constexpr int kSlices = 5;
 
-double seconds_of(CpuLoop loop, int64_t iterations) {
+double time_loop(CpuLoop loop, int64_t iterations) {
   const auto begin = Clock::now();
   [[maybe_unused]] volatile uint64_t sink = loop(iterations);
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -31,9 +31,9 @@ Rates measure_rates(const Host& host) {
         std::find(targets.begin(), targets.end(), peak.target) == targets.end())
       continue;
     int64_t iterations = 64;
-    while (seconds_of(peak.function, iterations) < kSliceSeconds) iterations *= 2;
-    double least = seconds_of(peak.function, iterations);
-    for (int i = 1; i < kSlices; ++i) least = std::min(least, seconds_of(peak.function, iterations));
+    while (time_loop(peak.function, iterations) < kSliceSeconds) iterations *= 2;
+    double least = time_loop(peak.function, iterations);
+    for (int i = 1; i < kSlices; ++i) least = std::min(least, time_loop(peak.function, iterations));
     rates[std::string(peak.name)] = static_cast<double>(iterations * peak.operations) / least * 1e-9;
   }
   return rates;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// How fast this CPU's instruction paths are: what choose() takes instead of the table's order where it is given them.
+// Rates of this CPU's instruction paths. choose() prefers the fastest path if it gets rates; otherwise it uses the
+// order of the kernel table.
 #pragma once
 
 #include "core/facts/host.hpp"

@@ -27,9 +27,9 @@ std::string render(const std::string& document, bool colour) {
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
-  module.doc() = "What pbprobe.Report shows. Use that instead.";
+  module.doc() = "Renders documents for pbprobe.Report; use pbprobe.Report instead.";
   module.attr("version") = std::string(pbprobe::version());
   module.attr("commit") = std::string(pbprobe::commit());
   module.def("render", &render, py::arg("document"), py::arg("colour"),
-             "Text for people from JSON of pbprobe.report/1. ValueError names the key that is wrong.");
+             "Renders JSON of pbprobe.report/1 as text. ValueError names the wrong key.");
 }

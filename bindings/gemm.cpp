@@ -20,19 +20,20 @@ namespace {
 
 thread_local std::string forced;
 
-// Of the CPU's instruction paths; none before calibrate().
+// Rates of the CPU's instruction paths; empty before calibrate().
 std::atomic<std::shared_ptr<const Rates>> cpu_rates = std::make_shared<const Rates>();
 
-// Elements along `columns` are neighbours, and rows do not overlap.
-bool rows_lie(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+// Reports whether neighbours along `columns` are adjacent in memory and rows do not overlap.
+bool has_separate_rows(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   return (columns <= 1 || column_stride == 1) && (rows <= 1 || row_stride >= std::max<int64_t>(columns, 1));
 }
 
-bool by_rows(const Matrix& m) {
-  return rows_lie(m.rows, m.columns, m.row_stride, m.column_stride);
+bool is_row_major(const Matrix& m) {
+  return has_separate_rows(m.rows, m.columns, m.row_stride, m.column_stride);
 }
 
-// From one stored row to the next; of a single row the stride says nothing.
+// Returns the distance between stored rows. The stride of a single row is arbitrary, so that the column count replaces
+// it.
 int64_t leading(const Matrix& m) {
   return m.rows <= 1 ? std::max<int64_t>(m.columns, 1) : m.row_stride;
 }
@@ -52,8 +53,8 @@ const Result<Host>& gpu_host() {
   return host;
 }
 
-// The cubins that were loaded, one a device and target, for as long as the process lives: at its end the driver may be
-// gone before us.
+// Loaded cubins, one per device and target. Never unloaded, because the driver may be unloaded first when the process
+// ends.
 class Cubins {
  public:
   Result<const GpuKernels*> get(const DriverApi& driver, int32_t gpu, std::string_view target) {
@@ -86,7 +87,7 @@ Cubins& cubins() {
   return kept;
 }
 
-// Makes a GPU's primary context, torch's own, current, and then what was current before.
+// Makes the primary context of a GPU, which torch uses too, current; restores the previous context on destruction.
 class CurrentContext {
  public:
   explicit CurrentContext(const DriverApi& driver) : driver_(driver) {
@@ -117,8 +118,8 @@ struct Asked {
   Problem problem;
   int32_t gpu = -1;  // -1: the CPU
   int64_t threads = 1;
-  std::string kernel;                  // forced
-  std::shared_ptr<const Rates> rates;  // of the CPU
+  std::string kernel;                  // forced kernel
+  std::shared_ptr<const Rates> rates;  // rates of the CPU
 
   bool operator==(const Asked&) const = default;
 };
@@ -162,14 +163,14 @@ Result<void> run_on_gpu(const Plan& plan, const Operands& operands, int32_t gpu,
 }  // namespace
 
 bool is_readable(const Matrix& matrix) {
-  return by_rows(matrix) || by_rows(matrix.transposed());
+  return is_row_major(matrix) || is_row_major(matrix.transposed());
 }
 
 Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& place) {
   const auto& host = place.gpu ? gpu_host() : cpu_host();
   if (!host.ok()) return host.error();
-  const bool a_rows = by_rows(gemm.a);
-  const bool b_rows = by_rows(gemm.b);
+  const bool a_rows = is_row_major(gemm.a);
+  const bool b_rows = is_row_major(gemm.b);
   Problem problem = make_problem(gemm.a.rows, gemm.b.columns, gemm.a.columns, gemm.a.type, gemm.c,
                                  a_rows ? (b_rows ? Layout::nn : Layout::nt) : (b_rows ? Layout::tn : Layout::tt));
   problem.b = gemm.b.type;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// One GEMM for an operator: from what its tensors say to a plan and a launch. No torch headers: only torch.cpp sees
-// those.
+// GEMM of an operator: from tensor properties to a plan and a launch. Needs no torch headers; only torch.cpp includes
+// them.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Matrix {
   DType type = DType::fp32;
 
   [[nodiscard]] Matrix transposed() const { return {data, columns, rows, column_stride, row_stride, type}; }
-  [[nodiscard]] Matrix columns_from(int64_t first, int64_t count) const {
+  [[nodiscard]] Matrix slice_columns(int64_t first, int64_t count) const {
     return {static_cast<const std::byte*>(data) + first * column_stride * size_of(type),
             rows,
             count,
@@ -38,10 +38,11 @@ struct Matrix {
   }
 };
 
-// Whether kernels can read it as it lies: neighbours along one dimension, and rows of the other that do not overlap.
+// Reports whether kernels can read the matrix without a copy: neighbours along one dimension are adjacent, and rows of
+// the other do not overlap.
 [[nodiscard]] bool is_readable(const Matrix& matrix);
 
-// C[m,n] = A[m,k] · B[k,n], C contiguous; both must be readable.
+// C[m,n] = A[m,k] · B[k,n] with contiguous C. Requires is_readable() for A and B.
 struct Gemm {
   Matrix a;
   Matrix b;
@@ -51,38 +52,37 @@ struct Gemm {
   bool scale_b = false;
   bool per_tensor = false;
   BlockScale blocks = BlockScale::none;
-  int64_t blocks_lda = 0;  // of FP32 scales of blocks, as a Problem's
+  int64_t blocks_lda = 0;  // leading dimension of FP32 block scales, as in Problem
   int64_t blocks_ldb = 0;
 };
 
 struct Place {
-  std::optional<int32_t> gpu;  // its index for torch and the driver; none: CPU memory
-  int64_t threads = 1;         // CPU: at most so many
+  std::optional<int32_t> gpu;  // GPU index in torch and the driver; null for CPU memory
+  int64_t threads = 1;         // CPU: maximum number of threads
 };
 
 using Slices = std::vector<Slice>;
 
-// The kernel that this machine takes for it, or the forced one: one slice for all but extreme sizes. The calling thread
-// keeps its plans, as planning takes longer than a small GEMM. The CPU's features are read once, and the driver only
-// where a GPU is asked for: a process that has CUDA initialized must not fork.
-// Errors: those of choose_slices().
+// Returns the slices for a GEMM, with the chosen or the forced kernel; one slice except for extreme sizes. Each thread
+// caches its plans, because planning takes longer than a small GEMM. Reads CPU features once, and loads the driver only
+// for a GPU: a process with initialized CUDA must not fork. Errors: as for choose_slices().
 [[nodiscard]] Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& place);
 
-// What run_gemm() needs: the most of all slices, which use it one after another.
+// Returns the workspace of run_gemm() in bytes: the largest slice, because slices run one after another.
 [[nodiscard]] int64_t workspace_bytes(const Slices& slices);
 
-// operands: of the whole. stream: of CUDA. Loads the target's cubin on its first use on a GPU; the calling thread's
-// CUDA context is the same before and after. Errors: those of run() and GpuKernels::load().
+// Runs the slices. `operands` covers the whole GEMM; `stream` is a CUDA stream. On first use on a GPU, loads the
+// target's cubin. Restores the calling thread's CUDA context. Errors: as for run() and GpuKernels::load().
 [[nodiscard]] Result<void> run_gemm(const Slices& slices, const Operands& operands, const Place& place, void* workspace,
                                     void* stream, const ParallelFor& parallel_for);
 
-// Measures this CPU's instruction paths: from here on the fastest is taken instead of the table's first, by every
-// thread of the process. Returns the rates in Gop/s of one core. Errors: those of detect_host().
+// Measures this CPU's instruction paths. From then on, all threads of the process use the fastest path instead of the
+// table's first. Returns the rates in Gop/s per core. Errors: as for detect_host().
 [[nodiscard]] Result<Rates> calibrate();
 
-// The kernel that GEMMs of the calling thread take, by public name; empty: the table's choice.
+// Returns the public name of the kernel forced for the calling thread; "" if the table decides.
 [[nodiscard]] const std::string& forced_kernel();
-// Empty: the table's choice again. Error `usage` for a name that the table lacks.
+// Forces a kernel for the calling thread; "" restores the table's choice. Error `usage` for an unknown name.
 [[nodiscard]] Result<void> force_kernel(std::string name);
 
 }  // namespace pbprobe::ops

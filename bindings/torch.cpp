@@ -14,7 +14,7 @@
 namespace pbprobe::ops {
 namespace {
 
-// What a GEMM has besides A and B: FP32, contiguous, on their device.
+// Operands of a GEMM besides A and B: FP32, contiguous, on the same device.
 struct Extras {
   std::optional<Tensor> bias;
   std::optional<Tensor> scale_a;
@@ -27,18 +27,18 @@ struct Extras {
   int64_t blocks_ldb = 0;
 };
 
-const float* data_of(const std::optional<Tensor>& vector) {
+const float* get_floats(const std::optional<Tensor>& vector) {
   return vector ? static_cast<const float*>(vector->data_ptr()) : nullptr;
 }
 
-const void* bytes_of(const std::optional<Tensor>& vector) {
+const void* get_data(const std::optional<Tensor>& vector) {
   return vector ? vector->data_ptr() : nullptr;
 }
 
-// C = A · B into `c`, contiguous; `like` says where the operands are, and where workspace is to be had.
+// Computes C = A · B into `c`, which is contiguous. `like` selects the device, and the allocator of the workspace.
 void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, DType c_type, const Extras& extras,
               const Tensor& like) {
-  const Place place = place_of(like);
+  const Place place = get_place(like);
   const Gemm gemm{.a = a,
                   .b = b,
                   .c = c_type,
@@ -49,7 +49,7 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                   .blocks = extras.blocks,
                   .blocks_lda = extras.blocks_lda,
                   .blocks_ldb = extras.blocks_ldb};
-  const auto slices = value_of(plan_gemm(gemm, place), operation);
+  const auto slices = unwrap(plan_gemm(gemm, place), operation);
   // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
   std::optional<Tensor> workspace;
   if (const int64_t bytes = workspace_bytes(*slices); bytes > 0)
@@ -57,11 +57,11 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
   const Operands operands{.a = a.data,
                           .b = b.data,
                           .c = c,
-                          .bias = data_of(extras.bias),
-                          .scale_a = data_of(extras.scale_a),
-                          .scale_b = data_of(extras.scale_b),
-                          .blocks_a = bytes_of(extras.blocks_a),
-                          .blocks_b = bytes_of(extras.blocks_b)};
+                          .bias = get_floats(extras.bias),
+                          .scale_a = get_floats(extras.scale_a),
+                          .scale_b = get_floats(extras.scale_b),
+                          .blocks_a = get_data(extras.blocks_a),
+                          .blocks_b = get_data(extras.blocks_b)};
   void* const stream = place.gpu ? current_stream(*place.gpu) : nullptr;
   const auto done =
       run_gemm(*slices, operands, place, workspace ? workspace->data_ptr() : nullptr, stream, torch_threads());
@@ -89,14 +89,14 @@ bool is_floating(ScalarType type) {
 }
 
 void check_floating(const char* operation, const Tensor& a, const Tensor& b) {
-  if (!is_floating(torch_abi::type_of(a)) || torch_abi::type_of(a) != torch_abi::type_of(b))
+  if (!is_floating(torch_abi::get_type(a)) || torch_abi::get_type(a) != torch_abi::get_type(b))
     fail("pbprobe::{}: expected both to be torch.float32, torch.bfloat16 or torch.float16, and the same: got {} and {}",
          operation, describe(a), describe(b));
 }
 
 void check_integers(const char* operation, const Tensor& a, const Tensor& b) {
-  const auto type = torch_abi::type_of(a);
-  if ((type != ScalarType::Char && type != ScalarType::Byte) || torch_abi::type_of(b) != ScalarType::Char)
+  const auto type = torch_abi::get_type(a);
+  if ((type != ScalarType::Char && type != ScalarType::Byte) || torch_abi::get_type(b) != ScalarType::Char)
     fail("pbprobe::{}: expected a of torch.int8 or torch.uint8 and b of torch.int8: got {} and {}", operation,
          describe(a), describe(b));
 }
@@ -104,14 +104,14 @@ void check_integers(const char* operation, const Tensor& a, const Tensor& b) {
 Tensor gemm_of(const char* operation, const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras = {}) {
   const Tensor left = readable(a);
   const Tensor right = readable(b);
-  auto sizes = sizes_of(a);
+  auto sizes = get_sizes(a);
   sizes.back() = b.size(b.dim() - 1);
   Tensor c = torch_abi::empty(sizes, type, a);
-  const DType c_type = *dtype_of(type);
+  const DType c_type = *convert_dtype(type);
   const int64_t batches = a.dim() == 3 ? a.size(0) : 1;
   const int64_t bytes = sizes.back() * a.size(a.dim() - 2) * size_of(c_type);
   for (int64_t i = 0; i < batches; ++i)
-    multiply(operation, matrix_of(left, i), matrix_of(right, i), static_cast<std::byte*>(c.data_ptr()) + i * bytes,
+    multiply(operation, make_matrix(left, i), make_matrix(right, i), static_cast<std::byte*>(c.data_ptr()) + i * bytes,
              c_type, extras, a);
   return c;
 }
@@ -120,7 +120,7 @@ Tensor gemm_of(const char* operation, const Tensor& a, const Tensor& b, ScalarTy
 Tensor mm(const Tensor& a, const Tensor& b) {
   check_shapes("mm", a, b);
   check_floating("mm", a, b);
-  return gemm_of("mm", a, b, torch_abi::type_of(a));
+  return gemm_of("mm", a, b, torch_abi::get_type(a));
 }
 
 // x[…,k] · weight[n,k]ᵀ + bias[n].
@@ -131,8 +131,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   check_devices("linear", x, weight, "weight");
   Extras extras;
   if (bias) {
-    if (bias->dim() != 1 || bias->size(0) != weight.size(0) || torch_abi::type_of(*bias) != torch_abi::type_of(x))
-      fail("pbprobe::linear: expected bias [{}] {}: got {}", weight.size(0), name_of(torch_abi::type_of(x)),
+    if (bias->dim() != 1 || bias->size(0) != weight.size(0) || torch_abi::get_type(*bias) != torch_abi::get_type(x))
+      fail("pbprobe::linear: expected bias [{}] {}: got {}", weight.size(0), get_type_name(torch_abi::get_type(x)),
            describe(*bias));
     check_devices("linear", x, *bias, "bias");
     extras.bias = torch_abi::contiguous(torch_abi::to_fp32(*bias));
@@ -141,11 +141,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   for (int64_t i = 0; i + 1 < x.dim(); ++i) rows *= x.size(i);
   const Tensor left = readable(x.dim() == 2 ? x : torch_abi::reshape(x, {rows, weight.size(1)}));
   const Tensor right = readable(weight);
-  auto sizes = sizes_of(x);
+  auto sizes = get_sizes(x);
   sizes.back() = weight.size(0);
-  Tensor y = torch_abi::empty(sizes, torch_abi::type_of(x), x);
-  multiply("linear", matrix_of(left), matrix_of(right).transposed(), y.data_ptr(), *dtype_of(torch_abi::type_of(x)),
-           extras, x);
+  Tensor y = torch_abi::empty(sizes, torch_abi::get_type(x), x);
+  multiply("linear", make_matrix(left), make_matrix(right).transposed(), y.data_ptr(),
+           *convert_dtype(torch_abi::get_type(x)), extras, x);
   return y;
 }
 
@@ -156,24 +156,24 @@ Tensor int_mm(const Tensor& a, const Tensor& b) {
   return gemm_of("int_mm", a, b, ScalarType::Int);
 }
 
-Tensor scale_of(const char* operation, const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
+Tensor prepare_scale(const char* operation, const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
   const int64_t elements = scale.numel();
-  if (elements != count || torch_abi::type_of(scale) != ScalarType::Float)
+  if (elements != count || torch_abi::get_type(scale) != ScalarType::Float)
     fail("pbprobe::{}: expected {} of {} elements of torch.float32: got {}", operation, name, count, describe(scale));
   check_devices(operation, a, scale, name);
   return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
 }
 
-// The longest k whose sums cannot leave INT32: all of |a| · |b| at their most.
+// Returns the longest k for which no sum can exceed INT32, with the largest |a| · |b|.
 int64_t exact_k(ScalarType a) {
   const int64_t most = a == ScalarType::Byte ? 255 * 128 : 128 * 128;
   return INT32_MAX / most;
 }
 
-// The same as gemm_of(), for a longer k: FP32 results of parts of it, added by an FP32 GEMM with ones.
+// Computes gemm_of() for a longer k: FP32 results of slices of k, added by an FP32 GEMM with ones.
 Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras) {
   constexpr const char* kOperation = "scaled_int_mm";
-  const int64_t most = exact_k(torch_abi::type_of(a));
+  const int64_t most = exact_k(torch_abi::get_type(a));
   const int64_t k = a.size(1);
   const int64_t parts = (k + most - 1) / most;
   const int64_t elements = a.size(0) * b.size(1);
@@ -184,12 +184,12 @@ Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, co
     const int64_t first = i * most;
     const int64_t depth = std::min(most, k - first);
     auto* const c = static_cast<float*>(sums.data_ptr()) + i * elements;
-    multiply(kOperation, matrix_of(left).columns_from(first, depth),
-             matrix_of(right).transposed().columns_from(first, depth).transposed(), c, DType::fp32, extras, a);
+    multiply(kOperation, make_matrix(left).slice_columns(first, depth),
+             make_matrix(right).transposed().slice_columns(first, depth).transposed(), c, DType::fp32, extras, a);
   }
   const Tensor ones = torch_abi::fill(torch_abi::empty({1, parts}, ScalarType::Float, a), 1);
   Tensor c = torch_abi::empty({a.size(0), b.size(1)}, type, a);
-  multiply(kOperation, matrix_of(ones), matrix_of(sums), c.data_ptr(), *dtype_of(type), {}, a);
+  multiply(kOperation, make_matrix(ones), make_matrix(sums), c.data_ptr(), *convert_dtype(type), {}, a);
   return c;
 }
 
@@ -201,32 +201,32 @@ Tensor scaled_int_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, co
   check_integers("scaled_int_mm", a, b);
   if (!is_floating(out_dtype))
     fail("pbprobe::scaled_int_mm: expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {}",
-         name_of(out_dtype));
+         get_type_name(out_dtype));
   Extras extras;
-  extras.scale_a = scale_of("scaled_int_mm", "scale_a", scale_a, a.size(0), a);
-  extras.scale_b = scale_of("scaled_int_mm", "scale_b", scale_b, b.size(1), a);
-  if (a.size(1) > exact_k(torch_abi::type_of(a))) return scaled_sum_of_parts(a, b, out_dtype, extras);
+  extras.scale_a = prepare_scale("scaled_int_mm", "scale_a", scale_a, a.size(0), a);
+  extras.scale_b = prepare_scale("scaled_int_mm", "scale_b", scale_b, b.size(1), a);
+  if (a.size(1) > exact_k(torch_abi::get_type(a))) return scaled_sum_of_parts(a, b, out_dtype, extras);
   return gemm_of("scaled_int_mm", a, b, out_dtype, extras);
 }
 
 bool is_fp8(ScalarType type) {
-  const auto known = dtype_of(type);
+  const auto known = convert_dtype(type);
   return known && pbprobe::is_fp8(*known);
 }
 
 void check_fp8(const char* operation, const Tensor& a, const Tensor& b) {
-  const bool known = is_fp8(torch_abi::type_of(a)) || torch_abi::type_of(a) == kE2m1x2;
-  if (!known || torch_abi::type_of(a) != torch_abi::type_of(b))
+  const bool known = is_fp8(torch_abi::get_type(a)) || torch_abi::get_type(a) == kE2m1x2;
+  if (!known || torch_abi::get_type(a) != torch_abi::get_type(b))
     fail(
         "pbprobe::{}: expected both to be torch.float8_e4m3fn, torch.float8_e5m2 or torch.float4_e2m1fn_x2, and the "
         "same: got {} and {}",
         operation, describe(a), describe(b));
 }
 
-// What the scales' type says, as torch._scaled_mm reads it.
-BlockScale blocks_of(const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
-  const ScalarType type = torch_abi::type_of(scale_a);
-  const bool fp4 = torch_abi::type_of(a) == kE2m1x2;
+// Returns the block scales that the scales' type implies, as torch._scaled_mm interprets it.
+BlockScale choose_block_scale(const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
+  const ScalarType type = torch_abi::get_type(scale_a);
+  const bool fp4 = torch_abi::get_type(a) == kE2m1x2;
   const BlockScale blocks = type == kE8m0                              ? BlockScale::mx
                             : fp4 && type == ScalarType::Float8_e4m3fn ? BlockScale::nvfp4
                                                                        : BlockScale::none;
@@ -235,14 +235,15 @@ BlockScale blocks_of(const Tensor& a, const Tensor& scale_a, const Tensor& scale
         "pbprobe::scaled_mm: torch.float4_e2m1fn_x2 takes scales of blocks, torch.float8_e4m3fn (of 16: NVFP4) or "
         "torch.float8_e8m0fnu (of 32: MX): got scale_a {}",
         describe(scale_a));
-  if (blocks != BlockScale::none && torch_abi::type_of(scale_b) != type)
+  if (blocks != BlockScale::none && torch_abi::get_type(scale_b) != type)
     fail("pbprobe::scaled_mm: expected scale_a and scale_b of one type: got {} and {}", describe(scale_a),
          describe(scale_b));
   return blocks;
 }
 
 // Scales of blocks, padded and swizzled as torch's SWIZZLE_32_4_4 has them.
-Tensor block_scales_of(const char* name, const Tensor& scale, const Problem& problem, int64_t lines, const Tensor& a) {
+Tensor prepare_block_scales(const char* name, const Tensor& scale, const Problem& problem, int64_t lines,
+                            const Tensor& a) {
   const int64_t count = block_scale_bytes(problem, lines);
   if (scale.numel() != count)
     fail(
@@ -253,14 +254,14 @@ Tensor block_scales_of(const char* name, const Tensor& scale, const Problem& pro
   return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
 }
 
-// FP32 scales of 128 along k, by their sizes, as torch._scaled_mm tells them apart: of A [m, k / 128] or [m / 128,
-// k / 128], of B [k / 128, n] or [k / 128, n / 128], rounded up. None: they are something else.
-BlockScale fp32_blocks_of(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b) {
+// Returns FP32 block scales of 128 along k by their sizes, as torch._scaled_mm does: for A [m, k / 128] or [m / 128, k
+// / 128], for B [k / 128, n] or [k / 128, n / 128], rounded up. Returns `none` for other scales.
+BlockScale choose_fp32_block_scale(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b) {
   const auto sizes = [](const Tensor& scale, int64_t rows, int64_t columns) {
     return scale.size(0) == rows && scale.size(1) == columns;
   };
   const auto up = [](int64_t size) { return (size + 127) / 128; };
-  if (!is_fp8(torch_abi::type_of(a)) || scale_a.dim() != 2 || scale_b.dim() != 2) return BlockScale::none;
+  if (!is_fp8(torch_abi::get_type(a)) || scale_a.dim() != 2 || scale_b.dim() != 2) return BlockScale::none;
   const int64_t m = a.size(0);
   const int64_t n = b.size(1);
   const int64_t along = up(a.size(1));
@@ -275,19 +276,20 @@ BlockScale fp32_blocks_of(const Tensor& a, const Tensor& b, const Tensor& scale_
   if (squares_a && rows_b) return BlockScale::squares_rows;
   if (squares_a && squares_b)
     fail(
-        "pbprobe::scaled_mm: scales of 128 x 128 blocks are those of one operand only (scale_a {}, scale_b {}): give "
+        "pbprobe::scaled_mm: only one operand may have scales of 128 x 128 blocks (scale_a {}, scale_b {}): give "
         "a scale of 1 x 128 for the other, scale_a [{}, {}] or scale_b [{}, {}]",
         describe(scale_a), describe(scale_b), m, along, along, n);
   return BlockScale::none;
 }
 
-// Floats from one stored row of the scales to the next. Neighbours along dimension `near` must lie together, as torch
-// has them too.
-int64_t leading_of(const char* name, const Tensor& scale, int64_t near, const Tensor& a) {
+// Returns the number of floats between stored rows of the scales. Requires adjacent neighbours along dimension `near`,
+// as torch does.
+int64_t get_scale_stride(const char* name, const Tensor& scale, int64_t near, const Tensor& a) {
   const int64_t far = 1 - near;
   const int64_t least = std::max<int64_t>(scale.size(near), 1);
   const bool together = scale.size(near) <= 1 || scale.stride(near) == 1;
-  if (torch_abi::type_of(scale) != ScalarType::Float || !together || (scale.size(far) > 1 && scale.stride(far) < least))
+  if (torch_abi::get_type(scale) != ScalarType::Float || !together ||
+      (scale.size(far) > 1 && scale.stride(far) < least))
     fail(
         "pbprobe::scaled_mm: expected {} [{}, {}] of torch.float32 with a stride of 1 along dimension {}: got {} with "
         "strides [{}, {}]: {}",
@@ -298,8 +300,8 @@ int64_t leading_of(const char* name, const Tensor& scale, int64_t near, const Te
 }
 
 void add_fp32_blocks(Extras& extras, const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
-  extras.blocks_lda = leading_of("scale_a", scale_a, extras.blocks == BlockScale::squares_rows ? 1 : 0, a);
-  extras.blocks_ldb = leading_of("scale_b", scale_b, extras.blocks == BlockScale::rows_squares ? 0 : 1, a);
+  extras.blocks_lda = get_scale_stride("scale_a", scale_a, extras.blocks == BlockScale::squares_rows ? 1 : 0, a);
+  extras.blocks_ldb = get_scale_stride("scale_b", scale_b, extras.blocks == BlockScale::rows_squares ? 0 : 1, a);
   extras.blocks_a = scale_a;
   extras.blocks_b = scale_b;
 }
@@ -307,18 +309,18 @@ void add_fp32_blocks(Extras& extras, const Tensor& a, const Tensor& scale_a, con
 void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
                       const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
   constexpr const char* kOperation = "scaled_mm";
-  if (torch_abi::type_of(a) == kE2m1x2 && (a.stride(1) != 1 || b.stride(0) != 1))
+  if (torch_abi::get_type(a) == kE2m1x2 && (a.stride(1) != 1 || b.stride(0) != 1))
     fail(
         "pbprobe::scaled_mm: two numbers of torch.float4_e2m1fn_x2 are neighbours along k: give a by rows and b as "
         "b.t()");
   Problem problem;
-  problem.a = *dtype_of(torch_abi::type_of(a));
+  problem.a = *convert_dtype(torch_abi::get_type(a));
   problem.k = a.size(1);
   problem.blocks = extras.blocks;
-  extras.blocks_a = block_scales_of("scale_a", scale_a, problem, a.size(0), a);
-  extras.blocks_b = block_scales_of("scale_b", scale_b, problem, b.size(1), a);
-  if (tensor_scale_a) extras.scale_a = scale_of(kOperation, "tensor_scale_a", *tensor_scale_a, 1, a);
-  if (tensor_scale_b) extras.scale_b = scale_of(kOperation, "tensor_scale_b", *tensor_scale_b, 1, a);
+  extras.blocks_a = prepare_block_scales("scale_a", scale_a, problem, a.size(0), a);
+  extras.blocks_b = prepare_block_scales("scale_b", scale_b, problem, b.size(1), a);
+  if (tensor_scale_a) extras.scale_a = prepare_scale(kOperation, "tensor_scale_a", *tensor_scale_a, 1, a);
+  if (tensor_scale_b) extras.scale_b = prepare_scale(kOperation, "tensor_scale_b", *tensor_scale_b, 1, a);
   extras.per_tensor = tensor_scale_a || tensor_scale_b;
 }
 
@@ -328,9 +330,9 @@ Extras scales_of(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
                  const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
   constexpr const char* kOperation = "scaled_mm";
   Extras extras;
-  extras.blocks = blocks_of(a, scale_a, scale_b);
+  extras.blocks = choose_block_scale(a, scale_a, scale_b);
   if (extras.blocks == BlockScale::none && !tensor_scale_a && !tensor_scale_b)
-    extras.blocks = fp32_blocks_of(a, b, scale_a, scale_b);
+    extras.blocks = choose_fp32_block_scale(a, b, scale_a, scale_b);
   if (are_fp32(extras.blocks)) {
     add_fp32_blocks(extras, a, scale_a, scale_b);
   } else if (extras.blocks != BlockScale::none) {
@@ -340,8 +342,8 @@ Extras scales_of(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
       fail("pbprobe::scaled_mm: tensor_scale_a and tensor_scale_b go with scales of MX and NVFP4: got scale_a {}",
            describe(scale_a));
     extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
-    extras.scale_a = scale_of(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : a.size(0), a);
-    extras.scale_b = scale_of(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : b.size(1), a);
+    extras.scale_a = prepare_scale(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : a.size(0), a);
+    extras.scale_b = prepare_scale(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : b.size(1), a);
   }
   return extras;
 }
@@ -358,13 +360,14 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
   check_fp8(kOperation, a, b);
   if (!out_dtype || !is_floating(*out_dtype))
     fail("pbprobe::scaled_mm: expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {}",
-         out_dtype ? name_of(*out_dtype) : "none, which asks for a result of " + name_of(torch_abi::type_of(a)));
+         out_dtype ? get_type_name(*out_dtype)
+                   : "none, which asks for a result of " + get_type_name(torch_abi::get_type(a)));
   if (scale_result)
-    fail("pbprobe::scaled_mm: scale_result is for results of FP8, and this one is {}", name_of(*out_dtype));
+    fail("pbprobe::scaled_mm: scale_result is for results of FP8, and this one is {}", get_type_name(*out_dtype));
   Extras extras = scales_of(a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
   if (bias) {
     const int64_t n = b.size(1);
-    if (bias->dim() != 1 || bias->size(0) != n || !is_floating(torch_abi::type_of(*bias)))
+    if (bias->dim() != 1 || bias->size(0) != n || !is_floating(torch_abi::get_type(*bias)))
       fail("pbprobe::scaled_mm: expected bias [{}] of torch.bfloat16, torch.float16 or torch.float32: got {}", n,
            describe(*bias));
     check_devices(kOperation, a, *bias, "bias");
@@ -378,8 +381,8 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
 int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& scale_a,
               const std::optional<Tensor>& scale_b) {
   check_shapes("which", a, b);
-  const bool floating = is_floating(torch_abi::type_of(a));
-  const bool fp8 = is_fp8(torch_abi::type_of(a));
+  const bool floating = is_floating(torch_abi::get_type(a));
+  const bool fp8 = is_fp8(torch_abi::get_type(a));
   Extras extras;
   if (floating) {
     check_floating("which", a, b);
@@ -392,9 +395,9 @@ int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& sca
   const Tensor left = readable(a);
   const Tensor right = readable(b);
   const bool rows = fp8 && extras.blocks == BlockScale::none;
-  const Gemm gemm{.a = matrix_of(left),
-                  .b = matrix_of(right),
-                  .c = floating ? *dtype_of(torch_abi::type_of(a))
+  const Gemm gemm{.a = make_matrix(left),
+                  .b = make_matrix(right),
+                  .c = floating ? *convert_dtype(torch_abi::get_type(a))
                        : fp8    ? DType::bf16
                                 : DType::int32,
                   .scale_a = rows,
@@ -403,7 +406,7 @@ int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& sca
                   .blocks = extras.blocks,
                   .blocks_lda = extras.blocks_lda,
                   .blocks_ldb = extras.blocks_ldb};
-  const auto slices = value_of(plan_gemm(gemm, place_of(a)), "which");
+  const auto slices = unwrap(plan_gemm(gemm, get_place(a)), "which");
   return slices->front().plan.kernel - kernel_table().data();
 }
 
@@ -437,8 +440,8 @@ PBPROBE_OPERATORS_ON(CUDA, library) {
   PBPROBE_IMPLEMENT(library);
 }
 
-// For Python, by ctypes: an operator without tensors would be traced into graphs. Null: done; else why not, valid until
-// the thread's next call.
+// Forces a kernel. Called by ctypes, because torch.compile would trace an operator without tensors into graphs. Returns
+// null on success, else the reason, valid until the thread's next call.
 extern "C" __attribute__((visibility("default"))) const char* pbprobe_force_kernel(const char* name) {
   static thread_local std::string why;
   const auto done = pbprobe::ops::force_kernel(name);

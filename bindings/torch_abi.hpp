@@ -34,12 +34,12 @@ inline int32_t device_index(const Tensor& tensor) {
   return tensor.get_device_index();
 }
 // Not scalar_type(), which refuses types that are newer than the ABI's version: E8M0 and E2M1.
-inline ScalarType type_of(const Tensor& tensor) {
+inline ScalarType get_type(const Tensor& tensor) {
   int32_t type = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &type));
   return static_cast<ScalarType>(type);
 }
-inline int64_t bytes_of(const Tensor& tensor) {
+inline int64_t get_byte_size(const Tensor& tensor) {
   return tensor.numel() * static_cast<int64_t>(tensor.element_size());
 }
 // On the device of `like`, uninitialized.
@@ -63,10 +63,10 @@ inline Tensor fill(const Tensor& tensor, double value) {
   return torch::stable::fill_(tensor, value);
 }
 inline Tensor contiguous(const Tensor& tensor) {
-  return allocating(bytes_of(tensor), tensor, [&] { return torch::stable::contiguous(tensor); });
+  return allocating(get_byte_size(tensor), tensor, [&] { return torch::stable::contiguous(tensor); });
 }
 inline Tensor reshape(const Tensor& tensor, const std::vector<int64_t>& sizes) {
-  return allocating(bytes_of(tensor), tensor, [&] { return torch::stable::reshape(tensor, sizes); });
+  return allocating(get_byte_size(tensor), tensor, [&] { return torch::stable::reshape(tensor, sizes); });
 }
 inline Tensor to_fp32(const Tensor& tensor) {
   const auto bytes = tensor.numel() * static_cast<int64_t>(sizeof(float));
@@ -89,7 +89,7 @@ void parallel_for(int64_t count, const Function& function) {
 using Tensor = at::Tensor;
 using ScalarType = at::ScalarType;
 
-inline ScalarType type_of(const Tensor& tensor) {
+inline ScalarType get_type(const Tensor& tensor) {
   return tensor.scalar_type();
 }
 inline int32_t device_index(const Tensor& tensor) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The stable ABI loses an exception's type and words. So what an allocation failed with is asked of torch's allocator,
-// which fails again, by torch's own exception: torch.OutOfMemoryError on a GPU.
+// Allocation errors of torch. The stable ABI drops the type and message of an exception. After a failed allocation
+// this code calls torch's allocator, which fails again with torch's own exception: torch.OutOfMemoryError on a GPU.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 namespace pbprobe::ops::torch_abi {
 
-// c10::DataPtr and what c10::Allocator begins with, in every torch that the stable ABI serves.
+// c10::DataPtr and the beginning of c10::Allocator, equal in every torch that the stable ABI supports.
 struct DataPtr {
   void* data;
   std::unique_ptr<void, void (*)(void*)> owner;
@@ -29,7 +29,7 @@ struct Allocator {
   virtual DataPtr allocate(size_t bytes) = 0;
 };
 
-// Returns where it does not fail any more.
+// Raises torch's error for an allocation of this size. Returns if the allocation no longer fails.
 inline void fail_as_torch_does(int64_t bytes, const torch::stable::Tensor& like) {
   using Get = Allocator* (*)(const int8_t& device_type);  // c10::GetAllocator
   static const auto get = reinterpret_cast<Get>(::dlsym(RTLD_DEFAULT, "_ZN3c1012GetAllocatorERKNS_10DeviceTypeE"));
@@ -40,7 +40,7 @@ inline void fail_as_torch_does(int64_t bytes, const torch::stable::Tensor& like)
   const DataPtr memory = get(type)->allocate(static_cast<size_t>(bytes));
 }
 
-// What `call` returns, which allocates so much where `like` is.
+// Returns the result of `call`, which allocates `bytes` on the device of `like`.
 template <class Call>
 torch::stable::Tensor allocating(int64_t bytes, const torch::stable::Tensor& like, Call&& call) {
   try {

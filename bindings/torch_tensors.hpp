@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Inside the room: what the operators ask of tensors, and of torch itself. For torch.cpp, which has torch's headers.
+// Conversion of tensors, for torch.cpp only, which includes torch's headers.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,23 +22,23 @@ namespace pbprobe::ops {
 using torch_abi::ScalarType;
 using torch_abi::Tensor;
 
-// torch turns it into a RuntimeError, which is also what its own operators raise for shapes and types.
+// torch converts it to RuntimeError, the type that its own operators raise for shapes and types.
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw std::runtime_error(fmt::format(format, std::forward<Args>(args)...));
 }
 
 template <class T>
-T value_of(Result<T> result, const char* operation) {
+T unwrap(Result<T> result, const char* operation) {
   if (!result.ok()) fail("pbprobe::{}: {}", operation, result.error().message);
   return std::move(result).value();
 }
 
-// By number: a torch before 2.8 has no names for them.
+// Numbers, because torch before 2.8 has no names for them.
 constexpr auto kE8m0 = static_cast<ScalarType>(44);
 constexpr auto kE2m1x2 = static_cast<ScalarType>(45);
 
-inline std::optional<DType> dtype_of(ScalarType type) {
+inline std::optional<DType> convert_dtype(ScalarType type) {
   if (type == kE2m1x2) return DType::e2m1x2;
   switch (type) {
     case ScalarType::Float: return DType::fp32;
@@ -53,8 +53,8 @@ inline std::optional<DType> dtype_of(ScalarType type) {
   }
 }
 
-// As Python names it.
-inline std::string name_of(ScalarType type) {
+// Returns the type's name in Python.
+inline std::string get_type_name(ScalarType type) {
   if (type == kE8m0) return "torch.float8_e8m0fnu";
   if (type == kE2m1x2) return "torch.float4_e2m1fn_x2";
   switch (type) {
@@ -73,7 +73,7 @@ inline std::string name_of(ScalarType type) {
   }
 }
 
-inline std::vector<int64_t> sizes_of(const Tensor& tensor) {
+inline std::vector<int64_t> get_sizes(const Tensor& tensor) {
   std::vector<int64_t> sizes;
   for (int64_t i = 0; i < tensor.dim(); ++i) sizes.push_back(tensor.size(i));
   return sizes;
@@ -81,14 +81,14 @@ inline std::vector<int64_t> sizes_of(const Tensor& tensor) {
 
 // "[2, 3] torch.float32"
 inline std::string describe(const Tensor& tensor) {
-  return fmt::format("[{}] {}", fmt::join(sizes_of(tensor), ", "), name_of(torch_abi::type_of(tensor)));
+  return fmt::format("[{}] {}", fmt::join(get_sizes(tensor), ", "), get_type_name(torch_abi::get_type(tensor)));
 }
 
-// The last two dimensions, which index `batch` of the first one selects where there are three.
-inline Matrix matrix_of(const Tensor& tensor, int64_t batch = 0) {
+// Returns the last two dimensions as a matrix; for a 3D tensor, at index `batch` of the first.
+inline Matrix make_matrix(const Tensor& tensor, int64_t batch = 0) {
   const int64_t first = tensor.dim() - 2;
   const int64_t offset = first == 1 ? batch * tensor.stride(0) : 0;
-  const DType type = *dtype_of(torch_abi::type_of(tensor));
+  const DType type = *convert_dtype(torch_abi::get_type(tensor));
   return {static_cast<const std::byte*>(tensor.data_ptr()) + offset * size_of(type),
           tensor.size(first),
           tensor.size(first + 1),
@@ -98,16 +98,16 @@ inline Matrix matrix_of(const Tensor& tensor, int64_t batch = 0) {
 }
 
 inline Tensor readable(const Tensor& tensor) {
-  return is_readable(matrix_of(tensor)) ? tensor : torch_abi::contiguous(tensor);
+  return is_readable(make_matrix(tensor)) ? tensor : torch_abi::contiguous(tensor);
 }
 
-inline Place place_of(const Tensor& tensor) {
+inline Place get_place(const Tensor& tensor) {
   if (tensor.is_cuda()) return {.gpu = torch_abi::device_index(tensor)};
   return {.gpu = std::nullopt, .threads = torch_abi::threads()};
 }
 
-// The stream that torch works in on this GPU. Looked up where torch has it: a CPU torch has no such library, and ours
-// loads beside that too.
+// Returns torch's current stream on this GPU. Looks up the function at run time, because a CPU torch lacks its library
+// and pbprobe's operators must load in it too.
 inline void* current_stream(int32_t gpu) {
   using Function = int32_t (*)(int32_t, void**);
   static const auto function = [] {

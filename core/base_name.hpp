@@ -6,7 +6,8 @@
 
 namespace pbprobe {
 
-// What follows the last slash, slashes at the end aside: a view into `path`, and all of it where it has none.
+// Returns the part of `path` after the last slash, ignoring trailing slashes; all of `path` if it has no slash. The
+// result is a view into `path`.
 [[nodiscard]] constexpr std::string_view base_name(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
   return path.substr(path.rfind('/') + 1);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whose C library a file is linked with.
+// Names of the C libraries that a file can be linked with.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 namespace pbprobe {
 
 inline constexpr std::string_view kGlibc = "glibc";
-inline constexpr std::string_view kMusl = "musl";  // Alpine's
+inline constexpr std::string_view kMusl = "musl";  // used by Alpine Linux
 
 [[nodiscard]] inline bool is_c_library(std::string_view name) {
   return name == kGlibc || name == kMusl;

@@ -40,15 +40,15 @@ Names missing_features(std::span<const std::string> wanted, std::span<const std:
   return missing;
 }
 
-Names features_for(const Target& target) {
+Names list_target_features(const Target& target) {
   Names names = target.requires_features;
   add(names, target.recipe_requires);
   if (target.implied_features) add(names, *target.implied_features);
   return names;
 }
 
-// The levels are those of rows: x86-64-v3 is Haswell's, and v4 Skylake-SP's.
-std::optional<Names> promised_by_loader(std::string_view path) {
+// The hwcaps levels equal rows of the table: x86-64-v3 is the Haswell row, x86-64-v4 the Skylake-SP row.
+std::optional<Names> list_hwcaps_features(std::string_view path) {
   constexpr std::string_view kFolder = "glibc-hwcaps/";
   const size_t found = path.find(kFolder);
   if (found == std::string_view::npos || (found > 0 && path[found - 1] != '/')) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<Names> promised_by_loader(std::string_view path) {
   if (level == "x86-64-v3") row = find_target("avx2");
   if (level == "x86-64-v4") row = find_target("avx512");
   if (row == nullptr) return Names{};
-  return level == "x86-64-v2" ? row->implied_features.value_or(Names{}) : features_for(*row);
+  return level == "x86-64-v2" ? row->implied_features.value_or(Names{}) : list_target_features(*row);
 }
 
 Names lacking_features(std::string_view architecture, std::span<const std::string> needs,
@@ -67,7 +67,7 @@ Names lacking_features(std::string_view architecture, std::span<const std::strin
   Names known;
   for (const auto& target : all_targets()) {
     if (target.kind != TargetKind::cpu || target.architecture != architecture || !has_variants(target)) continue;
-    add(known, features_for(target));
+    add(known, list_target_features(target));
   }
   Names lacking = missing_features(needs, host_features);
   std::erase_if(lacking, [&](const auto& name) { return !has(known, name); });
@@ -104,7 +104,7 @@ std::string minimum_cpu(std::string_view architecture, std::span<const std::stri
   size_t best_size = 0;
   for (const auto& target : all_targets()) {
     if (target.kind != TargetKind::cpu || target.architecture != architecture || !has_variants(target)) continue;
-    const Names there = features_for(target);
+    const Names there = list_target_features(target);
     Names missing = missing_features(needs, there);
     const bool better = best == nullptr || missing.size() < best_missing.size() ||
                         (missing.size() == best_missing.size() && there.size() < best_size);
@@ -113,7 +113,7 @@ std::string minimum_cpu(std::string_view architecture, std::span<const std::stri
     best_missing = std::move(missing);
     best_size = there.size();
   }
-  // Code that uses nothing of what makes the row (only SSE4.1, say) runs on CPUs before it.
+  // Code without any feature that distinguishes the row (only SSE4.1, for example) runs on older CPUs too.
   if (best == nullptr || !any_of_row(*best, needs)) return with(base, needs);
   return with(best->id, best_missing);
 }
@@ -138,7 +138,7 @@ Names own_features(const Target& target) {
   Names own =
       base == nullptr ? target.recipe_requires : missing_features(target.recipe_requires, base->recipe_requires);
   const Names marks = target.marks.value_or(Names{});
-  if (missing_features(own, marks).size() != own.size()) own.clear();  // a mark is asked for anyway
+  if (missing_features(own, marks).size() != own.size()) own.clear();  // the claim check requires a mark in any case
   return own;
 }
 

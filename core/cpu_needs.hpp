@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What code needs of a CPU, compared with the CPU rows of the target table.
+// Comparison of the CPU features that code needs with the CPU rows of the target table.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,15 @@
 
 namespace pbprobe {
 
-// Those of `wanted` that `there` has not, in their order.
+// Returns the names in `wanted` that `there` lacks, in order.
 [[nodiscard]] std::vector<std::string> missing_features(std::span<const std::string> wanted,
                                                         std::span<const std::string> there);
 
-// What code for this CPU target may use: all that every CPU of the target has.
-[[nodiscard]] std::vector<std::string> features_for(const Target& target);
+// Returns the features that code for this CPU target may use: those that every CPU of the target has.
+[[nodiscard]] std::vector<std::string> list_target_features(const Target& target);
 
-// Those of `needs` that this CPU is known to lack: a name that no row of its architecture has says nothing of a host.
+// Returns the names in `needs` that the host lacks. Ignores names that no row of the architecture contains: for those,
+// the host's feature list proves nothing.
 [[nodiscard]] std::vector<std::string> lacking_features(std::string_view architecture,
                                                         std::span<const std::string> needs,
                                                         std::span<const std::string> host_features);
@@ -36,16 +37,17 @@ inline constexpr std::string_view kUnknownCpu = "not known";
 // What no fitting row has is added by name: "x86_64+sse4_1".
 [[nodiscard]] std::string minimum_cpu(std::string_view architecture, std::span<const std::string> needs);
 
-// What a CPU has where ld.so takes the library of this path: of "lib/glibc-hwcaps/x86-64-v3/libtorch_cpu.so" all that
-// the System V ABI's level names. Null: the library is taken on every CPU.
-[[nodiscard]] std::optional<std::vector<std::string>> promised_by_loader(std::string_view path);
+// Returns the features of every CPU for which ld.so loads the library at `path`: for
+// "lib/glibc-hwcaps/x86-64-v3/libtorch_cpu.so", the features of that level in the System V ABI. Returns nullopt if
+// ld.so loads the library on every CPU.
+[[nodiscard]] std::optional<std::vector<std::string>> list_hwcaps_features(std::string_view path);
 
-// The row that this CPU target only adds instructions to, so that code without them is the same as code for that row;
-// null where there is none.
+// Returns the row that `target` only adds instructions to: code for `target` that uses none of them equals code for
+// this row. Returns null if no row qualifies.
 [[nodiscard]] const Target* base_target(const Target& target);
 
-// What a build for this target needs that one for its base row does not, where that is not a mark of the row: code may
-// be made for the row, and still use none of it.
+// Returns the features that a build for `target` needs and a build for its base row does not. Empty if a mark of the
+// row is among them: the check of marks covers that case.
 [[nodiscard]] std::vector<std::string> own_features(const Target& target);
 
 }  // namespace pbprobe

@@ -20,7 +20,7 @@ std::vector<ToolkitRelease> load_releases() {
   return embedded(std::move(table), "recipes/cuda_components.json").releases;
 }
 
-std::vector<int64_t> numbers_of(std::string_view version) {
+std::vector<int64_t> parse_numbers(std::string_view version) {
   std::vector<int64_t> numbers;
   while (!version.empty()) {
     int64_t number = 0;
@@ -46,12 +46,12 @@ bool is_version_of(std::string_view version, std::string_view begin) {
 
 bool belongs(const ToolkitComponent& component, std::string_view version) {
   if (is_version_of(component.version, version) || is_version_of(version, component.version)) return true;
-  const auto least = numbers_of(component.version);
-  const auto there = numbers_of(version);
+  const auto least = parse_numbers(component.version);
+  const auto there = parse_numbers(version);
   return component.newer_too && !least.empty() && !there.empty() && there[0] == least[0] && there > least;
 }
 
-bool is_of_toolkit(std::string_view component) {
+bool is_toolkit_component(std::string_view component) {
   const auto& components = all_cuda_releases().back().components;
   return std::any_of(components.begin(), components.end(),
                      [&](const ToolkitComponent& entry) { return entry.component == component; });

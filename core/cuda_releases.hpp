@@ -14,10 +14,10 @@
 namespace pbprobe {
 
 struct ToolkitComponent {
-  std::string component;             // as File::component: "cuBLAS"
+  std::string component;             // named as in File::component: "cuBLAS"
   std::string version;               // "13.1.0.3"
-  bool newer_too = false;            // a newer one of this major version belongs to the release too
-  std::vector<std::string> sonames;  // what its libraries are loaded by: "libcublas.so.13"
+  bool newer_too = false;            // newer versions of this major version belong to the release too
+  std::vector<std::string> sonames;  // file names that its libraries are loaded by: "libcublas.so.13"
 };
 
 struct ToolkitRelease {
@@ -29,29 +29,29 @@ struct ToolkitTable {
   std::vector<ToolkitRelease> releases;
 };
 
-// Oldest first.
+// Returns the releases, oldest first.
 [[nodiscard]] const std::vector<ToolkitRelease>& all_cuda_releases();
 
-// Is `version` the same as `begin`, or one more exact than it? 13.0.2 is one of 13.0, 13.01 is not.
+// Reports whether `version` equals `begin` or refines it: 13.0.2 refines 13.0, 13.01 does not.
 [[nodiscard]] bool is_version_of(std::string_view version, std::string_view begin);
 
-// Does this version of a component belong to the release?
+// Reports whether this version of a component belongs to the release.
 [[nodiscard]] bool belongs(const ToolkitComponent& component, std::string_view version);
 
-// Whether the newest release names it: a library of the toolkit, as the inventory calls it.
-[[nodiscard]] bool is_of_toolkit(std::string_view component);
+// Reports whether the newest toolkit release contains the component, named as in the inventory.
+[[nodiscard]] bool is_toolkit_component(std::string_view component);
 
 template <class Visitor, SameAs<ToolkitComponent> T>
 void fields(Visitor& visit, T& component) {
-  visit("component", component.component, "as the inventory names it");
+  visit("component", component.component, "named as in the inventory");
   visit("version", component.version);
-  visit("newer_too", component.newer_too, "a newer one of this major version belongs to the release too");
-  visit("sonames", component.sonames, "what its libraries are loaded by");
+  visit("newer_too", component.newer_too, "newer versions of this major version belong to the release too");
+  visit("sonames", component.sonames, "file names that its libraries are loaded by");
 }
 
 template <class Visitor, SameAs<ToolkitRelease> T>
 void fields(Visitor& visit, T& release) {
-  visit("release", release.release, "of the toolkit");
+  visit("release", release.release, "release of the toolkit");
   visit("components", release.components);
 }
 

@@ -13,15 +13,16 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kLongestName = 4096;  // the demangler recurses, and the name is a stranger's
+constexpr size_t kLongestName = 4096;  // limit for untrusted names: the demangler recurses
 
 std::string cut(std::string text, size_t longest) {
   return text.size() > longest ? text.substr(0, longest - 3) + "..." : text;
 }
 
-// "cutlass::device_kernel<...>" of _ZN7cutlass13device_kernelI…: the demangler of libstdc++ refuses what is longer than
-// 1024 bytes, as names of CUTLASS's kernels are. Itanium C++ ABI, 5.1.3: <nested-name> ::= N <source-name>+ … E.
-std::string outline_of(std::string_view name) {
+// Returns a short form of a mangled name: "cutlass::device_kernel<...>" for _ZN7cutlass13device_kernelI…. Names of
+// CUTLASS kernels exceed the 1024 bytes that the demangler of libstdc++ accepts. Grammar: Itanium C++ ABI, 5.1.3:
+// <nested-name> ::= N <source-name>+ … E.
+std::string shorten_mangled(std::string_view name) {
   std::string outline;
   std::string_view rest = name;
   if (!rest.starts_with("_ZN")) return std::string(name);
@@ -72,11 +73,11 @@ std::optional<std::string> demangle(std::string_view name) {
 }
 
 std::string demangled(std::string_view name, size_t longest) {
-  return cut(demangle(name).value_or(outline_of(name)), longest);
+  return cut(demangle(name).value_or(shorten_mangled(name)), longest);
 }
 
 std::string function_name(std::string_view name) {
-  std::string text = demangle(name).value_or(outline_of(name));
+  std::string text = demangle(name).value_or(shorten_mangled(name));
   if (text.starts_with("void ")) text.erase(0, 5);
   constexpr size_t kLongest = 80;
   return cut(text.substr(0, find_name_end(text)), kLongest);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// C++ names for people.
+// Readable forms of mangled C++ names.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,14 @@
 
 namespace pbprobe {
 
-// As written in C++. Null: not a mangled name, or one of unbearable length.
+// Demangles `name`; returns nullopt if it is not a mangled name or exceeds 4096 bytes.
 [[nodiscard]] std::optional<std::string> demangle(std::string_view name);
 
-// The same, else what stands before the template's arguments, else the name as it is; cut to `longest` bytes.
+// Demangles `name`. If that fails, returns the name up to its template arguments, else `name` itself. Cuts the result
+// to `longest` bytes.
 [[nodiscard]] std::string demangled(std::string_view name, size_t longest = 200);
 
-// The same without what it returns, its parameters and template arguments: "at::native::reduce_kernel".
+// Returns the demangled name without return type, parameters and template arguments: "at::native::reduce_kernel".
 [[nodiscard]] std::string function_name(std::string_view name);
 
 }  // namespace pbprobe

@@ -53,14 +53,14 @@ inline constexpr std::array<std::pair<DType, std::string_view>, 10> kDTypeNames{
   return type == DType::e4m3 || type == DType::e5m2;
 }
 
-// Numbers in one element.
+// Returns the count of numbers in one element.
 [[nodiscard]] constexpr int64_t numbers_in(DType type) {
   return type == DType::e2m1x2 ? 2 : 1;
 }
 
-// How neighbours along k share scales, besides those of rows and columns. OCP's MX: a power of two (UE8M0) for each 32
-// numbers; NVFP4: a UE4M3 for each 16. The others: an FP32 for each 128 of a row, or of 128 rows, of A and then of B
-// (DeepSeek's recipe is rows_squares).
+// Scales that neighbours along k share, in addition to row and column scales. OCP MX: one power of two (UE8M0) per 32
+// numbers. NVFP4: one UE4M3 per 16 numbers. The others: one FP32 per 128 numbers of a row, or per 128 x 128 square,
+// named for A and then B (DeepSeek uses rows_squares).
 enum class BlockScale : uint8_t { none, mx, nvfp4, rows_squares, squares_rows, rows_rows };
 
 inline constexpr std::array<std::pair<BlockScale, std::string_view>, 6> kBlockScaleNames{{
@@ -76,12 +76,12 @@ inline constexpr std::array<std::pair<BlockScale, std::string_view>, 6> kBlockSc
   return kBlockScaleNames;
 }
 
-// Whether the scales are FP32, of 128 along k.
+// Reports whether the scales are FP32 with 128 numbers along k.
 [[nodiscard]] constexpr bool are_fp32(BlockScale blocks) {
   return blocks == BlockScale::rows_squares || blocks == BlockScale::squares_rows || blocks == BlockScale::rows_rows;
 }
 
-// Elements of a row that share a scale.
+// Returns the count of elements of a row that share a scale.
 [[nodiscard]] constexpr int64_t block_length(BlockScale blocks, DType type) {
   return (are_fp32(blocks) ? 128 : blocks == BlockScale::nvfp4 ? 16 : 32) / numbers_in(type);
 }

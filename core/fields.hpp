@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// One description of a struct's fields serves its JSON writer, its strict JSON reader and its JSON Schema
-// (core/json.hpp, which only those include who read or write JSON):
+// Field descriptions. One description of a struct's fields serves its JSON writer, its strict JSON reader and its JSON
+// Schema (core/json.hpp; include that header only to read or write JSON):
 //
 //   struct Gpu { std::string name; std::optional<int64_t> memory_bytes; };
 //   template <class Visitor, SameAs<Gpu> T>
 //   void fields(Visitor& visit, T& gpu) {
-//     visit("name", gpu.name, "as the driver says it");
-//     visit("memory_bytes", gpu.memory_bytes, "null where the driver does not know");
+//     visit("name", gpu.name, "name reported by the driver");
+//     visit("memory_bytes", gpu.memory_bytes, "null if the driver does not know it");
 //   }
 //
 // std::optional is written as null and may be absent; every other key is required. Types are exact: a number for a

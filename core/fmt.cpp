@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// {fmt}, compiled once: with FMT_HEADER_ONLY every object that formats compiles it again, half of its time. Debian has
-// no static library of it, and programs are copied between machines. What stands here is what fmt's own src/format.cc
-// does.
+// The implementation of {fmt}, compiled once. With FMT_HEADER_ONLY every object that formats would compile it again,
+// which takes half of its compile time. Debian has no static fmt library, and programs are copied between machines. The
+// instantiations equal the ones listed by fmt in src/format.cc.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

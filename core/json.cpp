@@ -39,22 +39,22 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
-// As JSON writes a character beyond U+FFFF: a pair.
+// Writes a character as JSON escapes; a character beyond U+FFFF becomes a surrogate pair.
 std::string escape(uint32_t code) {
   if (code < 0x10000) return fmt::format("\\u{:04x}", code);
   code -= 0x10000;
   return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
 }
 
-// A key twice in one object: readers disagree on which one counts, so neither does. Keys are compared as they are read,
-// "\u0061" as "a".
-class KeysOnce {
+// Finds duplicate keys in an object. Readers disagree on which value counts, so that duplicates are rejected. Compares
+// decoded keys: "\u0061" equals "a".
+class DuplicateKeyFinder {
  public:
   bool operator()(int, Json::parse_event_t event, const Json& value) {
     using Event = Json::parse_event_t;
     if (event == Event::object_start) objects_.emplace_back();
     if (event == Event::object_end) objects_.pop_back();
-    if (event == Event::key) look_at(value.get_ref<const std::string&>());
+    if (event == Event::key) add_key(value.get_ref<const std::string&>());
     return true;
   }
   [[nodiscard]] const std::string& twice() const { return twice_; }
@@ -65,20 +65,20 @@ class KeysOnce {
     std::string last;
   };
 
-  void look_at(const std::string& key) {
+  void add_key(const std::string& key) {
     objects_.back().last = key;
     if (objects_.back().keys.insert(key).second || !twice_.empty()) return;
     for (const auto& object : objects_) twice_ += (twice_.empty() ? "" : ".") + object.last;
     if (twice_.empty()) twice_ = "\"\"";
   }
 
-  std::vector<Object> objects_;  // that are open
-  std::string twice_;            // the first, with those that it is in: "severity.PB205"
+  std::vector<Object> objects_;  // currently open objects
+  std::string twice_;            // path of the first repeated key: "severity.PB205"
 };
 
 constexpr size_t kSchemaWidth = 120;
 
-// On one line where that fits between `indent` and the end of a line, else one element a line.
+// Writes `json` on one line if it fits between `indent` and the maximum width, else one element per line.
 std::string lay_out(const Json& json, size_t indent) {
   if (!json.is_structured() || json.empty()) return json.dump();
   std::vector<std::string> parts;
@@ -120,14 +120,14 @@ std::string dump_schema(const Json& schema) {
 
 Result<Json> parse_json(std::string_view text) {
   if (too_deep(text)) return make_error(ErrorCode::malformed, "JSON nests deeper than {} levels", kMaxDepth);
-  KeysOnce keys;
+  DuplicateKeyFinder keys;
   try {
     Json json = Json::parse(text, std::ref(keys));
     if (keys.twice().empty()) return json;
-    return make_error(ErrorCode::malformed, "{}: the key stands there twice: leave one", keys.twice());
+    return make_error(ErrorCode::malformed, "{}: the key appears twice: keep one", keys.twice());
   } catch (const Json::exception& e) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …; last read: '#'": the place is
-    // of use, the parser's own words are not.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …; last read: '#'": keeps only
+    // the position and the last token.
     std::string_view what = e.what();
     if (const auto end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);
     constexpr std::string_view kPlace = "parse error at ";

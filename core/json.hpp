@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// JSON from, to and about the structs that describe their fields (core/fields.hpp).
+// Conversion of structs with field descriptions (core/fields.hpp) to JSON and back, and their JSON Schemas.
 #pragma once
 
 #include <concepts>
@@ -70,7 +70,7 @@ struct Writer {
   }
 };
 
-// Keeps the first error; what follows it is left at its default.
+// Keeps the first error; later fields keep their defaults.
 struct Reader {
   const Json& object;
   std::string path;
@@ -166,7 +166,7 @@ template <class T>
   return name.substr(name.rfind(':') + 1);
 }
 
-// One struct; those inside of it stand in `definitions`, each once.
+// Writes the schema of one struct. Nested structs go to `definitions`, once each.
 struct SchemaWriter {
   Json& definitions;
   Json properties = Json::object();
@@ -174,7 +174,7 @@ struct SchemaWriter {
 
   template <class T>
   void operator()(const char* key, const T&, std::string_view description = {}) {
-    Json property = schema_of<T>();
+    Json property = make_schema<T>();
     if (!description.empty()) property["description"] = description;
     properties[key] = std::move(property);
     if constexpr (!IsOptional<T>::value) required.push_back(key);
@@ -185,16 +185,16 @@ struct SchemaWriter {
   }
 
   template <class T>
-  Json schema_of() {
+  Json make_schema() {
     if constexpr (IsOptional<T>::value) {
-      Json schema = schema_of<typename T::value_type>();
+      Json schema = make_schema<typename T::value_type>();
       if (!schema.contains("type")) return Json{{"anyOf", Json::array({std::move(schema), Json{{"type", "null"}}})}};
       schema["type"] = Json::array({schema["type"], "null"});
       return schema;
     } else if constexpr (IsVector<T>::value) {
-      return Json{{"type", "array"}, {"items", schema_of<typename T::value_type>()}};
+      return Json{{"type", "array"}, {"items", make_schema<typename T::value_type>()}};
     } else if constexpr (IsMap<T>::value) {
-      return Json{{"type", "object"}, {"additionalProperties", schema_of<typename T::mapped_type>()}};
+      return Json{{"type", "object"}, {"additionalProperties", make_schema<typename T::mapped_type>()}};
     } else if constexpr (NamedEnum<T>) {
       Json names = Json::array();
       for (const auto& [entry, name] : enum_names(T{})) names.push_back(name);
@@ -235,7 +235,7 @@ template <class T>
   return detail::Writer::write(value);
 }
 
-// Errors: malformed, naming the path of the first key that is missing or has another type.
+// Reads a T. Error: malformed, with the path of the first key that is missing or has another type.
 template <class T>
 [[nodiscard]] Result<T> from_json(const Json& json) {
   T value{};
@@ -245,16 +245,16 @@ template <class T>
   return value;
 }
 
-// The message names line and column of a syntax error, and a key that stands twice in one object. Depth is limited to
-// 64.
+// Parses `text`. The message has line and column of a syntax error, and any key that appears twice in one object.
+// Limits the depth to 64.
 [[nodiscard]] Result<Json> parse_json(std::string_view text);
 
-// Its text, which is UTF-8 whatever bytes its strings hold (those that are none become U+FFFD), and which does nothing
-// to a terminal: characters that do not show are written as \uXXXX. `indent` -1: one line.
+// Writes `json` as UTF-8 that is safe on a terminal. Invalid bytes in strings become U+FFFD, and invisible characters
+// become \uXXXX. `indent` -1 writes one line.
 [[nodiscard]] std::string dump_json(const Json& json, int indent = 2);
 
-// JSON Schema (draft 2020-12) of T, without the "$schema" line. What is inside of T stands in "$defs", by the names of
-// its types.
+// Returns the JSON Schema (draft 2020-12) of T without the "$schema" line. Nested types are in "$defs", keyed by type
+// name.
 template <class T>
 [[nodiscard]] Json json_schema() {
   Json definitions = Json::object();
@@ -263,7 +263,7 @@ template <class T>
   return schema;
 }
 
-// Its text: as dump_json's, with what is short on one line.
+// Writes a schema as dump_json does, with short elements on one line.
 [[nodiscard]] std::string dump_schema(const Json& schema);
 
 }  // namespace pbprobe

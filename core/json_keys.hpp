@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Documents that people write, in which a misspelled key is refused.
+// Checks for documents that people write: misspelled keys are rejected.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,11 @@
 
 namespace pbprobe {
 
-// A key of `given` that `known`, the same document written again, does not have: "files[0].sm".
+// Returns the path of a key in `given` that is missing in `known`, the same document after parsing and writing:
+// "files[0].sm".
 [[nodiscard]] std::optional<std::string> unknown_key(const Json& given, const Json& known);
 
-// Makes a schema refuse it too.
+// Makes `schema` reject unknown keys.
 void allow_no_other_keys(Json& schema);
 
 }  // namespace pbprobe

@@ -19,8 +19,8 @@ struct Close {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-// Most file systems tell it with the name, and no stat is needed.
-fs::file_type type_of(const dirent& entry, const fs::path& path) {
+// Most file systems return the type with the name, which saves a stat.
+fs::file_type find_type(const dirent& entry, const fs::path& path) {
   switch (entry.d_type) {
     case DT_REG: return fs::file_type::regular;
     case DT_DIR: return fs::file_type::directory;
@@ -44,7 +44,7 @@ std::vector<FolderEntry> list_folder(const fs::path& folder, std::error_code& er
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     fs::path path = folder / name;
-    const fs::file_type type = type_of(*entry, path);
+    const fs::file_type type = find_type(*entry, path);
     entries.push_back({std::move(path), type});
   }
   error = {errno, std::generic_category()};  // 0 at the end of the folder
@@ -52,7 +52,7 @@ std::vector<FolderEntry> list_folder(const fs::path& folder, std::error_code& er
 }
 
 void remove_folder(const fs::path& folder) {
-  ::chmod(folder.c_str(), S_IRWXU);  // what Nix puts into a store is read-only, folders too
+  ::chmod(folder.c_str(), S_IRWXU);  // folders in the Nix store are read-only
   std::error_code error;
   for (const FolderEntry& entry : list_folder(folder, error)) {
     if (entry.type == fs::file_type::directory) {

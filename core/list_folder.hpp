@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What std::filesystem has iterators for, which end the process where memory for a name is lacking.
+// Listing and removal of folders. Replaces the iterators of std::filesystem, which abort the process if memory for a
+// name is lacking.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +16,10 @@ struct FolderEntry {
   std::filesystem::file_type type;  // a link is a link
 };
 
-// Unsorted, without "." and ".."; with an error, what was listed until then.
+// Lists a folder in arbitrary order, without "." and "..". On error, returns the entries listed before the error.
 [[nodiscard]] std::vector<FolderEntry> list_folder(const std::filesystem::path& folder, std::error_code& error);
 
-// As far as it can be.
+// Removes `folder` and its contents. Skips entries that cannot be removed.
 void remove_folder(const std::filesystem::path& folder);
 
 }  // namespace pbprobe

@@ -7,7 +7,7 @@
 namespace pbprobe {
 namespace {
 
-std::optional<int64_t> number_in(std::string_view text) {
+std::optional<int64_t> parse_whole_number(std::string_view text) {
   int64_t value = 0;
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
@@ -21,8 +21,8 @@ std::optional<MajorMinor> parse_major_minor(std::string_view text) {
   const auto dot = text.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
   const auto rest = text.substr(dot + 1);
-  const auto major = number_in(text.substr(0, dot));
-  const auto minor = number_in(rest.substr(0, rest.find('.')));
+  const auto major = parse_whole_number(text.substr(0, dot));
+  const auto minor = parse_whole_number(rest.substr(0, rest.find('.')));
   if (!major || !minor) return std::nullopt;
   return MajorMinor{*major, *minor};
 }

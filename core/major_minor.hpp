@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The first two numbers of a release, which tell CUDA's and glibc's lines apart: "13.0" of "13.0.2".
+// First two numbers of a release, which identify a line of CUDA or glibc: "13.0" of "13.0.2".
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ struct MajorMinor {
   friend auto operator<=>(const MajorMinor&, const MajorMinor&) = default;
 };
 
-// "12.9", "12.9.1". Null: fewer than two numbers, anything but digits in the first two.
+// Parses "12.9" or "12.9.1"; nullopt if `text` has fewer than two numbers, or one of the first two is not decimal.
 [[nodiscard]] std::optional<MajorMinor> parse_major_minor(std::string_view text);
 
 }  // namespace pbprobe

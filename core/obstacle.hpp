@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Why something could not run. What could not run is unknown, and never wrong.
+// Reasons why a step could not run. A step that could not run is unknown, never wrong.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 namespace pbprobe {
 
 enum class Obstacle : uint8_t {
-  memory,       // there was too little: on the GPU, or on the host
-  busy,         // another process holds the GPU, or its mode forbids a second one
-  device,       // the GPU or its services failed: it fell off the bus, an uncorrectable memory error
-  missing,      // a library or a symbol is not there
-  time_limit,   // it did not end in time
-  driver,       // the driver is too old, or does not fit
-  permission,   // the system refuses it
-  no_device,    // no GPU is there
-  unsupported,  // this device or this driver has not what was asked for
+  memory,       // too little GPU or host memory
+  busy,         // another process uses the GPU, or the compute mode forbids a second process
+  device,       // the GPU or its services failed: it fell off the bus, or had an uncorrectable memory error
+  missing,      // a library or a symbol is missing
+  time_limit,   // exceeded its time limit
+  driver,       // the driver is too old or does not match
+  permission,   // the system denied the operation
+  no_device,    // the machine has no GPU
+  unsupported,  // this device or driver lacks the required feature
   killed,       // the system ended the process
-  unexplained,  // the driver or a library names no cause
+  unexplained,  // the driver or a library reported no cause
 };
 
 [[nodiscard]] std::span<const EnumName<Obstacle>> enum_names(Obstacle);

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 namespace pbprobe {
 namespace {
@@ -26,23 +26,24 @@ Error cannot_open(const std::filesystem::path& path, int number) {
                     reason(number), number == EACCES ? ": run as a user who may read it" : "");
 }
 
-// Null for a regular file.
+// Describes a file that is not regular, with the fix; null for a regular file.
 const char* other_kind(mode_t mode) {
   if (S_ISREG(mode)) return nullptr;
   if (S_ISDIR(mode)) return "a folder: name a file in it";
-  if (S_ISFIFO(mode)) return "a named pipe: write what comes out of it into a file, and give that";
+  if (S_ISFIFO(mode)) return "a named pipe: write its output to a file, and name that file";
   if (S_ISSOCK(mode)) return "a socket: give a file";
   return "a device: give a file";
 }
 
-Result<std::string> read_up_to(const OpenFile& file, const std::filesystem::path& path, uint64_t most) {
-  // Files of the kernel say that they are empty.
+Result<std::string> read_prefix(const OpenFile& file, const std::filesystem::path& path, uint64_t most) {
+  // Files in /proc and /sys report size 0.
   constexpr uint64_t kFirst = 4096;
   std::string text(std::min(std::max(file.size() + 1, kFirst), most), '\0');
   uint64_t done = 0;
   while (done < most) {
     if (done == text.size()) text.resize(std::min(2 * done, most));
-    const ssize_t got = retried([&] { return ::read(file.descriptor(), text.data() + done, text.size() - done); });
+    const ssize_t got =
+        retry_on_eintr([&] { return ::read(file.descriptor(), text.data() + done, text.size() - done); });
     if (got < 0) return make_error(ErrorCode::unreadable, "cannot read {}: {}", path.string(), reason(errno));
     if (got == 0) break;
     done += static_cast<uint64_t>(got);
@@ -65,7 +66,8 @@ void OpenFile::swap(OpenFile& other) noexcept {
 }
 
 Result<OpenFile> OpenFile::open(const std::filesystem::path& path) {
-  // Asked before: to open a device may do something to it. And after: it may have become another one.
+  // Checked before opening, because opening a device may have side effects, and after it, because the path may have
+  // changed.
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return cannot_open(path, errno);
   OpenFile file;
@@ -101,19 +103,19 @@ Result<void> OpenFile::check_unchanged() const {
   struct stat status {};
   if (descriptor_ < 0) return {};
   if (::fstat(descriptor_, &status) != 0)
-    return make_error(ErrorCode::unreadable, "cannot look at {}: {}", name_, reason(errno));
+    return make_error(ErrorCode::unreadable, "cannot stat {}: {}", name_, reason(errno));
   const auto now = static_cast<uint64_t>(status.st_size);
   if (now < size_)
     return make_error(ErrorCode::malformed, "{}: it was cut from {} to {} bytes while it was read", name_, size_, now);
   const bool same = status.st_mtim.tv_sec == written_.tv_sec && status.st_mtim.tv_nsec == written_.tv_nsec;
   if (now == size_ && same) return {};
   return make_error(ErrorCode::unreadable,
-                    "{}: it was written to while it was read: read it again once whoever writes it is done", name_);
+                    "{}: the file changed during reading: read it again when no process writes to it", name_);
 }
 
 Result<std::string> read_whole_file(const std::filesystem::path& path, uint64_t most) {
   PBPROBE_TRY(const OpenFile file, OpenFile::open(path));
-  PBPROBE_TRY(std::string text, read_up_to(file, path, file.size() > most ? 0 : most + 1));
+  PBPROBE_TRY(std::string text, read_prefix(file, path, file.size() > most ? 0 : most + 1));
   if (file.size() <= most && text.size() <= most) return text;
   return make_error(ErrorCode::limit, "{}: {} bytes, {} are the limit of such a text", path.string(),
                     std::max<uint64_t>(file.size(), text.size()), most);
@@ -121,7 +123,7 @@ Result<std::string> read_whole_file(const std::filesystem::path& path, uint64_t 
 
 Result<std::string> read_start_of_file(const std::filesystem::path& path, uint64_t most) {
   PBPROBE_TRY(const OpenFile file, OpenFile::open(path));
-  return read_up_to(file, path, most);
+  return read_prefix(file, path, most);
 }
 
 }  // namespace pbprobe

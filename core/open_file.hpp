@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Files that others name: opened only where they are regular ones, so that a named pipe or a device hangs nobody, and
-// read up to a limit, so that a hole of gigabytes does not become memory.
+// Files named by the user. Opens only regular files, so that a named pipe or a device cannot block the program, and
+// reads up to a limit, so that a huge sparse file cannot fill the memory.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace pbprobe {
 
-// More than any document of pbprobe's or of its users takes: a report of a whole torch is some 2 MB.
+// Exceeds the size of every document of pbprobe and its users: a report of a complete torch has about 2 MB.
 inline constexpr uint64_t kMostDocumentBytes = 32ULL << 20;
 
 class OpenFile {
@@ -28,15 +28,17 @@ class OpenFile {
   }
   ~OpenFile();
 
-  // Errors: not_found, unreadable (permissions, or no regular file: what it is, and what to give instead).
+  // Opens a regular file. Errors: not_found, unreadable (permissions, or another kind of file; the message names the
+  // kind and the fix).
   [[nodiscard]] static Result<OpenFile> open(const std::filesystem::path& path);
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] uint64_t size() const { return size_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  // Up to that many bytes that no disk holds, of a sparse file; 0 where the file system does not tell.
+  // Returns the total size of holes in a sparse file, at most `enough`; 0 if the file system does not report holes.
   [[nodiscard]] uint64_t hole_bytes(uint64_t enough) const;
-  // Errors: malformed where it is shorter than it was when it was opened, unreadable where it was written to since.
+  // Checks that the file did not change after open(). Errors: malformed if it is shorter, unreadable if it was written
+  // to.
   [[nodiscard]] Result<void> check_unchanged() const;
 
  private:
@@ -48,11 +50,11 @@ class OpenFile {
   std::string name_;
 };
 
-// The whole of a file. Errors: as open, limit where it has more than `most` bytes, unreadable where reading fails.
+// Reads a whole file. Errors: as for open; limit if the file exceeds `most` bytes, unreadable if reading fails.
 [[nodiscard]] Result<std::string> read_whole_file(const std::filesystem::path& path,
                                                   uint64_t most = kMostDocumentBytes);
 
-// Its first bytes: no more than `most`, fewer where it is shorter.
+// Reads the first bytes of a file, at most `most`.
 [[nodiscard]] Result<std::string> read_start_of_file(const std::filesystem::path& path, uint64_t most);
 
 }  // namespace pbprobe

@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "core/finally.hpp"
+#include "core/scope_exit.hpp"
 
 namespace pbprobe {
 namespace {
 
-std::atomic<int> spare_cores{0};  // of all run_tasks together
+std::atomic<int> spare_cores{0};  // shared by all calls of run_tasks
 thread_local bool inside_task = false;
 
 int take_spare(size_t wanted) {
@@ -30,8 +30,8 @@ int take_spare(size_t wanted) {
   return 0;
 }
 
-// A task that throws, most often for want of memory, ends the others, and its exception is the caller's; where no
-// further thread can be had, fewer do the same.
+// Runs the tasks on this thread and helpers. If a task throws (usually for lack of memory), no further task starts, and
+// the caller gets the exception. If a thread cannot be started, fewer threads do the work.
 void spread(size_t count, size_t helper_count, const std::function<void(size_t)>& task,
             const std::function<void()>& helper_ends) {
   std::atomic<size_t> next{0};
@@ -75,12 +75,12 @@ unsigned usable_cores() {
 void run_tasks(size_t count, unsigned threads, const std::function<void(size_t)>& task) {
   const size_t allowed = threads == 0 ? usable_cores() : threads;
   const size_t wanted = std::max<size_t>(1, std::min<size_t>(allowed, count));
-  if (inside_task) return spread(count, wanted - 1, task, [] {});  // the outer call keeps the accounts
+  if (inside_task) return spread(count, wanted - 1, task, [] {});  // the outer call counts the cores
   const int unused = static_cast<int>(allowed - wanted);
   std::atomic<int> ended{0};
   spare_cores += unused;
   inside_task = true;
-  const Finally settle{[&] {
+  const ScopeExit settle{[&] {
     inside_task = false;
     spare_cores -= unused + ended;
   }};
@@ -96,7 +96,7 @@ void run_on_spare_cores(size_t count, const std::function<void(size_t)>& task) {
   for (size_t start = 0; start < count; start += kBatch) {
     const size_t size = std::min(kBatch, count - start);
     const int helpers = size > 1 ? take_spare(size - 1) : 0;
-    const Finally give_back{[&] { spare_cores += helpers; }};
+    const ScopeExit give_back{[&] { spare_cores += helpers; }};
     spread(
         size, static_cast<size_t>(helpers), [&](size_t i) { task(start + i); }, [] {});
   }

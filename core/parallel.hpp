@@ -9,15 +9,17 @@
 
 namespace pbprobe {
 
-// Cores that this process may use: its affinity mask, not the machine's count.
+// Calls task(0) … task(count - 1), started in this order, on up to `threads` threads (0: all usable cores) including
+// the calling thread. If a task throws, no further task starts, and the caller gets the exception.
 [[nodiscard]] unsigned usable_cores();
 
 // Calls task(0) … task(count - 1), started in this order, on up to `threads` threads (0: all usable cores). The caller
 // is one of them. Tasks must not throw.
 void run_tasks(size_t count, unsigned threads, const std::function<void(size_t)>& task);
 
-// The same from inside a task, on cores that no task of run_tasks uses at that moment: again asked for every few tasks,
-// since cores fall idle as the outer tasks end. Outside of run_tasks, on all usable cores.
+// Runs tasks like run_tasks, from inside a task of run_tasks, on cores that no such task currently uses. Checks for
+// idle cores again every few tasks, because cores become idle as the outer tasks end. Outside of run_tasks, uses all
+// usable cores.
 void run_on_spare_cores(size_t count, const std::function<void(size_t)>& task);
 
 }  // namespace pbprobe

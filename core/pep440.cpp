@@ -22,7 +22,7 @@ bool is_separator(char c) {
   return c == '.' || c == '-' || c == '_';
 }
 
-// Takes what it reads from the front of what is left.
+// Parser that consumes the front of the remaining text.
 struct Reader {
   std::string_view rest;
 
@@ -107,20 +107,20 @@ bool read_local(Reader& reader, PythonVersion& version) {
   return std::none_of(version.local.begin(), version.local.end(), [](const std::string& part) { return part.empty(); });
 }
 
-// The part that a version does not name is 0.
-uint64_t part_of(const PythonVersion& version, size_t place) {
+// Returns one part of the release number; missing parts are 0.
+uint64_t get_part(const PythonVersion& version, size_t place) {
   return place < version.release.size() ? version.release[place] : 0;
 }
 
 bool same_release(const PythonVersion& one, const PythonVersion& other, size_t parts) {
   for (size_t i = 0; i < parts; ++i) {
-    if (part_of(one, i) != part_of(other, i)) return false;
+    if (get_part(one, i) != get_part(other, i)) return false;
   }
   return true;
 }
 
-// Where a version stands among those of its release: dev, pre, the release, post.
-std::array<uint64_t, 4> rank_of(const PythonVersion& version) {
+// Returns a key that orders versions of one release: dev, pre-release, release, post-release.
+std::array<uint64_t, 4> make_stage_key(const PythonVersion& version) {
   const uint64_t stage = version.pre                    ? static_cast<uint64_t>(version.pre->stage - 'a') + 1
                          : version.dev && !version.post ? 0
                                                         : 4;
@@ -132,10 +132,10 @@ std::array<uint64_t, 4> rank_of(const PythonVersion& version) {
 int compare(const PythonVersion& one, const PythonVersion& other) {
   if (one.epoch != other.epoch) return one.epoch < other.epoch ? -1 : 1;
   for (size_t i = 0; i < std::max(one.release.size(), other.release.size()); ++i) {
-    if (part_of(one, i) != part_of(other, i)) return part_of(one, i) < part_of(other, i) ? -1 : 1;
+    if (get_part(one, i) != get_part(other, i)) return get_part(one, i) < get_part(other, i) ? -1 : 1;
   }
-  const auto left = rank_of(one);
-  const auto right = rank_of(other);
+  const auto left = make_stage_key(one);
+  const auto right = make_stage_key(other);
   return left < right ? -1 : left == right ? 0 : 1;
 }
 

@@ -14,7 +14,7 @@ namespace pbprobe {
 
 struct PythonVersion {
   struct Pre {
-    char stage = 'a';  // 'a', 'b' or 'c', which is a release candidate
+    char stage = 'a';  // 'a', 'b' or 'c' (release candidate)
     uint64_t number = 0;
     bool operator==(const Pre&) const = default;
   };
@@ -27,21 +27,22 @@ struct PythonVersion {
   std::vector<std::string> local;  // "cu130" of 2.11.0+cu130, in lower case
 };
 
-// Null: it is none.
+// Parses a version; nullopt if `text` is not one.
 [[nodiscard]] std::optional<PythonVersion> parse_python_version(std::string_view text);
 
-// The same version of the same build: 2.11.0 is 2.11, and where one of them has no local part, any is right.
+// Reports whether both denote the same version of the same build: 2.11.0 equals 2.11. A missing local part matches any
+// local part.
 [[nodiscard]] bool same_version(const PythonVersion& one, const PythonVersion& other);
 
-// Whether this is the release that is claimed ("2.11.0", or "2.11", which 2.11.1 is too) and no alpha, candidate, post
-// or dev version of it; its local part may be any.
+// Reports whether `version` is the release `claimed` ("2.11.0"; "2.11" also matches 2.11.1), not an alpha, candidate,
+// post or dev version of it. Ignores local parts.
 [[nodiscard]] bool is_release(const PythonVersion& version, const PythonVersion& claimed);
 
-// Whether a requirement as METADATA writes it ("==2.11.0", ">=2.9,<2.12", "~=2.10.0", "==2.11.*") takes the version.
-// What is not a version specifier takes any.
+// Reports whether `version` satisfies a requirement in METADATA ("==2.11.0", ">=2.9,<2.12", "~=2.10.0", "==2.11.*"). A
+// text that is not a version specifier accepts every version.
 [[nodiscard]] bool satisfies(const PythonVersion& version, std::string_view specifiers);
 
-// "My.Torch" is "my-torch": how names of packages are compared (PEP 503).
+// Normalizes a package name for comparison (PEP 503): "My.Torch" becomes "my-torch".
 [[nodiscard]] std::string package_name(std::string_view name);
 
 }  // namespace pbprobe

@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 extern "C" char** environ;
 
@@ -41,7 +41,7 @@ class Capture {
     std::string text(size, '\0');
     for (size_t at = 0; at < size;) {
       const ssize_t got = pread(file_, text.data() + at, size - at, static_cast<off_t>(at));
-      if (got <= 0) return make_error(ErrorCode::unreadable, "what it wrote cannot be read: {}", std::strerror(errno));
+      if (got <= 0) return make_error(ErrorCode::unreadable, "its output cannot be read: {}", std::strerror(errno));
       at += static_cast<size_t>(got);
     }
     return text;
@@ -51,7 +51,7 @@ class Capture {
   int file_;
 };
 
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
+std::vector<char*> make_pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
   for (auto& word : words) pointers.push_back(word.data());
@@ -59,21 +59,22 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// Whether the child ended in time. Kernels before 5.3 cannot tell: there it is waited for without a limit.
-bool ends_within(pid_t child, double seconds) {
+// Waits for the child; returns false after the time limit. Before kernel 5.3, pidfd_open is missing: returns true at
+// once, and the wait that follows has no limit.
+bool wait_with_timeout(pid_t child, double seconds) {
   const int file = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   if (file < 0) return true;
   pollfd waiting{file, POLLIN, 0};
   const int ready =
-      retried([&] { return poll(&waiting, 1, static_cast<int>(seconds * 1000)); }, kMostInterruptionsOfAWait);
+      retry_on_eintr([&] { return poll(&waiting, 1, static_cast<int>(seconds * 1000)); }, kMaxWaitInterruptions);
   close(file);
   return ready != 0;
 }
 
-// Nothing where the system does not tell: who ignores SIGCHLD learns of no child's end.
-std::optional<int> wait_for(pid_t child) {
+// Returns the wait status; nullopt if the system does not report it, as for a parent that ignores SIGCHLD.
+std::optional<int> read_wait_status(pid_t child) {
   int status = 0;
-  const pid_t ended = retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait);
+  const pid_t ended = retry_on_eintr([&] { return waitpid(child, &status, 0); }, kMaxWaitInterruptions);
   return ended == child ? std::optional(status) : std::nullopt;
 }
 
@@ -81,19 +82,19 @@ std::optional<int> wait_for(pid_t child) {
 
 Result<ProgramOutput> run_program(const ProgramCall& call) {
   const std::string& name = call.arguments.front();
-  const Capture in("pbprobe-in");  // empty, and there where a container has no /dev/null
+  const Capture in("pbprobe-in");  // an empty file, because containers may lack /dev/null
   const Capture out("pbprobe-out");
   const Capture err("pbprobe-err");
   auto arguments = call.arguments;
   auto environment = call.environment.value_or(std::vector<std::string>{});
-  const auto argv = pointers_to(arguments);
-  const auto envp = pointers_to(environment);
+  const auto argv = make_pointers(arguments);
+  const auto envp = make_pointers(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in.file(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.file(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.file(), STDERR_FILENO);
-  posix_spawnattr_t attributes;  // no signal is blocked there, whatever is here
+  posix_spawnattr_t attributes;  // the child starts with no blocked signal
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
@@ -105,13 +106,14 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return make_error(ErrorCode::not_found, "{} cannot be started: {}", name, std::strerror(failed));
-  const bool in_time = ends_within(child, call.seconds);
+  const bool in_time = wait_with_timeout(child, call.seconds);
   if (!in_time) kill(child, SIGKILL);
-  const auto status = wait_for(child);
+  const auto status = read_wait_status(child);
   if (!in_time) return make_error(ErrorCode::limit, "{} gave no answer within {:g} s", name, call.seconds);
   if (!status)
-    return make_error(ErrorCode::failed_child,
-                      "{}: how it ended is not known, as this process ignores SIGCHLD: set it to its default", name);
+    return make_error(
+        ErrorCode::failed_child,
+        "{}: its exit status is not known, because this process ignores SIGCHLD: restore the default handling", name);
   if (WIFSIGNALED(*status))
     return make_error(ErrorCode::failed_child, "{} was ended by signal {}", name, WTERMSIG(*status));
   ProgramOutput output;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Runs a program of the system, such as nix-store, and takes what it says.
+// Runs a program of the system, such as nix-store, and captures its output.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,11 @@
 namespace pbprobe {
 
 struct ProgramCall {
-  std::vector<std::string> arguments;                        // the first is looked up on PATH
-  std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; none: that of this process
-  double seconds = 60;                                       // then it is killed
-  std::size_t output_bytes = std::size_t{64} << 20;          // of each stream
+  std::vector<std::string> arguments;  // the first one is looked up in PATH
+  std::optional<std::vector<std::string>> environment =
+      {};                                            // "NAME=value"; nullopt for the environment of this process
+  double seconds = 60;                               // time limit, after which the program is killed
+  std::size_t output_bytes = std::size_t{64} << 20;  // limit for each stream
 };
 
 struct ProgramOutput {
@@ -25,8 +26,8 @@ struct ProgramOutput {
   std::string err;
 };
 
-// Errors: not_found (it could not be started), limit (time, output), failed_child (a signal ended it). An exit code
-// other than 0 is not an error here.
+// Runs the program to its end. Errors: not_found (could not be started), limit (time, output), failed_child (ended by a
+// signal). A nonzero exit code is not an error.
 [[nodiscard]] Result<ProgramOutput> run_program(const ProgramCall& call);
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-//
-// Errors as values. No exception crosses a room; a message says what was tried, what was seen, and the way out.
+// Result and Error: errors are values. No exception crosses a room boundary. A message states the attempt, the
+// observation and the fix.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@
 
 namespace pbprobe {
 
-// When two codes fit, the earlier one wins.
+// Kind of an error. If two fit, use the earlier one.
 enum class ErrorCode {
   usage,         // the caller's argument is wrong: an unknown target, a shape of 0, an unknown format
-  not_found,     // nothing is there: no torch, no such file
-  unreadable,    // it is there, and the system refuses it: permissions, I/O
-  malformed,     // it was read, and breaks its own format: a truncated ELF, a JSON without a required key
+  not_found,     // missing torch, missing file
+  unreadable,    // exists, but the system denies reading: permissions, I/O
+  malformed,     // violates its format: a truncated ELF, a JSON document without a required key
   unsupported,   // well-formed, but not for this machine or this build: a missing ISA, a target that was not built
   limit,         // a time, memory or size limit was reached
   failed_child,  // a child process crashed or left no answer
@@ -34,10 +34,10 @@ enum class ErrorCode {
 struct Error {
   ErrorCode code = ErrorCode::usage;
   std::string message;
-  std::optional<Obstacle> obstacle = std::nullopt;  // set: it could not run, and nothing is known to be wrong
+  std::optional<Obstacle> obstacle = std::nullopt;  // set if the step could not run, which proves no fault
 };
 
-// A value or an Error. Use PBPROBE_TRY to pass an error on, with what was being done.
+// Value or Error. Use PBPROBE_TRY to pass on an error with context.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -79,28 +79,29 @@ template <class... Args>
   return Error{code, fmt::vformat(format, fmt::make_format_args(args...))};
 }
 
-// The same of what could not run.
+// Makes an Error for a step that `why` kept from running.
 template <class... Args>
 [[nodiscard]] Error make_error(Obstacle why, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
   return Error{code, fmt::vformat(format, fmt::make_format_args(args...)), why};
 }
 
-// The value of data that the build embeds and the tests read: what is wrong there was wrong before it was shipped.
+// Returns the value of embedded data. Throws on an error: tests read all embedded data, so that an error is a defect of
+// the build.
 template <class T>
 [[nodiscard]] T embedded(Result<T> value, std::string_view file) {
-  if (!value) throw std::logic_error(fmt::format("{}, as it was built in: {}", file, value.error().message));
+  if (!value) throw std::logic_error(fmt::format("embedded {}: {}", file, value.error().message));
   return std::move(*value);
 }
 
 namespace detail {
-// Puts the context in front of the message.
+// Puts the context before the message.
 Error add_context(Error error, fmt::string_view format, fmt::format_args args);
 
-inline Error with_context(Error error) {
+inline Error prepend_context(Error error) {
   return error;
 }
 template <class... Args>
-Error with_context(Error error, fmt::format_string<Args...> format, Args&&... args) {
+Error prepend_context(Error error, fmt::format_string<Args...> format, Args&&... args) {
   return add_context(std::move(error), format, fmt::make_format_args(args...));
 }
 }  // namespace detail
@@ -108,20 +109,20 @@ Error with_context(Error error, fmt::format_string<Args...> format, Args&&... ar
 #define PBPROBE_CONCAT_(a, b) a##b
 #define PBPROBE_CONCAT(a, b) PBPROBE_CONCAT_(a, b)
 
-// PBPROBE_TRY(auto elf, read_elf(path), "while auditing {}", artifact);
-// Declares `elf` from the Result's value, or returns its Error with the context put in front.
+// PBPROBE_TRY(auto elf, read_elf(path), "while auditing {}", artifact); Declares `elf` from the Result's value, or
+// returns its Error with the context before the message.
 #define PBPROBE_TRY(declaration, expression, ...) \
   PBPROBE_TRY_(PBPROBE_CONCAT(pbprobe_result_, __LINE__), declaration, expression, __VA_ARGS__)
-#define PBPROBE_TRY_(result, declaration, expression, ...)                                             \
-  auto result = (expression);                                                                          \
-  if (!result.ok()) return ::pbprobe::detail::with_context(result.error() __VA_OPT__(, ) __VA_ARGS__); \
+#define PBPROBE_TRY_(result, declaration, expression, ...)                                                \
+  auto result = (expression);                                                                             \
+  if (!result.ok()) return ::pbprobe::detail::prepend_context(result.error() __VA_OPT__(, ) __VA_ARGS__); \
   declaration = std::move(result).value()
 
-// The same for a Result<void>.
-#define PBPROBE_CHECK(expression, ...)                                                            \
-  do {                                                                                            \
-    if (auto pbprobe_result_ = (expression); !pbprobe_result_.ok())                               \
-      return ::pbprobe::detail::with_context(pbprobe_result_.error() __VA_OPT__(, ) __VA_ARGS__); \
+// PBPROBE_CHECK(check(path), "while auditing {}", artifact); Returns the error of a Result<void>, with context.
+#define PBPROBE_CHECK(expression, ...)                                                               \
+  do {                                                                                               \
+    if (auto pbprobe_result_ = (expression); !pbprobe_result_.ok())                                  \
+      return ::pbprobe::detail::prepend_context(pbprobe_result_.error() __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
 }  // namespace pbprobe

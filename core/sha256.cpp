@@ -9,7 +9,7 @@
 namespace pbprobe {
 namespace {
 
-std::span<const uint8_t> bytes_of(std::string_view text) {
+std::span<const uint8_t> view_bytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
@@ -31,20 +31,20 @@ std::string Sha256::hex() {
   std::array<uint8_t, EVP_MAX_MD_SIZE> digest{};
   unsigned length = 0;
   EVP_DigestFinal_ex(context_, digest.data(), &length);
-  return hex_of(std::span(digest).first(length));
+  return encode_hex(std::span(digest).first(length));
 }
 
-std::string sha256_of(std::span<const uint8_t> bytes) {
+std::string compute_sha256(std::span<const uint8_t> bytes) {
   Sha256 sum;
   sum.update(bytes);
   return sum.hex();
 }
 
-std::string sha256_of(std::string_view text) {
-  return sha256_of(bytes_of(text));
+std::string compute_sha256(std::string_view text) {
+  return compute_sha256(view_bytes(text));
 }
 
-std::string hex_of(std::span<const uint8_t> bytes) {
+std::string encode_hex(std::span<const uint8_t> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const uint8_t byte : bytes) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// SHA-256, piece by piece, by OpenSSL.
+// SHA-256 of data that arrives in pieces, computed by OpenSSL.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ class Sha256 {
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
   void update(std::span<const uint8_t> piece);
-  // 64 lower-case hexadecimal digits; to be asked once.
+  // Finishes the hash and returns 64 lower-case hex digits. Call once.
   [[nodiscard]] std::string hex();
 
  private:
   evp_md_ctx_st* context_;
 };
 
-[[nodiscard]] std::string sha256_of(std::span<const uint8_t> bytes);
-[[nodiscard]] std::string sha256_of(std::string_view text);
+[[nodiscard]] std::string compute_sha256(std::span<const uint8_t> bytes);
+[[nodiscard]] std::string compute_sha256(std::string_view text);
 
-// Lower-case hexadecimal digits of bytes.
-[[nodiscard]] std::string hex_of(std::span<const uint8_t> bytes);
+// Returns the bytes as lower-case hex digits.
+[[nodiscard]] std::string encode_hex(std::span<const uint8_t> bytes);
 
 }  // namespace pbprobe

@@ -13,7 +13,7 @@ namespace {
 // Families exist from here on.
 constexpr int64_t kFirstFamilyMajor = 10;
 
-std::optional<int64_t> sm_number_in(std::string_view digits) {
+std::optional<int64_t> parse_sm_number(std::string_view digits) {
   const bool plain = !digits.empty() && digits.size() <= 3 &&
                      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!plain || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
@@ -22,8 +22,8 @@ std::optional<int64_t> sm_number_in(std::string_view digits) {
   return value;
 }
 
-std::string digits_of(const Sm& sm) {
-  std::string text = fmt::format("{}", number_of(sm));
+std::string format_digits(const Sm& sm) {
+  std::string text = fmt::format("{}", get_sm_number(sm));
   if (sm.suffix != '\0') text += sm.suffix;
   return text;
 }
@@ -42,27 +42,27 @@ std::optional<Sm> parse_sm(std::string_view text) {
     text.remove_suffix(1);
   }
   if (const auto dot = text.find('.'); dot != std::string_view::npos) {
-    const auto major = sm_number_in(text.substr(0, dot));
-    const auto minor = sm_number_in(text.substr(dot + 1));
+    const auto major = parse_sm_number(text.substr(0, dot));
+    const auto minor = parse_sm_number(text.substr(dot + 1));
     if (!major || !minor || *major == 0 || *minor > 9) return std::nullopt;
     sm.major = *major;
     sm.minor = *minor;
     return sm;
   }
-  const auto number = sm_number_in(text);
+  const auto number = parse_sm_number(text);
   if (!number || *number < 10) return std::nullopt;
-  return sm_of_number(*number, sm.suffix);
+  return make_sm(*number, sm.suffix);
 }
 
 std::string sm_name(const Sm& sm) {
-  return "sm_" + digits_of(sm);
+  return "sm_" + format_digits(sm);
 }
 
 std::string compute_name(const Sm& sm) {
-  return "compute_" + digits_of(sm);
+  return "compute_" + format_digits(sm);
 }
 
-std::string capability_of(const Sm& sm) {
+std::string format_capability(const Sm& sm) {
   return fmt::format("{}.{}", sm.major, sm.minor);
 }
 

@@ -8,13 +8,13 @@
 namespace pbprobe {
 namespace {
 
-using enum StatusOf;
+using enum StatusSource;
 using enum Obstacle;
 constexpr std::nullopt_t kFault = std::nullopt;
 
 // Sources: CUDA driver API, "CUresult"; cuBLAS, "cublasStatus_t"; cuDNN 8 (below 1000) and 9, "cudnnStatus_t"; NCCL,
-// "ncclResult_t". What a kernel did itself (700, 715, 716, 719, …), or what no code is for (209), is a fault; so is a
-// refused JIT compiler (223), which only who forbids it meets.
+// "ncclResult_t". Errors caused by a kernel (700, 715, 716, 719, …) and missing code for the device (209) are faults. A
+// disabled JIT compiler (223) is a fault too: only a user who disables it gets this error.
 constexpr std::array<Status, 177> kStatuses{{
     {cuda, 1, "CUDA_ERROR_INVALID_VALUE", kFault},
     {cuda, 2, "CUDA_ERROR_OUT_OF_MEMORY", memory},
@@ -195,7 +195,7 @@ constexpr std::array<Status, 177> kStatuses{{
     {nccl, 7, "ncclInProgress", kFault},
 }};
 
-// What libraries say in the words of an exception. A fault comes first: after it everything else fails too.
+// Phrases in the exceptions of libraries. Faults come first, because all later calls fail after a fault.
 struct Phrase {
   std::string_view words;
   std::optional<Obstacle> obstacle;
@@ -204,20 +204,21 @@ constexpr std::array<Phrase, 28> kPhrases{{
     {"illegal memory access", kFault},
     {"illegal instruction", kFault},
     {"misaligned address", kFault},
-    {"device-side assert triggered", kFault},  // every CUDA error of torch ends by naming device-side assertions
+    {"device-side assert triggered",
+     kFault},  // every CUDA error of torch ends with a hint about device-side assertions
     {"unspecified launch failure", kFault},
     {"no kernel image", kFault},
     {"INTERNAL ASSERT", kFault},
-    {"out of memory", memory},  // torch's own words, and cudaErrorMemoryAllocation's
+    {"out of memory", memory},  // torch, and cudaErrorMemoryAllocation
     {"CUBLAS_STATUS_ALLOC_FAILED", memory},
     {"CUDNN_STATUS_ALLOC_FAILED", memory},
-    {"ALLOCATION_FAILED", memory},  // cuDNN 9, of the host and of the device
+    {"ALLOCATION_FAILED", memory},  // cuDNN 9, for host and device memory
     {"CUSOLVER_STATUS_ALLOC_FAILED", memory},
     {"CUFFT_ALLOC_FAILED", memory},
-    {"can't allocate memory", memory},  // torch's allocator of the host
+    {"can't allocate memory", memory},  // torch's host allocator
     {"Cannot allocate memory", memory},
     {"std::bad_alloc", memory},
-    {"Killed signal terminated", memory},  // gcc, of its own passes
+    {"Killed signal terminated", memory},  // gcc, about its own passes
     {"No space left on device", memory},
     {"Resource temporarily unavailable", permission},  // a limit on threads or processes
     {"Too many open files", permission},
@@ -231,7 +232,7 @@ constexpr std::array<Phrase, 28> kPhrases{{
     {"the launch timed out", time_limit},
 }};
 
-const Phrase* phrase_in(std::string_view words) {
+const Phrase* find_phrase(std::string_view words) {
   const auto* const found = std::find_if(kPhrases.begin(), kPhrases.end(), [&](const Phrase& phrase) {
     return words.find(phrase.words) != std::string_view::npos;
   });
@@ -244,19 +245,19 @@ std::span<const Status> all_statuses() {
   return kStatuses;
 }
 
-std::optional<Obstacle> obstacle_of(StatusOf of, int code) {
+std::optional<Obstacle> classify_status(StatusSource source, int code) {
   const auto found = std::find_if(kStatuses.begin(), kStatuses.end(),
-                                  [&](const Status& status) { return status.of == of && status.code == code; });
+                                  [&](const Status& status) { return status.source == source && status.code == code; });
   return found == kStatuses.end() ? unexplained : found->obstacle;
 }
 
-std::optional<Obstacle> obstacle_in(std::string_view words) {
-  const Phrase* const phrase = phrase_in(words);
+std::optional<Obstacle> classify_message(std::string_view words) {
+  const Phrase* const phrase = find_phrase(words);
   return phrase != nullptr ? phrase->obstacle : std::nullopt;
 }
 
 bool is_fault(std::string_view words) {
-  const Phrase* const phrase = phrase_in(words);
+  const Phrase* const phrase = find_phrase(words);
   return phrase != nullptr && !phrase->obstacle;
 }
 

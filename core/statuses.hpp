@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The one table of what the CUDA driver and NVIDIA's libraries answer: a fault of what ran, or why it could not run.
+// Table of the status codes of the CUDA driver and NVIDIA's libraries: each code is a fault, or a reason why a call
+// could not run.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +14,26 @@
 
 namespace pbprobe {
 
-enum class StatusOf : uint8_t { cuda, cublas, cudnn, nccl };
+enum class StatusSource : uint8_t { cuda, cublas, cudnn, nccl };
 
 struct Status {
-  StatusOf of = StatusOf::cuda;
+  StatusSource source = StatusSource::cuda;
   int code = 0;
   std::string_view name;
-  std::optional<Obstacle> obstacle;  // null: a fault
+  std::optional<Obstacle> obstacle;  // reason why the call could not run; null for a fault
 };
 
 [[nodiscard]] std::span<const Status> all_statuses();
 
-// Null: a fault. A code that is not in the table explains nothing, and proves nothing wrong.
-[[nodiscard]] std::optional<Obstacle> obstacle_of(StatusOf of, int code);
+// Returns why the call could not run; nullopt if the status is a fault. Returns `unexplained` for a code outside the
+// table.
+[[nodiscard]] std::optional<Obstacle> classify_status(StatusSource source, int code);
 
-// The same of what a library printed when it gave up; null: a fault, or nothing that is known here.
-[[nodiscard]] std::optional<Obstacle> obstacle_in(std::string_view words);
+// Returns why a library call could not run, by the library's message; nullopt for a fault and for an unknown message.
+[[nodiscard]] std::optional<Obstacle> classify_message(std::string_view words);
 
-// Whether they name a fault: an illegal access or instruction, no code for the device, a broken assertion.
+// Reports whether the message names a fault: an illegal access or instruction, no code for the device, a failed
+// assertion.
 [[nodiscard]] bool is_fault(std::string_view words);
 
 }  // namespace pbprobe

@@ -37,7 +37,7 @@ std::optional<int64_t> rate_of(const OpsPerClock& ops, DType type) {
     case DType::bf16: return ops.bf16;
     case DType::e4m3:
     case DType::e5m2: return ops.fp8;
-    case DType::e2m1x2: return std::nullopt;  // no source gives it
+    case DType::e2m1x2: return std::nullopt;  // no source states it
     case DType::int8:
     case DType::uint8:
     case DType::int32: return ops.int8;

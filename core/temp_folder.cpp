@@ -24,16 +24,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The folders that are there, by names that no destructor takes along and no allocation is needed for.
-struct Kept {
+// Names of the existing folders. Static storage, so that they survive destructors and need no allocation.
+struct FolderName {
   std::atomic<bool> taken = false;
-  pid_t owner = 0;  // a fork has the names of its parent's too
+  pid_t owner = 0;  // a forked child inherits the names of its parent
   std::array<char, PATH_MAX> name{};
 };
-std::array<Kept, 64> kept;
+std::array<FolderName, 64> kept;
 
-Kept* keep(std::string_view pattern) {
-  for (Kept& folder : kept) {
+FolderName* keep(std::string_view pattern) {
+  for (FolderName& folder : kept) {
     if (pattern.size() >= folder.name.size() || folder.taken.exchange(true)) continue;
     folder.owner = ::getpid();
     *std::copy(pattern.begin(), pattern.end(), folder.name.begin()) = '\0';
@@ -43,7 +43,7 @@ Kept* keep(std::string_view pattern) {
 }
 
 void forget(const char* name) {
-  for (Kept& folder : kept) {
+  for (FolderName& folder : kept) {
     if (folder.taken && std::strcmp(folder.name.data(), name) == 0) folder.taken = false;
   }
 }
@@ -53,7 +53,7 @@ void remove_patiently(const char* name) noexcept {
   for (int tries = 0; tries < kMostTries; ++tries) {
     try {
       return remove_folder(name);
-    } catch (const std::bad_alloc&) {  // in a moment there may be some memory again
+    } catch (const std::bad_alloc&) {  // memory may become available; try again
     }
   }
 }
@@ -64,7 +64,7 @@ Result<TempFolder> TempFolder::make() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   const std::string pattern = (parent / "pbprobe-XXXXXX").string();
-  Kept* const folder = error ? nullptr : keep(pattern);
+  FolderName* const folder = error ? nullptr : keep(pattern);
   if (folder == nullptr || mkdtemp(folder->name.data()) == nullptr) {
     const auto why = error ? error : std::error_code(folder == nullptr ? EMFILE : errno, std::generic_category());
     if (folder != nullptr) folder->taken = false;
@@ -87,7 +87,7 @@ TempFolder::~TempFolder() {
 }
 
 void remove_temp_folders() noexcept {
-  for (Kept& folder : kept) {
+  for (FolderName& folder : kept) {
     if (folder.owner == ::getpid() && folder.taken.exchange(false)) remove_patiently(folder.name.data());
   }
 }

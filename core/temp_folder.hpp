@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A folder of its own below $TMPDIR, gone with the object and everything in it, or with the program.
+// Temporary folder below $TMPDIR. Its destructor, or the end of the program, removes it with its contents.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace pbprobe {
 
 class TempFolder {
  public:
-  // Error: unreadable, where no folder can be made.
+  // Creates a folder. Error: unreadable, if no folder can be created.
   [[nodiscard]] static Result<TempFolder> make();
 
   TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
@@ -30,7 +30,7 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-// Those that are still there, for a program that ends without its destructors. Allocates, and does not throw.
+// Removes the remaining folders, for a program that ends without destructors. Allocates, but does not throw.
 void remove_temp_folders() noexcept;
 
 }  // namespace pbprobe

@@ -22,10 +22,10 @@ constexpr std::string_view kTableJson =
 struct Digests {
   std::vector<std::string> releases;
   uint64_t slots = 1;
-  std::vector<std::pair<uint64_t, uint32_t>> sorted;  // digest, and the releases that have it
+  std::vector<std::pair<uint64_t, uint32_t>> sorted;  // digest, and set of releases that export it
 };
 
-uint32_t bits_of(const TorchSymbolGroup& group, const std::vector<std::string>& releases) {
+uint32_t make_bits(const TorchSymbolGroup& group, const std::vector<std::string>& releases) {
   uint32_t bits = 0;
   for (size_t i = 0; i < releases.size(); ++i) {
     const auto& having = group.releases;
@@ -38,7 +38,7 @@ void add_group(const TorchSymbolGroup& group, uint32_t bits, Digests& digests) {
   uint64_t digest = 0;
   uint64_t gap = 0;
   int shift = 0;
-  for (const char byte : from_base64(group.gaps).value_or("")) {
+  for (const char byte : decode_base64(group.gaps).value_or("")) {
     gap |= static_cast<uint64_t>(byte & 0x7f) << shift;
     shift += 7;
     if ((static_cast<unsigned char>(byte) & 0x80) != 0) continue;
@@ -54,7 +54,7 @@ Digests load() {
   auto table = parsed ? from_json<TorchSymbolTable>(*parsed) : Result<TorchSymbolTable>(parsed.error());
   const TorchSymbolTable whole = embedded(std::move(table), "recipes/torch_symbols.json");
   Digests digests{.releases = whole.releases, .slots = static_cast<uint64_t>(whole.slots)};
-  for (const auto& group : whole.groups) add_group(group, bits_of(group, whole.releases), digests);
+  for (const auto& group : whole.groups) add_group(group, make_bits(group, whole.releases), digests);
   std::sort(digests.sorted.begin(), digests.sorted.end());
   return digests;
 }
@@ -64,12 +64,12 @@ const Digests& table() {
   return digests;
 }
 
-uint64_t digest_of(std::string_view name) {
-  return std::stoull(sha256_of(name).substr(0, 16), nullptr, 16) % table().slots;
+uint64_t compute_digest(std::string_view name) {
+  return std::stoull(compute_sha256(name).substr(0, 16), nullptr, 16) % table().slots;
 }
 
 // "2.9" of "2.9.0".
-std::string minor_of(const std::string& release) {
+std::string format_minor(const std::string& release) {
   return release.substr(0, release.find('.', release.find('.') + 1));
 }
 
@@ -84,7 +84,7 @@ TorchReleases TorchReleases::all() {
 }
 
 TorchReleases TorchReleases::with(std::string_view symbol) {
-  const uint64_t digest = digest_of(symbol);
+  const uint64_t digest = compute_digest(symbol);
   const auto& sorted = table().sorted;
   uint32_t bits = 0;
   for (auto at = std::lower_bound(sorted.begin(), sorted.end(), std::pair(digest, uint32_t{0}));
@@ -96,7 +96,7 @@ TorchReleases TorchReleases::with(std::string_view symbol) {
 TorchReleases TorchReleases::of(const std::vector<std::string>& names) {
   uint32_t bits = 0;
   for (size_t i = 0; i < table().releases.size(); ++i) {
-    if (std::find(names.begin(), names.end(), minor_of(table().releases[i])) != names.end()) bits |= 1U << i;
+    if (std::find(names.begin(), names.end(), format_minor(table().releases[i])) != names.end()) bits |= 1U << i;
   }
   return TorchReleases(bits);
 }
@@ -104,13 +104,13 @@ TorchReleases TorchReleases::of(const std::vector<std::string>& names) {
 std::vector<std::string> TorchReleases::names() const {
   std::vector<std::string> names;
   for (size_t i = 0; i < table().releases.size(); ++i) {
-    if ((bits_ >> i & 1U) != 0) names.push_back(minor_of(table().releases[i]));
+    if ((bits_ >> i & 1U) != 0) names.push_back(format_minor(table().releases[i]));
   }
   return names;
 }
 
 std::string known_torch_releases() {
-  return in_ranges(all_names());
+  return join_ranges(all_names());
 }
 
 std::string explain_unknown_torch_name(std::string_view symbol) {
@@ -119,7 +119,7 @@ std::string explain_unknown_torch_name(std::string_view symbol) {
       has_old_string(symbol) ? ": the file was built with _GLIBCXX_USE_CXX11_ABI=0, for torch 2.6 or older" : "");
 }
 
-std::string in_ranges(const std::vector<std::string>& releases) {
+std::string join_ranges(const std::vector<std::string>& releases) {
   const auto every = all_names();
   std::vector<std::string> parts;
   for (size_t i = 0; i < releases.size();) {

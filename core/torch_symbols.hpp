@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// recipes/torch_symbols.json: which releases of torch export a symbol, embedded at build time as digests.
+// Table of the torch releases that export each symbol: recipes/torch_symbols.json, embedded at build time as digests.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace pbprobe {
 
-// Those that export one digest after another: each as the distance from the one before, in LEB128 and base64.
+// Symbols that the same releases export. Each digest is stored as its distance from the previous one, in LEB128 and
+// base64.
 struct TorchSymbolGroup {
   std::vector<std::string> releases;
   int64_t symbols = 0;
@@ -26,14 +27,15 @@ struct TorchSymbolTable {
   std::vector<TorchSymbolGroup> groups;
 };
 
-// A set of the table's releases.
+// Subset of the releases in the table.
 class TorchReleases {
  public:
   [[nodiscard]] static TorchReleases all();
-  // Those that export a symbol of this mangled name. One name in 4096 that none exports is taken for another's.
+  // Returns the releases that export a symbol with this mangled name. One in 4096 unknown names collides with a known
+  // one.
   [[nodiscard]] static TorchReleases with(std::string_view symbol);
 
-  // As `names` gives them.
+  // Returns the releases in `names`.
   [[nodiscard]] static TorchReleases of(const std::vector<std::string>& names);
 
   [[nodiscard]] bool empty() const { return bits_ == 0; }
@@ -41,7 +43,7 @@ class TorchReleases {
     bits_ &= other.bits_;
     return *this;
   }
-  // {"2.9", "2.10"}, oldest first.
+  // Returns the releases as {"2.9", "2.10"}, oldest first.
   [[nodiscard]] std::vector<std::string> names() const;
 
  private:
@@ -49,27 +51,27 @@ class TorchReleases {
   uint32_t bits_ = 0;
 };
 
-// "2.8 to 2.15": what the table covers.
+// Returns the range of the table: "2.8 to 2.15".
 [[nodiscard]] std::string known_torch_releases();
 
 // Explains why no known release exports a symbol that is reserved for torch: "none of torch 2.8 to 2.15 has".
 [[nodiscard]] std::string explain_unknown_torch_name(std::string_view symbol);
 
 // "2.9", "2.9 to 2.11", "2.9, 2.11": of `releases` as `names` gives them.
-[[nodiscard]] std::string in_ranges(const std::vector<std::string>& releases);
+[[nodiscard]] std::string join_ranges(const std::vector<std::string>& releases);
 
 template <class Visitor, SameAs<TorchSymbolGroup> T>
 void fields(Visitor& visit, T& group) {
-  visit("releases", group.releases, "that export these symbols, and no other does");
-  visit("symbols", group.symbols, "how many");
-  visit("gaps", group.gaps, "from one digest to the next, in order: LEB128, in base64");
+  visit("releases", group.releases, "releases that export these symbols");
+  visit("symbols", group.symbols, "number of symbols");
+  visit("gaps", group.gaps, "distances between consecutive digests: LEB128, in base64");
 }
 
 template <class Visitor, SameAs<TorchSymbolTable> T>
 void fields(Visitor& visit, T& table) {
   visit.constant("schema", "pbprobe.torch_symbols/1");
   visit("releases", table.releases, "oldest first");
-  visit("slots", table.slots, "a digest is the first 8 bytes of the name's SHA-256, modulo this");
+  visit("slots", table.slots, "a digest is the first 8 bytes of the SHA-256 of the name, modulo this");
   visit("groups", table.groups, "symbols by the releases that export them");
 }
 

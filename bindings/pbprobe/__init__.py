@@ -1,15 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Does this PyTorch build deliver the specialization that it claims, on this machine?
+"""Tests whether a PyTorch build delivers its claimed specialization on this machine.
 
     import pbprobe
     pbprobe.report()
 
 prints the verdict on the torch of this interpreter and returns it; audit(), gate(), host(), compare() and recommend()
-do what the program's commands do. Nothing imports torch or opens a CUDA context in this process: all of it is done by
-the program that the package ships.
+run the commands of the program that the package ships. This process imports no torch and opens no CUDA context.
 
-pbprobe.ops holds the kernels as torch operators, and is imported when it is first asked for: it imports torch.
+pbprobe.ops has the kernels as torch operators. It is imported on first use, because it imports torch.
 """
 
 from __future__ import annotations

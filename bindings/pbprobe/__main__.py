@@ -11,7 +11,7 @@ from pbprobe._environment import PROGRAM, not_started, torch_folder
 
 
 def main() -> None:
-    """Becomes the program, with this interpreter's torch as the one that is meant where none is named."""
+    """Runs the program in place of this process. Without an artifact, the program uses this interpreter's torch."""
     torch = torch_folder()
     if torch is not None:
         os.environ.setdefault("PBPROBE_TORCH", str(torch))

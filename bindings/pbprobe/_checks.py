@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What of this interpreter's torch only Python can ask, as PyTorch's own release gate does.
+"""Checks of this interpreter's torch that need Python, as in PyTorch's release checks.
 
     python -m pbprobe._checks FILE
 
-Writes a line of JSON for each check: an area of a report's libtorch, first as one that nothing came back from. The
-pipeline starts it, in a process of its own, with a time limit.
+Writes a line of JSON for each check: an area of a report's libtorch, first with a placeholder result. The pipeline
+starts this module in a separate process with a time limit.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any
 
 
 class Skipped(Exception):  # noqa: N818 - no error
-    """The check cannot be asked here; its words say why."""
+    """The check cannot run here; the message has the reason."""
 
 
 def numpy_bridge(device: str) -> None:
-    """A tensor and an array of one memory, both ways."""
+    """Tests that a tensor and an array share their memory, in both directions."""
     import torch
 
     try:
@@ -36,7 +36,7 @@ def numpy_bridge(device: str) -> None:
     tensor = torch.from_numpy(array)
     tensor[1, 2] = 41
     if array[1, 2] != 41:
-        raise AssertionError(f"a tensor from an array has memory of its own: {array[1, 2]} was to be 41")
+        raise AssertionError(f"a tensor from an array does not share its memory: {array[1, 2]}, but must be 41")
     back = torch.ones(3, dtype=torch.int64).numpy()
     back[0] = 7
     if not np.array_equal(torch.from_numpy(back).to(device).cpu().numpy(), np.array([7, 1, 1])):
@@ -49,12 +49,12 @@ def compiled(device: str, **options: object) -> None:
 
     compiler = os.environ.get("CXX", "g++")
     if device == "cpu" and shutil.which(compiler) is None:
-        raise Skipped(f"torch.compile needs a C++ compiler on a CPU, and {compiler} is not there")
+        raise Skipped(f"torch.compile needs a C++ compiler on a CPU, and {compiler} is missing")
 
     def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.relu(x @ y + 1).sum(-1) * 2
 
-    # Small integers: every order of their sums gives the same.
+    # Small integers: every order of summation gives the same result.
     x = torch.randint(-2, 3, (64, 48), device=device).float()
     y = torch.randint(-2, 3, (48, 80), device=device).float()
     seen = torch.compile(function, fullgraph=True, **options)(x, y)
@@ -86,7 +86,7 @@ def simd(device: str) -> None:
 
 
 def gpu_direct_storage(device: str) -> None:
-    """What cuFile refuses comes back as an error (where it does not, it works)."""
+    """Expects that cuFile works, or that its refusal is raised as an error."""
     import torch
 
     try:
@@ -125,7 +125,7 @@ def main() -> None:
     with Path(sys.argv[1]).open("w", encoding="utf-8") as file:
         for name, device, check in checks():
             area: dict[str, str | None] = {"area": name, "device": device, "skipped": None}
-            print(json.dumps({**area, "problem": "nothing came back from it"}), file=file, flush=True)
+            print(json.dumps({**area, "problem": "no result came back"}), file=file, flush=True)
             problem = None
             try:
                 check(device)

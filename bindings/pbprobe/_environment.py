@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Where the program and this interpreter's torch lie."""
+"""Paths of the program and of this interpreter's torch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ PROGRAM = Path(__file__).parent / "bin" / "pbprobe"
 
 
 def not_started(program: str, error: OSError) -> str:
-    """What is the case, and the way out."""
+    """Returns a message with the cause and the fix."""
     way_out = "install the package again"
     if isinstance(error, NotADirectoryError):
-        way_out = (
-            "it lies in a ZIP file, and no program starts from there: install the package by pip, or unpack the file"
-        )
+        way_out = "the package is in a ZIP file, from which no program starts: install it by pip, or unpack the file"
     elif isinstance(error, PermissionError):
         way_out = "install the package again, into a folder whose programs may be started"
     return f"{program} cannot be started: {error.strerror}: {way_out}"

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What goes wrong other than in a build."""
+"""Exceptions for problems other than findings about a build."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """pbprobe could not run: its words say what was tried, what was seen, and the way out."""
+    """pbprobe could not run. The message has the attempt, the observation and the fix."""
 
 
 class VerdictError(Error):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the program does, as functions."""
+"""The program's commands as functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from pbprobe._environment import PROGRAM, torch_folder
 from pbprobe._errors import Error
 from pbprobe._package import no_gpu_kernels
-from pbprobe._program import document_of_report, output_of, program
+from pbprobe._program import make_report_document, program, run_command
 from pbprobe._report import Comparison, Report, render
 
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 def existing(path: StrPath) -> Path:
-    """The path of something that is there. Errors: FileNotFoundError."""
+    """Returns the path of an existing file or folder. Errors: FileNotFoundError."""
     if not Path(path).exists():
-        raise FileNotFoundError(f"{os.fspath(path)}: there is no such file or folder")
+        raise FileNotFoundError(f"{os.fspath(path)}: no such file or folder")
     return Path(path)
 
 
-def in_a_notebook() -> bool:
-    """Does this process run the cells of a notebook, which shows what the last line returns?"""
+def is_notebook() -> bool:
+    """Reports whether this process runs notebook cells, so that the notebook displays the result of the last line."""
     kernel = sys.modules.get("ipykernel.kernelapp")
     return kernel is not None and bool(kernel.IPKernelApp.initialized())
 
 
 def _with_missing_kernels(document: dict[str, Any]) -> dict[str, Any]:
-    """Where this machine has a GPU and this package no kernel for one, the document says so, and how to get them."""
+    """Adds a problem with its fix if this machine has a GPU and this package no GPU kernel."""
     gpus = (document.get("host") or {}).get("gpus") or []
     missing = no_gpu_kernels([gpu["target"] for gpu in gpus if gpu.get("target")])
     if gpus and missing:
@@ -46,9 +46,9 @@ def _with_missing_kernels(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judged(document: dict[str, Any]) -> Report:
-    """A report that has something to tell. Errors: Error."""
+    """Makes a Report from a document. Errors: Error, if nothing was judged."""
     if not document.get("inventory"):
-        problems = document.get("problems") or ["there was nothing to judge"]
+        problems = document.get("problems") or ["nothing was judged"]
         raise Error(str(problems[0]))
     return Report(document)
 
@@ -65,30 +65,30 @@ def report(
 
     artifact: a site-packages folder, an environment, a libtorch, a wheel, or the JSON of a report; by default the torch
         of this interpreter, found without importing it.
-    claim: what it is to deliver: a variant's name, or a list such as "sm90,avx512,cuda=13.0".
+    claim: claim of the build: a variant's name, or a list such as "sm90,avx512,cuda=13.0".
     quick: under 10 seconds, 20 with a GPU; False measures more, for minutes, builds a program against torch's headers,
-        and (where `artifact` is None) asks in a process of its own what only Python can: torch.compile, NumPy, NVRTC.
-    budget: seconds that the whole report may take.
-    show: whether it is printed; by default it is, but not in a notebook, which shows what is returned.
-    Errors: FileNotFoundError; ValueError for a claim that is none and a budget that is not positive; Error, where there
-        is nothing to judge: no torch, an artifact that cannot be read.
+        and (if `artifact` is None) tests torch.compile, NumPy and NVRTC in a separate process.
+    budget: time limit of the whole report, in seconds.
+    show: whether to print the report; by default True, except in a notebook, which displays the returned report.
+    Errors: FileNotFoundError; ValueError for an invalid claim or a budget that is not positive; Error, if no torch is
+        found or the artifact cannot be read.
     """
     if budget is not None and not budget > 0:
         raise ValueError(f"budget={budget}: give a number of seconds above 0, or None")
     chosen = torch_folder() if artifact is None else existing(artifact)
-    document, could_run = document_of_report(
+    document, could_run = make_report_document(
         artifact=chosen,
-        roots=[Path(sys.prefix)],  # searched, and named, only where this interpreter has no torch
+        roots=[Path(sys.prefix)],  # searched, and named, only if this interpreter has no torch
         claim=claim,
         python=[sys.executable, "-m", "pbprobe._checks"] if artifact is None else [],
         quick=quick,
         budget_seconds=budget or 0.0,
     )
     if not could_run:
-        raise Error(str((document.get("problems") or ["there was nothing to judge"])[0]))
+        raise Error(str((document.get("problems") or ["nothing was judged"])[0]))
     is_record = artifact is not None and Path(artifact).suffix == ".json"  # of a machine that may be another one
     result = Report(document if is_record else _with_missing_kernels(document))
-    if show or (show is None and not in_a_notebook()):
+    if show or (show is None and not is_notebook()):
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         text, encoding = render(result.to_json(indent=None), colour=colour), sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
@@ -105,11 +105,11 @@ def audit(artifact: StrPath, *, claim: str) -> Report: ...
 
 
 def audit(artifact: StrPath, *, claim: str | None = None) -> Report | Inventory | EnvironmentDocument:
-    """What a build ships, read from its files: nothing of it runs.
+    """Returns the contents of a build, read from its files. Runs no code of the build.
 
-    With a claim it is judged by that, and a Report is returned. Without one nobody asked for a verdict, and what is
-    there is returned as it was found: of one build its inventory, of an environment a row of each package.
-    Errors: FileNotFoundError; Error, where it cannot be read or the claim is none.
+    With a claim, judges the build and returns a Report. Without a claim, returns the inventory of one build, or for an
+    environment one row per package.
+    Errors: FileNotFoundError; Error, if the build cannot be read or the claim is invalid.
     """
     path = str(existing(artifact))
     if claim is None:
@@ -127,12 +127,12 @@ def gate(
     evidence: StrPath | None = None,
     key: StrPath | None = None,
 ) -> Report:
-    """Passes only where every check that the policy requires was made and passed: unknown is not pass.
+    """Passes only if every check that the policy requires was made and passed: unknown is not pass.
 
-    require: up to which level this machine must prove what is claimed; "shipped" where it is None.
-    policy: "builder", "hardware", or a file. baseline: a generic libtorch to be measured against.
+    require: level up to which this machine must prove the claim; None means "shipped".
+    policy: "builder", "hardware", or a file. baseline: a generic libtorch for the comparison.
     evidence: a new folder for report, JUnit, SARIF and statement, signed with `key`.
-    Errors: FileNotFoundError; Error, where it could not run. `gate(…).raise_for_verdict()` stops a script.
+    Errors: FileNotFoundError; Error, if the gate could not run. `gate(…).raise_for_verdict()` stops a script.
     """
     arguments = ["gate", str(existing(artifact)), "--claim", claim, "--format", "json"]
     if baseline is not None:
@@ -144,21 +144,21 @@ def gate(
 
 
 def host() -> Host:
-    """What this machine has: CPU features, GPUs, driver."""
+    """Returns the CPU features, GPUs and driver of this machine."""
     return cast("Host", program("host", "--format", "json"))
 
 
 def compare(before: StrPath, after: StrPath, *more: StrPath) -> Comparison:
-    """What one build or report has that another has not, then which figures differ; each with the first.
+    """Compares the first build or report with each other one: differing facts, then differing figures.
 
-    Errors: FileNotFoundError; Error, where one cannot be read.
+    Errors: FileNotFoundError; Error, if an argument cannot be read.
     """
     paths = [str(existing(path)) for path in (before, after, *more)]
     document = program("compare", *paths, "--format", "json")
-    _, text, _ = output_of([str(PROGRAM), "compare", *paths])
+    _, text, _ = run_command([str(PROGRAM), "compare", *paths])
     return Comparison(cast("ComparisonDocument", document), text)
 
 
 def recommend(workload: Literal["train", "infer-bf16", "infer-int8", "dev"] = "train") -> dict[str, Any]:
-    """Which targeted build this machine takes, and why, as `pbprobe recommend` says it."""
+    """Returns the recommended build for this machine, with the reason, as `pbprobe recommend` does."""
     return program("recipes", "recommend", "--workload", workload, "--format", "json")

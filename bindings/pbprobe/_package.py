@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What this package was built with, and what it says where that is too little for this machine."""
+"""Contents of this package, and messages for machines that need more."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from pbprobe import _built
 
-# Where Linux shows that an NVIDIA GPU is there, without asking the driver.
+# Paths that show an NVIDIA GPU on Linux without a call to the driver.
 GPU_PLACES = ("/proc/driver/nvidia/gpus", "/dev/nvidia0", "/dev/nvhost-gpu", "/dev/dxg")
 
 
 def has_gpu(places: Sequence[str] = GPU_PLACES) -> bool:
-    """Is there an NVIDIA GPU? An empty folder of them is none."""
+    """Reports whether the machine has an NVIDIA GPU. An empty folder does not count."""
     for place in map(Path, places):
         if place.is_dir():
             if any(place.iterdir()):
@@ -25,9 +25,9 @@ def has_gpu(places: Sequence[str] = GPU_PLACES) -> bool:
 
 
 def no_gpu_kernels(targets: Sequence[str] = ()) -> str | None:
-    """Why there is none of our kernels for a GPU, and the way out; None where some are built.
+    """Returns why this package has no GPU kernels, with the fix; None if it has GPU kernels.
 
-    targets: this machine's, where they are known: "sm121".
+    targets: targets of this machine, if known: "sm121".
     """
     if _built.GPU_KERNELS:
         return None
@@ -43,8 +43,8 @@ def no_gpu_kernels(targets: Sequence[str] = ()) -> str | None:
 
 
 def no_operators() -> str:
-    """Why there is no pbprobe.ops, and the way out."""
-    reason = _built.NO_OPERATORS or "their shared object is not there"
+    """Returns why this package has no pbprobe.ops, with the fix."""
+    reason = _built.NO_OPERATORS or "their shared object is missing"
     return (
         f"pbprobe.ops: not in this package: {reason}. Name the folder of a torch 2.8 or newer as you install it again, "
         "from source: PBPROBE_TORCH=…/site-packages/torch pip install --force-reinstall --no-deps SOURCE"

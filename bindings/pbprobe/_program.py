@@ -24,7 +24,7 @@ GIVE_UP_SECONDS = 1.0  # what hangs in a driver outlives its kill
 
 
 def end(child: subprocess.Popen[str]) -> None:
-    """Ends a child that leads a session. What measures under it asks the kernel to be ended with its parent."""
+    """Ends a child that leads a session. Its measuring processes end with it, because they ask the kernel for that."""
     for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GIVE_UP_SECONDS)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
@@ -34,7 +34,7 @@ def end(child: subprocess.Popen[str]) -> None:
 
 
 def exchange(child: subprocess.Popen[str], given: str | None) -> tuple[str, str]:
-    """What it writes on both of its pipes. Not by communicate(), which first waits 0.25 s after Ctrl-C."""
+    """Returns all that the child writes to both pipes. Avoids communicate(), which waits 0.25 s after Ctrl-C."""
     errors: list[str] = []
 
     def read_errors() -> None:
@@ -55,10 +55,10 @@ def exchange(child: subprocess.Popen[str], given: str | None) -> tuple[str, str]
     return out, "".join(errors)
 
 
-def output_of(command: Sequence[str], *, given: str | None = None, shown: bool = False) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a command. What it says of its progress is shown where asked.
+def run_command(command: Sequence[str], *, given: str | None = None, shown: bool = False) -> tuple[int, str, str]:
+    """Runs a command. Returns exit code, standard output and standard error. Shows its progress if `shown`.
 
-    Errors: Error, where it cannot be started. An exception while it runs, such as KeyboardInterrupt, ends it.
+    Errors: Error, if it cannot be started. An exception during the run, such as KeyboardInterrupt, ends the command.
     """
     try:
         child = subprocess.Popen(
@@ -80,32 +80,32 @@ def output_of(command: Sequence[str], *, given: str | None = None, shown: bool =
     return child.returncode, out, error_text
 
 
-def words_of(error: str) -> str:
-    """The program's sentence, without its name before it."""
+def extract_message(error: str) -> str:
+    """Returns the program's message without its name."""
     lines = [line.removeprefix("pbprobe: ") for line in error.splitlines() if line.startswith("pbprobe: ")]
     return " ".join(lines[:1])
 
 
 def program(*arguments: str, shown: bool = False) -> dict[str, Any]:
-    """What `pbprobe ARGUMENTS` writes as JSON. Errors: Error, in the program's words."""
-    code, out, error = output_of([str(PROGRAM), *arguments], shown=shown)
+    """Returns the JSON that `pbprobe ARGUMENTS` writes. Errors: Error, with the program's message."""
+    code, out, error = run_command([str(PROGRAM), *arguments], shown=shown)
     try:
         document: dict[str, Any] = json.loads(out)
     except ValueError:
-        raise Error(words_of(error) or f"pbprobe {' '.join(arguments)} ended with {code}") from None
+        raise Error(extract_message(error) or f"pbprobe {' '.join(arguments)} ended with {code}") from None
     return document
 
 
 def version_and_commit() -> tuple[str, str]:
-    """What `pbprobe --version` says."""
-    _, out, _ = output_of([str(PROGRAM), "--version"])
+    """Returns version and commit of the program."""
+    _, out, _ = run_command([str(PROGRAM), "--version"])
     found = re.match(r"pbprobe (\S+) \((.+)\)", out)
     if found is None:
-        raise Error(f"{PROGRAM} says {out[:80]!r} of its version: install the package again")
+        raise Error(f"{PROGRAM} reports the version {out[:80]!r}: install the package again")
     return found[1], found[2]
 
 
-def document_of_report(
+def make_report_document(
     artifact: Path | None,
     roots: list[Path],
     claim: str | None,
@@ -113,9 +113,8 @@ def document_of_report(
     quick: bool,
     budget_seconds: float,
 ) -> tuple[dict[str, Any], bool]:
-    """A document of pbprobe.report/1, and whether there was anything to judge.
-
-    Errors: ValueError where the claim cannot be parsed; Error.
+    """Returns a document of pbprobe.report/1, and whether a torch was judged. Errors: ValueError for an invalid claim;
+    Error.
     """
     arguments = ["drive", "report", f"--budget={budget_seconds}"]
     arguments += [f"--root={root}" for root in roots] + [f"--python={word}" for word in python]
@@ -131,7 +130,7 @@ def document_of_report(
 def render(document: str, colour: bool) -> str:
     """Text for people from JSON of pbprobe.report/1. ValueError names the key that is wrong."""
     arguments = ["drive", "render", *(["--color"] if colour else [])]
-    code, text, error = output_of([str(PROGRAM), *arguments], given=document)
+    code, text, error = run_command([str(PROGRAM), *arguments], given=document)
     if code != 0:
-        raise ValueError(words_of(error) or error.strip())
+        raise ValueError(extract_message(error) or error.strip())
     return text

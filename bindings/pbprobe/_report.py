@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the package's functions return: documents, as objects."""
+"""Documents that the package's functions return, as objects."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pbprobe._environment import PROGRAM
 from pbprobe._errors import Error, VerdictError
-from pbprobe._program import output_of
+from pbprobe._program import run_command
 
 if TYPE_CHECKING:
     from pbprobe._types import ComparisonDocument, Level, Outcome, ReportDocument, Severity
 
-# A module for this Python where the package was built from source; else the program, which serves every Python.
+# A module, if the package was built from source for this Python; otherwise the program, which supports every Python.
 if importlib.util.find_spec("pbprobe._core") is not None:
     from pbprobe._core import render as render
 else:
@@ -38,24 +38,24 @@ class Finding:
     remedy: str
 
 
-def frame_of(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of whichever library is there
-    """Rows as a DataFrame of pandas, else of polars. Errors: Error, where neither is installed."""
+def make_frame(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of the installed library
+    """Converts rows to a DataFrame of pandas, else of polars. Errors: Error, if neither is installed."""
     for name in ("pandas", "polars"):
         try:
             library = importlib.import_module(name)
         except ImportError:
             continue
         return library.DataFrame(rows)
-    raise Error("a table takes pandas or polars, and neither is installed: pip install pandas")
+    raise Error("a table needs pandas or polars, and neither is installed: pip install pandas")
 
 
-def page_of(document: dict[str, Any], text: str) -> str:
-    """The program's page in HTML; by a program that writes none, its text."""
+def render_page(document: dict[str, Any], text: str) -> str:
+    """Returns the program's HTML page; its text, if the program writes no HTML."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(document, file)
         file.flush()
         command = [str(PROGRAM), "report", file.name, "--format", "html"]
-        _, page, _ = output_of(command)
+        _, page, _ = run_command(command)
     return (
         page
         if page.lstrip().startswith("<")
@@ -64,9 +64,9 @@ def page_of(document: dict[str, Any], text: str) -> str:
 
 
 class Report:
-    """A report of schema pbprobe.report/1. `print(report)` shows it as the command does; a notebook shows its page.
+    """A report of schema pbprobe.report/1. `print(report)` prints its text; a notebook shows its HTML page.
 
-    It has no truth value: ask `report.verdict == "pass"`, or call `report.raise_for_verdict()`.
+    It has no truth value: use `report.verdict == "pass"`, or call `report.raise_for_verdict()`.
     """
 
     def __init__(self, document: dict[str, Any]) -> None:
@@ -84,13 +84,13 @@ class Report:
 
     @property
     def fix(self) -> str | None:
-        """The first thing to do; None where nothing is to be done."""
+        """The first action; None if no action is needed."""
         fix = (self._document.get("verdict") or {}).get("fix")
         return None if fix is None else str(fix)
 
     @property
     def findings(self) -> list[Finding]:
-        """What the checks found, gravest first as in the document."""
+        """The findings of the checks, worst first."""
         names = [field.name for field in dataclasses.fields(Finding)]
         rows = (self._document.get("verdict") or {}).get("findings", [])
         return [Finding(**{name: row.get(name) for name in names}) for row in rows]
@@ -101,25 +101,25 @@ class Report:
         return list(self._document.get("problems", []))
 
     def raise_for_verdict(self) -> None:
-        """Does nothing where the verdict is pass. Errors: VerdictError, with the reason, where it is not."""
+        """Raises VerdictError with the reason, unless the verdict is pass."""
         if self.verdict != "pass":
             raise VerdictError(f"{self.verdict}: {self.reason}" + (f": {self.fix}" if self.fix else ""))
 
     def to_dict(self) -> ReportDocument:
-        """A copy of the whole document."""
+        """Returns a copy of the whole document."""
         return cast("ReportDocument", json.loads(json.dumps(self._document)))
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """The document as JSON; `pbprobe report FILE` judges it again."""
+        """Returns the document as JSON; `pbprobe report FILE` judges it again."""
         return json.dumps(self._document, indent=indent)
 
-    def to_frame(self) -> Any:  # noqa: ANN401 - of whichever library is there
-        """The findings as a DataFrame of pandas, else of polars. Errors: Error, where neither is installed."""
-        return frame_of([dataclasses.asdict(finding) for finding in self.findings])
+    def to_frame(self) -> Any:  # noqa: ANN401 - of the installed library
+        """Returns the findings as a DataFrame of pandas, else of polars. Errors: Error, if neither is installed."""
+        return make_frame([dataclasses.asdict(finding) for finding in self.findings])
 
     def to_html(self) -> str:
-        """The report as one page, which needs nothing else."""
-        return page_of(self._document, str(self))
+        """Returns the report as one self-contained page."""
+        return render_page(self._document, str(self))
 
     def _repr_html_(self) -> str:
         style = "width: 100%; height: 36em; border: 0"
@@ -127,7 +127,7 @@ class Report:
         return f'<iframe sandbox title="pbprobe: {self.verdict}" style="{style}" srcdoc="{page}"></iframe>'
 
     def __bool__(self) -> NoReturn:
-        raise TypeError('a report has no truth value: ask report.verdict == "pass", or report.raise_for_verdict()')
+        raise TypeError('a report has no truth value: use report.verdict == "pass", or report.raise_for_verdict()')
 
     def __str__(self) -> str:
         return render(self.to_json(indent=None), colour=False)
@@ -138,7 +138,7 @@ class Report:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What the second and further ones have that the first has not, of schema pbprobe.comparison/1."""
+    """Comparison of the first build with each other one, of schema pbprobe.comparison/1."""
 
     document: ComparisonDocument
     text: str
@@ -158,7 +158,7 @@ class Comparison:
             for one in self.document["comparisons"]
             for row in one["figures"]
         ]
-        return frame_of(rows)
+        return make_frame(rows)
 
     def __str__(self) -> str:
         return self.text

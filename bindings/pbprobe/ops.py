@@ -54,8 +54,8 @@ def _load() -> ctypes.CDLL:
         torch.ops.load_library(str(_LIBRARY))
     except OSError as error:
         raise ImportError(
-            f"pbprobe.ops: {_LIBRARY} does not load in torch {torch.__version__}: {error}: it was built for another "
-            "torch; install the package again, from source, beside this one"
+            f"pbprobe.ops: {_LIBRARY} does not load in torch {torch.__version__}: {error}: the package was built "
+            "for another torch; install it again from source for this torch"
         ) from error
     library = ctypes.CDLL(str(_LIBRARY))
     library.pbprobe_force_kernel.argtypes = [ctypes.c_char_p]
@@ -74,7 +74,7 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)  # not what brings a dispatch of its
 
 
 def _needs_no_autograd(*tensors: torch.Tensor | None) -> bool:
-    """Whether torch's Python part of autograd can be left out: it takes time where no gradient is asked for, too."""
+    """Reports whether torch's Python part of autograd can be skipped: it takes time even without a gradient."""
     if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
         return False
     graph = torch.is_grad_enabled()
@@ -84,10 +84,10 @@ def _needs_no_autograd(*tensors: torch.Tensor | None) -> bool:
 
 
 def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """a[m,k] · b[k,n] as c[m,n], or a batch of as many: [b,m,k] · [b,k,n].
+    """Returns a[m,k] · b[k,n] as c[m,n], or for a batch: [b,m,k] · [b,k,n].
 
-    Types: both torch.float32 or torch.bfloat16, on CUDA torch.float16 too; c has theirs, its sums are FP32.
-    Errors: RuntimeError for other shapes and types, and where this machine has no kernel for them.
+    Types: both torch.float32 or torch.bfloat16, on CUDA torch.float16 too. c has the same type; its sums are FP32.
+    Errors: RuntimeError for other shapes and types, and if this machine has no kernel for them.
     """
     if _needs_no_autograd(a, b):
         with torch._C._AutoDispatchBelowAutograd():
@@ -96,9 +96,9 @@ def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """x[…,k] · weight[n,k]ᵀ + bias[n] as y[…,n]: torch.nn.functional.linear.
+    """Returns x[…,k] · weight[n,k]ᵀ + bias[n] as y[…,n], as torch.nn.functional.linear does.
 
-    Types and errors: those of mm(); the bias has the operands' type.
+    Types and errors: as for mm(). The bias has the type of the operands.
     """
     if _needs_no_autograd(x, weight, bias):
         with torch._C._AutoDispatchBelowAutograd():
@@ -117,9 +117,9 @@ def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def scaled_int_mm(
     a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, out_dtype: torch.dtype
 ) -> torch.Tensor:
-    """scale_a[i] · scale_b[j] · Σ a[i,k] · b[k,j] as c[m,n] of out_dtype: torch.bfloat16, float16 or float32.
+    """Returns scale_a[i] · scale_b[j] · Σ a[i,k] · b[k,j] as c[m,n] of out_dtype: torch.bfloat16, float16 or float32.
 
-    scale_a has m elements of torch.float32, or is [m,1]; scale_b n, or is [1,n]. Errors: those of int_mm().
+    scale_a has m elements of torch.float32, or is [m,1]; scale_b n, or is [1,n]. Errors: as for int_mm().
     """
     return torch.ops.pbprobe.scaled_int_mm.default(a, b, scale_a, scale_b, out_dtype)
 
@@ -134,21 +134,21 @@ def scaled_mm(
     out_dtype: torch.dtype | None = None,
     use_fast_accum: bool = False,
 ) -> torch.Tensor:
-    """scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j] as c[m,n] of out_dtype: torch._scaled_mm, on CUDA.
+    """Returns scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j] as c[m,n] of out_dtype, as torch._scaled_mm on CUDA.
 
     a, b: both torch.float8_e4m3fn or both torch.float8_e5m2, of any size and layout. The scales are torch.float32: one
     element each (per tensor), or scale_a [m,1] and scale_b [1,n] (per row). out_dtype: torch.bfloat16, float16 or
-    float32; results of FP8, and so scale_result, are not made. The sums keep FP32's digits where the tensor core's own
-    accumulator would not, with use_fast_accum too. Errors: RuntimeError for anything else.
+    float32; FP8 results, and so scale_result, are not supported. The sums keep the precision of FP32 even if the tensor
+    core's accumulator has fewer digits, also with use_fast_accum. Errors: RuntimeError for anything else.
 
-    FP32 scales of blocks of 128 along k (DeepSeek's recipe), on GPUs of 8.9, 9.0, 12.0 and 12.1, lie as
-    torch._scaled_mm has them on 9.0: scale_a [m, k / 128], and scale_b [k / 128, n / 128] of 128 x 128, rounded up, or
+    FP32 scales of blocks of 128 along k (DeepSeek's recipe), on GPUs of 8.9, 9.0, 12.0 and 12.1, have the
+    layout of torch._scaled_mm on 9.0: scale_a [m, k / 128], and scale_b [k / 128, n / 128] of 128 x 128, rounded up, or
     [k / 128, n] of 1 x 128; or scale_a [m / 128, k / 128] with scale_b [k / 128, n]. Scales of 1 x 128 have a stride
-    of 1 along m or n, those of 128 x 128 along k. k need not be a multiple of 128.
+    of 1 along m or n, scales of 128 x 128 along k. k need not be a multiple of 128.
 
     Scales of blocks along k, on GPUs of 10.0 and later: torch.float8_e8m0fnu of each 32 (MX), with a and b of FP8 or
-    torch.float4_e2m1fn_x2; torch.float8_e4m3fn of each 16 (NVFP4), with torch.float4_e2m1fn_x2. They lie as torch's
-    SwizzleType.SWIZZLE_32_4_4. NVFP4's scales of the tensors come second in a list: scale_a=[blocks, tensor].
+    torch.float4_e2m1fn_x2; torch.float8_e4m3fn of each 16 (NVFP4), with torch.float4_e2m1fn_x2. Their layout is
+    torch's SwizzleType.SWIZZLE_32_4_4. NVFP4's scales of the tensors come second in a list: scale_a=[blocks, tensor].
     """
     blocks_a, tensor_a = _one_or_two("scale_a", scale_a)
     blocks_b, tensor_b = _one_or_two("scale_b", scale_b)
@@ -166,7 +166,7 @@ def _one_or_two(name: str, scale: torch.Tensor | Sequence[torch.Tensor]) -> tupl
 
 
 class _Member(Protocol):
-    """Of an enumeration: torch before 2.10 has not these."""
+    """Member of an enumeration that torch before 2.10 lacks."""
 
     @property
     def name(self) -> str: ...
@@ -190,7 +190,7 @@ def scaled_mm_v2(
 
     Recipes are torch.nn.functional.ScalingType, swizzles SwizzleType, or lists of them, of both operands: TensorWise,
     RowWise, BlockWise1x128 with BlockWise1x128 or BlockWise128x128, BlockWise1x32 (MX), BlockWise1x16 (NVFP4), and
-    [BlockWise1x16, TensorWise]. The scales lie as torch has them there. Errors: those of scaled_mm().
+    [BlockWise1x16, TensorWise]. The scales have torch's layout. Errors: as for scaled_mm().
     """
     if mat_a.dim() != 2 or mat_b.dim() != 2:
         raise RuntimeError(f"pbprobe::scaled_mm: expected matrices: got {list(mat_a.shape)} and {list(mat_b.shape)}")
@@ -203,15 +203,15 @@ def scaled_mm_v2(
     if (recipe_a, recipe_b) not in _SWIZZLES:
         known = "; ".join(f"{' + '.join(a)} with {' + '.join(b)}" for a, b in _SWIZZLES)
         raise RuntimeError(
-            f"pbprobe::scaled_mm: no kernel takes scales of {' + '.join(recipe_a)} with {' + '.join(recipe_b)}: "
+            f"pbprobe::scaled_mm: no kernel supports scales of {' + '.join(recipe_a)} with {' + '.join(recipe_b)}: "
             f"use one of {known}"
         )
     for name, swizzle in (("swizzle_a", _names(swizzle_a)), ("swizzle_b", _names(swizzle_b))):
         first, *more = swizzle or ("NO_SWIZZLE",)
         if first != _SWIZZLES[recipe_a, recipe_b] or any(other != "NO_SWIZZLE" for other in more):
             raise RuntimeError(
-                f"pbprobe::scaled_mm: scales of {' + '.join(recipe_a)} lie as SwizzleType."
-                f"{_SWIZZLES[recipe_a, recipe_b]} has them: got {name} {', '.join(swizzle) or None}"
+                f"pbprobe::scaled_mm: scales of {' + '.join(recipe_a)} need SwizzleType."
+                f"{_SWIZZLES[recipe_a, recipe_b]}: got {name} {', '.join(swizzle) or None}"
             )
     if recipe_a[0] == _NVFP4[0] and str(mat_a.dtype) != "torch.float4_e2m1fn_x2":
         raise RuntimeError(
@@ -250,8 +250,9 @@ def _names(members: _Member | Sequence[_Member] | None) -> tuple[str, ...]:
 def _scales(
     name: str, scales: torch.Tensor | list[torch.Tensor], recipe: tuple[str, ...], lines: int, k: int
 ) -> list[torch.Tensor]:
-    """As scaled_mm() takes A's, [lines, k / 128] of each recipe in FP32; torch has those of 128 x 128 transposed, with
-    k / 128 rounded up to a multiple of 4."""
+    """Converts scales to the layout of scaled_mm() for A: FP32, [lines, k / 128] per recipe. In torch, scales of
+    128 x 128 are transposed, with k / 128 rounded up to a multiple of 4.
+    """
     given = list(scales) if isinstance(scales, (list, tuple)) else [scales]
     if len(given) != len(recipe):
         raise RuntimeError(f"pbprobe::scaled_mm: expected as many {name} as recipes, {len(recipe)}: got {len(given)}")
@@ -295,13 +296,13 @@ def kernels() -> list[str]:
 
 
 def calibrate() -> dict[str, float]:
-    """Measures this CPU's instruction paths (some 20 ms each), and takes the fastest from here on.
+    """Measures this CPU's instruction paths (some 20 ms each), and uses the fastest from then on.
 
-    Without it, and on GPUs, the kernel table's order decides, so that results repeat from process to process; after it
-    another kernel, with its own rounding, may be taken in the next process. Call it while the machine is idle.
+    Without calibration, and on GPUs, the order of the kernel table decides, so that results repeat across processes.
+    After calibration, the next process may use another kernel with other rounding. Call this while the machine is idle.
 
-    Returns billions of operations per second of one core, by the loop's name ("peak_bf16_avx512bf16").
-    Errors: RuntimeError where this machine cannot be read.
+    Returns billions of operations per second per core, by the name of the loop ("peak_bf16_avx512bf16").
+    Errors: RuntimeError if the features of this machine cannot be read.
     """
     reported = _library.pbprobe_calibrate().decode()
     if reported.startswith("error: "):
@@ -311,16 +312,14 @@ def calibrate() -> dict[str, float]:
 
 @contextlib.contextmanager
 def use(kernel: str) -> Iterator[None]:
-    """Forces a kernel, by public name, on the operators that this thread calls; never replaced by another in silence.
+    """Forces a kernel, by public name, for the operators that this thread calls. No other kernel ever replaces it.
 
-    A backward pass on a GPU runs in a thread of torch's own, and chooses for itself.
+    A backward pass on a GPU runs in a thread of torch, for which the table decides.
     Errors: ValueError for a name that the table lacks. An operator whose problem the kernel cannot solve raises
     RuntimeError.
     """
     if not kernel:
-        raise ValueError(
-            "a kernel's name is empty: ops.which(a, b) names one; outside of `use` the table's choice is taken"
-        )
+        raise ValueError("the kernel name is empty: ops.which(a, b) returns one; outside of `use`, the table decides")
     before = _library.pbprobe_forced_kernel()
     why = _library.pbprobe_force_kernel(kernel.encode())
     if why is not None:
@@ -391,7 +390,7 @@ def _(
 
 
 def _keep_operands(ctx: torch.autograd.function.FunctionCtx, inputs: tuple, output: torch.Tensor) -> None:
-    """Each operand is kept for the other's gradient only: frozen weights keep no activations alive."""
+    """Keeps each operand only for the gradient of the other one: frozen weights keep no activations in memory."""
     a, b = inputs[:2]
     need_a, need_b = ctx.needs_input_grad[:2]
     ctx.save_for_backward(a if need_b else None, b if need_a else None)

@@ -15,7 +15,7 @@
 namespace pbprobe {
 namespace {
 
-// After the normal search: NixOS and WSL keep the driver's libraries where that search does not look.
+// NixOS and WSL keep the driver libraries in these folders, which the normal search does not cover.
 constexpr std::array<std::string_view, 2> kFolders{"/run/opengl-driver/lib", "/usr/lib/wsl/lib"};
 
 // Fills one function pointer; false where the library does not have the symbol.
@@ -26,7 +26,7 @@ bool look_up(void* library, const char* symbol, Function& function) {
 }
 
 template <class Function>
-std::string file_of(Function function, const std::string& asked) {
+std::string find_library_file(Function function, const std::string& asked) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(function), &info) == 0 || info.dli_fname == nullptr) return asked;
   std::error_code error;
@@ -76,7 +76,7 @@ Result<DriverApi> load_driver_api(const std::string& path) {
   }
   PBPROBE_DRIVER_OPTIONAL(PBPROBE_TAKE_FUNCTION)
   PBPROBE_DRIVER_LAUNCH(PBPROBE_WANT_FUNCTION)
-  api.library = file_of(api.cuInit, path);
+  api.library = find_library_file(api.cuInit, path);
   return api;
 }
 
@@ -88,7 +88,7 @@ Result<NvmlApi> load_nvml_api(const std::string& path) {
   if (!lacks.empty())
     return make_error(ErrorCode::unsupported, "{} is not an NVML library: it lacks {}", path, fmt::join(lacks, ", "));
   PBPROBE_NVML_OPTIONAL(PBPROBE_TAKE_FUNCTION)
-  api.library = file_of(api.nvmlInit, path);
+  api.library = find_library_file(api.nvmlInit, path);
   return api;
 }
 
@@ -119,18 +119,19 @@ std::string driver_error_name(const DriverApi& api, CuResult result) {
 // The way out, for those errors that a user can do something about.
 std::string_view driver_remedy(CuResult result) {
   switch (result) {
-    case kCudaErrorOutOfMemory: return "free memory of the GPU (nvidia-smi shows who holds it), or take smaller shapes";
-    case kCudaErrorDeviceUnavailable: return "another process holds the GPU for itself: end it, or choose another GPU";
+    case kCudaErrorOutOfMemory:
+      return "free GPU memory (nvidia-smi lists the processes that hold it), or use smaller shapes";
+    case kCudaErrorDeviceUnavailable:
+      return "another process has exclusive use of the GPU: end that process, or choose another GPU";
     case kCudaErrorNoBinaryForGpu: return "choose the target of this GPU, or build it: make build TARGETS=native";
     case kCudaErrorIllegalAddress:
     case kCudaErrorIllegalInstruction:
     case kCudaErrorMisalignedAddress:
     case kCudaErrorLaunchFailed:
-      return "a kernel before this broke the process's context, perhaps another library's: start the process again, "
-             "and "
-             "under compute-sanitizer to see which";
+      return "an earlier kernel, perhaps of another library, broke the CUDA context of this process: start the process "
+             "again, under compute-sanitizer to find the kernel";
     case kCudaErrorLaunchTimeout:
-      return "a kernel ran longer than the display's watchdog allows: use a GPU without display";
+      return "a kernel exceeded the time limit of the display watchdog: use a GPU without display";
     case kCudaErrorEccUncorrectable:
       return "the GPU failed: look for Xid messages in the kernel's log, and restart the machine";
     default: return {};
@@ -143,7 +144,7 @@ Error driver_error(const DriverApi& api, CuResult result, std::string_view what)
   const std::string_view remedy = driver_remedy(result);
   Error error = make_error(ErrorCode::device, "{}: {} ({}){}{}{}{}", what, driver_error_name(api, result), result,
                            text ? ", " : "", text ? text : "", remedy.empty() ? "" : ": ", remedy);
-  error.obstacle = obstacle_of(StatusOf::cuda, result);
+  error.obstacle = classify_status(StatusSource::cuda, result);
   return error;
 }
 

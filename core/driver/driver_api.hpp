@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The CUDA driver API and NVML as this project declares them itself: loaded at run time, so every build detects
-// alike and none needs CUDA headers. tests/core/host/driver_api_test.cpp compares the prototypes with cuda.h.
+// Declarations of the CUDA driver API and NVML. The functions are loaded at run time, so that detection is equal in
+// every build and needs no CUDA headers. tests/core/host/driver_prototypes_test.cpp compares the prototypes with
+// cuda.h.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 #include "core/result.hpp"
 
-// The opaque types of cuda.h, so that handles are the same types where both headers meet.
+// Opaque types of cuda.h, so that handles have the same type in code that includes both headers.
 struct CUctx_st;
 struct CUstream_st;
 struct CUevent_st;
@@ -42,7 +43,7 @@ struct CuUuid {
   unsigned char bytes[16];
 };
 
-// CUlaunchAttribute: 64 bytes of value; `dims` is the cluster's size, `flag` what boolean attributes want.
+// CUlaunchAttribute with its 64-byte value: `dims` is the cluster size, `flag` the value of boolean attributes.
 struct CuLaunchAttribute {
   int id = 0;  // CuLaunch::…
   int pad = 0;
@@ -128,7 +129,7 @@ enum CuMemoryType : unsigned { kCuMemoryHost = 1, kCuMemoryDevice = 2 };
 enum CuCapture : int { kCuCaptureRelaxed = 2 };
 enum CuNodeType : int { kCuNodeKernel = 0 };
 
-// What detection calls: in every driver since CUDA 4. A library without one of them is not a CUDA driver.
+// Functions for detection, present in every driver since CUDA 4. A library that lacks one of them is not a CUDA driver.
 // FUNCTION(name, symbol, parameters): all return CUresult.
 #define PBPROBE_DRIVER_DETECT(FUNCTION)                                                         \
   FUNCTION(cuInit, "cuInit", (unsigned flags))                                                  \
@@ -142,7 +143,8 @@ enum CuNodeType : int { kCuNodeKernel = 0 };
   FUNCTION(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char* id, int length, CuDevice device)) \
   FUNCTION(cuDeviceGetAttribute, "cuDeviceGetAttribute", (int* value, int attribute, CuDevice device))
 
-// Null in older drivers: the first before CUDA 11.4 (470), those for what a stream's capture holds before 12.3 (545).
+// Functions that are null in older drivers: the first one before CUDA 11.4 (470), functions that inspect a stream
+// capture before 12.3 (545).
 #define PBPROBE_DRIVER_OPTIONAL(FUNCTION)                                                                              \
   FUNCTION(cuDeviceGetUuid, "cuDeviceGetUuid_v2", (CuUuid * uuid, CuDevice device))                                    \
   FUNCTION(cuFuncGetName, "cuFuncGetName", (const char** name, CuFunction function))                                   \
@@ -153,7 +155,7 @@ enum CuNodeType : int { kCuNodeKernel = 0 };
   FUNCTION(cuGraphKernelNodeGetParams, "cuGraphKernelNodeGetParams_v2", (CuGraphNode node, CuKernelNode * parameters)) \
   FUNCTION(cuGraphDestroy, "cuGraphDestroy", (CuGraph graph))
 
-// What runs and times kernels: CUDA 12.0 (525) has them all. Null in an older driver; see require_launch().
+// Functions that run and time kernels; CUDA 12.0 (525) has all of them. Null in older drivers; see require_launch().
 #define PBPROBE_DRIVER_LAUNCH(FUNCTION)                                                                                \
   FUNCTION(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CuContext * context, CuDevice device))               \
   FUNCTION(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CuDevice device))                               \
@@ -228,16 +230,18 @@ struct DriverApi {
 // One library by path, or by name through the normal search.
 [[nodiscard]] Result<DriverApi> load_driver_api(const std::string& path);
 
-// Error `unsupported`, naming what is missing, where the driver is older than CUDA 12.0 and cannot launch for us.
+// Returns an error `unsupported` that names the missing functions if the driver is older than CUDA 12.0 and cannot
+// launch pbprobe's kernels.
 [[nodiscard]] Result<void> require_launch(const DriverApi& api);
 
 // "cuMemAlloc(4096 bytes): CUDA_ERROR_OUT_OF_MEMORY (2), out of memory: free memory of the GPU …": code `device`.
 [[nodiscard]] Error driver_error(const DriverApi& api, CuResult result, std::string_view what);
 
-// The name of a result, "CUDA_ERROR_NO_DEVICE"; "CUDA error 4711" where the driver does not know it.
+// Returns the name of a result, "CUDA_ERROR_NO_DEVICE"; "CUDA error 4711" if the driver does not know it.
 [[nodiscard]] std::string driver_error_name(const DriverApi& api, CuResult result);
 
-// PBPROBE_CU(api, "while copying A", cuMemcpyHtoD(a, host, bytes)): returns driver_error where it fails.
+// PBPROBE_CU(api, "while copying A", cuMemcpyHtoD(a, host, bytes)): returns driver_error from the function if the call
+// fails.
 #define PBPROBE_CU(api, what, call)                                                                 \
   do {                                                                                              \
     if (const ::pbprobe::CuResult pbprobe_cu_ = (api).call; pbprobe_cu_ != ::pbprobe::kCudaSuccess) \

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Claim: what a variant or an artifact says that it delivers.
+// Claim: statement of what a variant or an artifact delivers.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace pbprobe {
 
-// What is claimed of the files that a pattern of a claim file names.
+// Claim about the files that match one pattern of a claim file.
 struct FileClaim {
   std::string files;             // "vllm/_moe_C*.so"
   std::vector<std::string> sms;  // machine code: "sm_90", "sm_90a"
@@ -29,22 +29,22 @@ struct IgnoredFiles {
 };
 
 struct Claim {
-  std::string text;                  // as given: a variant's name or a list
-  bool exact = false;                // nothing but this, as a variant's name claims it
+  std::string text;                  // variant name or list, unchanged
+  bool exact = false;                // the artifact contains nothing else, as a variant name claims
   std::vector<std::string> targets;  // ids
   std::optional<std::string> cuda;   // "13.0"
   std::optional<std::string> torch;  // "2.10.0"
   std::optional<std::string> python;
   std::optional<std::string> blas;
-  std::optional<std::vector<FileClaim>> files;       // of a file the last that names it; null: no claim file
-  std::optional<std::vector<IgnoredFiles>> ignored;  // null: likewise
+  std::optional<std::vector<FileClaim>> files;  // the last entry that matches a file applies; null without a claim file
+  std::optional<std::vector<IgnoredFiles>> ignored;  // files without a claim; null without a claim file
 };
 
 template <class Visitor, SameAs<FileClaim> T>
 void fields(Visitor& visit, T& claim) {
-  visit("files", claim.files, "a pattern of paths, or of names where it has no slash");
-  visit("sms", claim.sms, "machine code that each of them holds; with a suffix, exactly that");
-  visit("ptx", claim.ptx, "PTX that each of them holds");
+  visit("files", claim.files, "pattern of paths, or of file names if it has no slash");
+  visit("sms", claim.sms, "machine code in each file; with a suffix, exactly that SM");
+  visit("ptx", claim.ptx, "PTX in each file");
   visit("cuda", claim.cuda, "version, \"13.0\"");
   visit("torch", claim.torch, "version, \"2.10\"");
   visit("python", claim.python, "version, \"3.13\"");
@@ -52,22 +52,23 @@ void fields(Visitor& visit, T& claim) {
 
 template <class Visitor, SameAs<IgnoredFiles> T>
 void fields(Visitor& visit, T& ignored) {
-  visit("files", ignored.files, "a pattern of paths, or of names where it has no slash");
-  visit("reason", ignored.reason, "why nothing is claimed of them");
+  visit("files", ignored.files, "pattern of paths, or of file names if it has no slash");
+  visit("reason", ignored.reason, "reason why nothing is claimed about them");
 }
 
 template <class Visitor, SameAs<Claim> T>
 void fields(Visitor& visit, T& claim) {
   visit.constant("schema", "pbprobe.claim/1");
-  visit("text", claim.text, "as given: a variant's name or a list");
-  visit("exact", claim.exact, "nothing but this");
+  visit("text", claim.text, "variant name or list, unchanged");
+  visit("exact", claim.exact, "the artifact contains nothing else");
   visit("targets", claim.targets, "ids of the target table");
   visit("cuda", claim.cuda, "version, \"13.0\"");
   visit("torch", claim.torch, "version, \"2.10.0\"");
   visit("python", claim.python, "version, \"3.13\"");
   visit("blas", claim.blas, "library, \"openblas\" or \"mkl\"");
-  visit("files", claim.files, "what a claim file says of single files: the last that names one counts; null: none");
-  visit("ignored", claim.ignored, "files of which nothing is claimed; null: none");
+  visit("files", claim.files,
+        "claims about single files; the last entry that matches a file applies; null without a claim file");
+  visit("ignored", claim.ignored, "files without a claim; null without a claim file");
 }
 
 }  // namespace pbprobe

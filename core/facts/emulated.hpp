@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What became of libtorch's files when an emulated CPU of a claimed row loaded them.
+// Results of loading libtorch's files on an emulated CPU of each claimed row.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace pbprobe {
 
 enum class LoadOutcome {
   loaded,
-  died,     // of an instruction that the CPU has not
-  unknown,  // it could not be tried, or ended otherwise
+  died,     // ended by an instruction that the CPU lacks
+  unknown,  // not tried, or ended in another way
 };
 
 [[nodiscard]] std::span<const EnumName<LoadOutcome>> enum_names(LoadOutcome);
@@ -25,19 +25,19 @@ enum class LoadOutcome {
 // One claimed CPU row.
 struct EmulatedLoad {
   std::string target;              // "avx2"
-  std::optional<std::string> cpu;  // QEMU's model: "Haswell"; null: it has none of exactly this row
+  std::optional<std::string> cpu;  // QEMU model ("Haswell"); null if no model matches this row exactly
   LoadOutcome outcome = LoadOutcome::unknown;
-  std::optional<std::string> library;  // of which it died, or at which it ended
-  std::string what;                    // what was seen, or why it was not tried
+  std::optional<std::string> library;  // library at which the process ended
+  std::string what;                    // observation, or the reason why it was not tried
 };
 
 template <class Visitor, SameAs<EmulatedLoad> T>
 void fields(Visitor& visit, T& load) {
   visit("target", load.target, "the claimed row");
-  visit("cpu", load.cpu, "QEMU's model of it; null: there is none of exactly this row");
-  visit("outcome", load.outcome, "whether it loaded");
-  visit("library", load.library, "of which it died, or at which it ended");
-  visit("what", load.what, "what was seen, or why it was not tried");
+  visit("cpu", load.cpu, "QEMU model of the row; null if no model matches this row exactly");
+  visit("outcome", load.outcome, "result of the load");
+  visit("library", load.library, "library at which the process ended");
+  visit("what", load.what, "observation, or the reason why it was not tried");
 }
 
 }  // namespace pbprobe

@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 
-// "13" of libcudart.so.13, libcudart.so.11.0 and libcudart.3eda8113.so.13. Only of those libraries whose number is
-// CUDA's own: libcufft.so.12 is of CUDA 13.
-std::string cuda_major_of(std::string_view library) {
+// Returns "13" for libcudart.so.13, libcudart.so.11.0 and libcudart.3eda8113.so.13; "" for libraries with version
+// numbers of their own: libcufft.so.12 belongs to CUDA 13.
+std::string parse_cuda_major(std::string_view library) {
   constexpr std::array<std::string_view, 5> kOfCuda{"libcudart", "libcublasLt", "libcublas", "libnvrtc",
                                                     "libnvJitLink"};
   constexpr std::string_view kMark = ".so.";
@@ -34,8 +34,8 @@ std::string cuda_major_of(std::string_view library) {
   return std::string(version.substr(0, version.find_first_not_of(kDigits)));
 }
 
-// "cp311" of _C.cpython-311-x86_64-linux-gnu.so, "abi3" of _C.abi3.so.
-std::string python_of(std::string_view name) {
+// Returns "cp311" for _C.cpython-311-x86_64-linux-gnu.so, "abi3" for _C.abi3.so, else "".
+std::string parse_python_tag(std::string_view name) {
   constexpr std::string_view kModule = ".cpython-";
   if (name.ends_with(".abi3.so")) return "abi3";
   const size_t at = name.find(kModule);
@@ -73,7 +73,8 @@ void add_torch(Distribution& row, const File& file) {
   row.unknown_torch_symbol = symbols.unknown ? std::optional(symbols.unknown->front()) : std::nullopt;
 }
 
-// What every file of it finds in a torch. Where no release has all, files stand in for each other: the largest tells.
+// Stores the torch releases that export the symbols of all files. If no release exports all, the files are alternatives
+// to each other: keeps the releases for the file with the most symbols.
 void take_common_releases(Distribution& row, const std::vector<File>& files) {
   TorchReleases common = TorchReleases::all();
   bool any = false;
@@ -116,7 +117,7 @@ std::string describe_minimum(const std::string& architecture, const FeatureNames
   return least == architecture || least == kUnknownCpu ? std::string(kUnknownCpu) : "at least " + least;
 }
 
-std::optional<std::string> minimum_cpu_of(const std::vector<File>& files, bool is_torch) {
+std::optional<std::string> compute_minimum_cpu(const std::vector<File>& files, bool is_torch) {
   std::string architecture;
   FeatureNames at_load, unguarded, open, all;
   for (const auto& file : files) {
@@ -146,7 +147,7 @@ void take_identity(Distribution& row, const Inventory& inventory) {
 
 }  // namespace
 
-Distribution distribution_of(const Inventory& inventory) {
+Distribution make_distribution(const Inventory& inventory) {
   Distribution row;
   take_identity(row, inventory);
   std::set<std::string> python;
@@ -156,15 +157,15 @@ Distribution distribution_of(const Inventory& inventory) {
     ++row.files;
     row.size_bytes += file.size_bytes;
     add_torch(row, file);
-    python.insert(python_of(base_name(file.path)));
-    cuda.insert(cuda_major_of(file.soname.value_or("")));
-    for (const auto& library : file.needed) cuda.insert(cuda_major_of(library));
+    python.insert(parse_python_tag(base_name(file.path)));
+    cuda.insert(parse_cuda_major(file.soname.value_or("")));
+    for (const auto& library : file.needed) cuda.insert(parse_cuda_major(library));
     if (file.device_code) add_device_code(row, *file.device_code, toolkits);
     if (file.self_loaded_code) add(row.self_loaded, file.self_loaded_code->cubin);
     if (file.problem) row.problems.push_back(file.path + ": " + *file.problem);
   }
   take_common_releases(row, inventory.files);
-  row.minimum_cpu = minimum_cpu_of(inventory.files, package_name(row.name) == "torch");
+  row.minimum_cpu = compute_minimum_cpu(inventory.files, package_name(row.name) == "torch");
   row.loading = inventory.loading;
   if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;
   for (auto* names : {&python, &cuda}) names->erase("");

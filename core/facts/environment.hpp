@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Environment: what the packages of a folder hold, a row each. `pbprobe audit` prints it of site-packages, of a folder
-// of wheels, and wherever GPUs are asked for.
+// Environment: contents of the packages in a folder, one row per package. `pbprobe audit` prints it for site-packages,
+// for a folder of wheels, and whenever GPUs are given.
 #pragma once
 
 #include <map>
@@ -19,33 +19,33 @@
 
 namespace pbprobe {
 
-// What a package takes from torch.
+// Torch ABI that a package links to.
 enum class TorchAbi {
-  none,    // nothing
+  none,    // no torch symbols
   stable,  // only functions of the stable ABI: it loads with later releases
   cxx,     // C++ symbols: it loads with the release that it was built with
-  own,     // it is torch
+  own,     // torch itself
 };
 
 [[nodiscard]] std::span<const EnumName<TorchAbi>> enum_names(TorchAbi);
 
-// Kernels that do not run on a GPU, by the SMs that they are there for.
+// Kernels that do not run on a GPU, grouped by the SMs that they have code for.
 struct LackingKernels {
   std::vector<std::string> only_for;  // "sm_100f", "compute_90a"
   int64_t kernels = 0;
   std::vector<std::string> first;  // the first of each function, ten at most, as mangled
 };
 
-// What one GPU gets of a package. Each name of a kernel is counted once, by the best code that any file has of it.
+// Code of a package that one GPU can use. Counts each kernel name once, by the best code of any file.
 struct ServedGpu {
   std::string sm;                   // "sm_121"
-  GpuCode code = GpuCode::unknown;  // what most of its kernels get; null kernels: none
+  GpuCode code = GpuCode::unknown;  // code that most of its kernels get; unknown without kernels
   int64_t native = 0;               // cubins for this capability
-  int64_t same_major = 0;           // of an earlier one of its family
+  int64_t same_major = 0;           // cubins for an earlier capability of its family
   int64_t ptx = 0;                  // only PTX
-  int64_t none = 0;                 // there for other SMs only
-  int64_t kept_by_suffix = 0;       // those of `none` that would run without the suffix of their SM
-  std::optional<bool> ptx_taken;    // whether the driver that is here compiles this PTX; null: nobody asked it
+  int64_t none = 0;                 // kernels with code only for other SMs
+  int64_t kept_by_suffix = 0;       // kernels counted in `none` that would run if their SM had no suffix
+  std::optional<bool> ptx_taken;    // the installed driver compiles this PTX; null if not tested
   std::vector<LackingKernels> lacking;
 };
 
@@ -53,38 +53,38 @@ struct ServedGpu {
 struct ChangedLibrary {
   std::string path;
   std::string how;                         // "another size", "another SHA-256"
-  std::optional<std::string> other_owner;  // whose RECORD has the path too, with other content
+  std::optional<std::string> other_owner;  // package whose RECORD also lists the path, with other content
 };
 
-// What became of the files that RECORD names. Compiled Python and what lies outside of the environment are left out.
+// Comparison of the files with RECORD. Compiled Python and paths outside the environment are left out.
 struct RecordedFiles {
   int64_t files = 0;
   int64_t missing = 0;
-  int64_t changed = 0;  // another size; of what is read, another SHA-256 too
+  int64_t changed = 0;  // another size; for files that were read, also another SHA-256
   std::vector<std::string> first_missing;
-  std::vector<std::string> first_changed;  // libraries aside
+  std::vector<std::string> first_changed;  // without libraries
   std::vector<ChangedLibrary> changed_libraries;
   bool reinstall = false;  // a library is missing or changed
 };
 
 // A library of several packages, of which a process that has imported torch has one.
 struct SharedLibrary {
-  std::string name;                      // "libcudnn.so.9"
-  std::string taken;                     // path
-  std::string how;                       // "DT_RPATH of …", "LD_LIBRARY_PATH"; empty: torch opens it by its path
-  std::vector<std::string> passed_over;  // the same name elsewhere
-  std::vector<std::string> beside;       // copies under names of their own, which are loaded too
+  std::string name;   // "libcudnn.so.9"
+  std::string taken;  // path
+  std::string how;  // rule of the search: "DT_RPATH of …", "LD_LIBRARY_PATH"; empty if torch opens the library by path
+  std::vector<std::string> passed_over;  // files of the same name in other folders
+  std::vector<std::string> beside;       // copies under other names, which are loaded too
 };
 
 struct Distribution {
   std::string name;                    // "xformers"
-  std::optional<std::string> version;  // null: nothing says it
+  std::optional<std::string> version;  // version in its metadata; null if missing
   std::string folder;                  // "xformers-0.0.35.dist-info", or the wheel
   std::vector<std::string> tags;       // "cp39-abi3-manylinux_2_28_x86_64"
   int64_t files = 0;                   // shared objects, compilers, and files of device code
   int64_t size_bytes = 0;
   TorchAbi torch_abi = TorchAbi::none;
-  int64_t torch_symbols = 0;  // of that ABI, in the file with the most
+  int64_t torch_symbols = 0;  // symbols of that ABI in the file with the most
   std::vector<std::string> first_torch_symbols;
   std::vector<std::string> torch_releases;  // that export all of them: "2.9"; empty: it takes none, or none does
   std::optional<std::string> unknown_torch_symbol;  // that no known release exports; null: none
@@ -95,34 +95,34 @@ struct Distribution {
   std::map<std::string, int64_t> ptx;
   std::map<std::string, std::string> ptx_versions;
   std::map<std::string, int64_t> lto_ir;
-  std::optional<std::string> minimum_cpu;       // of what runs on every CPU in its files; null: not looked at
-  std::map<std::string, int64_t> self_loaded;   // cubins among constants, which it loads by itself
-  std::optional<std::vector<Loading>> loading;  // null: not installed, or not for this machine
-  std::optional<RecordedFiles> recorded;        // null: it has no RECORD, or is a wheel
-  std::optional<std::vector<ServedGpu>> gpus;   // null: none was asked for
-  std::optional<Severity> worst;                // of its findings; null: it has none
+  std::optional<std::string> minimum_cpu;       // for code that runs on every CPU; null if not inspected
+  std::map<std::string, int64_t> self_loaded;   // cubins among constants, which the package loads itself
+  std::optional<std::vector<Loading>> loading;  // predicted loading; null if not installed, or not for this machine
+  std::optional<RecordedFiles> recorded;        // comparison with RECORD; null for a wheel, or without a RECORD
+  std::optional<std::vector<ServedGpu>> gpus;   // one entry per GPU given by the user; null without such a GPU
+  std::optional<Severity> worst;                // severity of the worst finding; null without findings
   std::vector<Finding> findings;
-  std::vector<std::string> problems;  // what could not be read
+  std::vector<std::string> problems;  // files that could not be read
 };
 
 struct Environment {
-  std::vector<std::string> artifacts;  // as given
-  std::vector<std::string> sms;        // that were asked for
+  std::vector<std::string> artifacts;  // names as given by the user
+  std::vector<std::string> sms;        // SMs given by the user
   std::vector<Distribution> distributions;
-  int64_t without_files = 0;  // distributions that hold nothing that is read: pure Python
+  int64_t without_files = 0;  // distributions without any file that is read: pure Python
   std::vector<std::string> problems;
-  std::vector<std::string> notes;          // how packages without a RECORD were read, and links that lead out
-  std::optional<std::string> interpreter;  // the Python whose process was followed; null: none is there
+  std::vector<std::string> notes;          // packages without a RECORD, and links that leave the environment
+  std::optional<std::string> interpreter;  // Python whose process was followed; null if the environment has none
   std::vector<SharedLibrary> shared_libraries;
-  std::optional<std::string> reinstall;  // a command that installs again what is missing or changed; null: nothing is
+  std::optional<std::string> reinstall;  // command that reinstalls damaged files; null if intact
 };
 
-// A row without what a judge decides: GPUs and findings.
-[[nodiscard]] Distribution distribution_of(const Inventory& inventory);
+// Makes the row of a package without the judged parts: GPUs and findings.
+[[nodiscard]] Distribution make_distribution(const Inventory& inventory);
 
 template <class Visitor, SameAs<LackingKernels> T>
 void fields(Visitor& visit, T& lacking) {
-  visit("only_for", lacking.only_for, "the SMs that they are there for");
+  visit("only_for", lacking.only_for, "SMs that they have code for");
   visit("kernels", lacking.kernels, "names of kernels");
   visit("first", lacking.first, "the first of each function, ten at most, as mangled");
 }
@@ -130,30 +130,29 @@ void fields(Visitor& visit, T& lacking) {
 template <class Visitor, SameAs<ServedGpu> T>
 void fields(Visitor& visit, T& gpu) {
   visit("sm", gpu.sm, "the GPU's capability, as a cubin for it is called");
-  visit("code", gpu.code, "what most of the kernels get");
+  visit("code", gpu.code, "code that most of the kernels get");
   visit("native", gpu.native, "names of kernels with a cubin for this capability");
   visit("same_major", gpu.same_major, "with a cubin for an earlier one of its family");
   visit("ptx", gpu.ptx, "with only PTX that runs there");
-  visit("none", gpu.none, "with code for other SMs only");
+  visit("none", gpu.none, "kernels with code only for other SMs");
   visit("kept_by_suffix", gpu.kept_by_suffix,
-        "those of them that only the suffix of their SM, a or f, keeps from this GPU");
-  visit("ptx_taken", gpu.ptx_taken,
-        "whether this machine's driver compiles PTX of that version; null: it was not asked");
-  visit("lacking", gpu.lacking, "those with code for other SMs only, by these SMs");
+        "kernels counted in none that only the suffix a or f of their SM keeps from this GPU");
+  visit("ptx_taken", gpu.ptx_taken, "this machine's driver compiles PTX of that version; null if not tested");
+  visit("lacking", gpu.lacking, "kernels with code only for other SMs, grouped by these SMs");
 }
 
 template <class Visitor, SameAs<ChangedLibrary> T>
 void fields(Visitor& visit, T& library) {
   visit("path", library.path, "in the folder of packages");
-  visit("how", library.how, "what is not as RECORD has it");
+  visit("how", library.how, "difference from RECORD");
   visit("other_owner", library.other_owner, "another package that recorded the path, with other content");
 }
 
 template <class Visitor, SameAs<RecordedFiles> T>
 void fields(Visitor& visit, T& recorded) {
-  visit("files", recorded.files, "that RECORD names, compiled Python aside");
-  visit("missing", recorded.missing, "those that are not there");
-  visit("changed", recorded.changed, "those of another size; of libraries, of another SHA-256 too");
+  visit("files", recorded.files, "files that RECORD lists, without compiled Python");
+  visit("missing", recorded.missing, "missing files");
+  visit("changed", recorded.changed, "files of another size; for libraries, also of another SHA-256");
   visit("first_missing", recorded.first_missing, "ten at most");
   visit("first_changed", recorded.first_changed, "ten at most, libraries aside");
   visit("changed_libraries", recorded.changed_libraries, "shared objects, compilers and device code");
@@ -162,22 +161,22 @@ void fields(Visitor& visit, T& recorded) {
 
 template <class Visitor, SameAs<SharedLibrary> T>
 void fields(Visitor& visit, T& library) {
-  visit("name", library.name, "as it is needed");
-  visit("taken", library.taken, "the one that a process has which imported torch");
-  visit("how", library.how, "which rule found it; empty: torch opens it by its path");
-  visit("passed_over", library.passed_over, "others of this name");
-  visit("beside", library.beside, "copies under names of their own, which are loaded too");
+  visit("name", library.name, "name in DT_NEEDED");
+  visit("taken", library.taken, "library that a process has after it imported torch");
+  visit("how", library.how, "search rule that found it; empty if torch opens it by path");
+  visit("passed_over", library.passed_over, "files of the same name in other folders");
+  visit("beside", library.beside, "copies under other names, which are loaded too");
 }
 
 template <class Visitor, SameAs<Distribution> T>
 void fields(Visitor& visit, T& distribution) {
-  visit("name", distribution.name, "as its metadata has it");
-  visit("version", distribution.version, "null: nothing tells it");
-  visit("folder", distribution.folder, "that of its metadata, or the wheel");
-  visit("tags", distribution.tags, "Python, ABI and platform, of its WHEEL");
+  visit("name", distribution.name, "name in its metadata");
+  visit("version", distribution.version, "version in its metadata; null if missing");
+  visit("folder", distribution.folder, "folder of its metadata, or the wheel");
+  visit("tags", distribution.tags, "Python, ABI and platform tags of its WHEEL file");
   visit("files", distribution.files, "shared objects, compilers, and files of device code");
-  visit("size_bytes", distribution.size_bytes, "of these files");
-  visit("torch_abi", distribution.torch_abi, "what it takes from torch");
+  visit("size_bytes", distribution.size_bytes, "size of these files");
+  visit("torch_abi", distribution.torch_abi, "torch ABI that it links to");
   visit("torch_symbols", distribution.torch_symbols, "symbols of that ABI, in the file with the most of them");
   visit("first_torch_symbols", distribution.first_torch_symbols, "the first of them, as mangled");
   visit("torch_releases", distribution.torch_releases,
@@ -197,13 +196,15 @@ void fields(Visitor& visit, T& distribution) {
       "the first target that has all that its unguarded code needs: \"x86_64; selects avx512 at run time\"; if nothing "
       "tells what guards its code, \"not known\", or \"at least\" what it needs as it is loaded; null: not looked at");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
-  visit("loading", distribution.loading,
-        "what the loader would say of its extension modules; null: not installed, or not for this machine");
-  visit("recorded", distribution.recorded, "the files beside its RECORD; null: it has none, or is a wheel");
-  visit("gpus", distribution.gpus, "what each GPU gets that was asked for; null: none was");
-  visit("worst", distribution.worst, "severity of its worst finding; null: it has none");
+  visit(
+      "loading", distribution.loading,
+      "result of loading its extension modules, predicted from files; null if not installed, or not for this machine");
+  visit("recorded", distribution.recorded,
+        "comparison of its files with RECORD; null for a wheel, or without a RECORD");
+  visit("gpus", distribution.gpus, "code for each GPU given by the user; null if no GPU was given");
+  visit("worst", distribution.worst, "severity of the worst finding; null without findings");
   visit("findings", distribution.findings, "the worst first");
-  visit("problems", distribution.problems, "what could not be read");
+  visit("problems", distribution.problems, "files that could not be read");
 }
 
 template <class Visitor, SameAs<Environment> T>
@@ -213,12 +214,13 @@ void fields(Visitor& visit, T& environment) {
   visit("sms", environment.sms, "the GPUs that were asked for");
   visit("distributions", environment.distributions, "a row each, by their names");
   visit("without_files", environment.without_files, "further distributions, which hold no file that is read");
-  visit("problems", environment.problems, "what could not be read, or is not in order");
+  visit("problems", environment.problems, "files that could not be read, and defects of the environment");
   visit("notes", environment.notes, "packages without a RECORD, and links that lead out of the environment");
-  visit("interpreter", environment.interpreter, "the Python whose process was followed; null: none is there");
-  visit("shared_libraries", environment.shared_libraries, "that lie in several places: which one wins");
+  visit("interpreter", environment.interpreter, "Python whose process was followed; null if the environment has none");
+  visit("shared_libraries", environment.shared_libraries,
+        "libraries with copies in several folders, and which copy is loaded");
   visit("reinstall", environment.reinstall,
-        "a command that installs what is missing or changed again; null: nothing is");
+        "command that reinstalls missing or changed files; null if all files are intact");
 }
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Finding: a fault that a check saw, and the words that tell how bad it is and how far it was proved.
+// Finding: a fault found by a check, with its severity and the level of truth that it affects.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,15 @@ namespace pbprobe {
 enum class Outcome { pass, fail, unknown };
 enum class Severity { fail, warn, note };
 
-// What a check is about, and so what its answer is needed for.
+// Subject of a check. Policies require answers by subject.
 enum class Subject {
-  reading,   // whether files could be opened and read whole: what was not read may hide anything
-  artifact,  // its files: names, versions, packages, the libraries that it finds
-  closure,   // its closure in a Nix store
+  reading,   // complete reading of files; unread parts may hide any fault
+  artifact,  // files: names, versions, packages, libraries that are found
+  closure,   // closure in a Nix store
   cpu,       // host code, and the CPU that runs it
   gpu,       // device code, and the GPU and driver that run it
-  running,   // what was started and computed
-  baseline,  // another libtorch beside it
+  running,   // started processes and computed results
+  baseline,  // comparison with another libtorch
   recipe,    // a recipe's text
 };
 
@@ -39,29 +39,30 @@ enum class Level { claimed, shipped, loaded, executed, measured };
 struct Finding {
   std::string id;  // "PB301": stable, and never used again for another check
   Subject subject = Subject::artifact;
-  Severity severity = Severity::note;  // the policy's, where it has one
+  Severity severity = Severity::note;  // changed by the policy if it sets one
   Level level = Level::shipped;
-  std::string what;                   // what was seen
+  std::string what;                   // observation
   std::optional<std::string> where;   // file, section or symbol
-  std::vector<std::string> operands;  // the data in that sentence: "12", "libtorch_cuda.so"
+  std::vector<std::string> operands;  // data in `what`: "12", "libtorch_cuda.so"
   std::string remedy;
-  std::optional<std::string> waived;                       // the waiver's reason
-  std::optional<std::string> distribution = std::nullopt;  // of a package beside torch; null: not of one
+  std::optional<std::string> waived;  // the waiver's reason
+  std::optional<std::string> distribution =
+      std::nullopt;  // package beside torch; null if the finding is about the artifact
 };
 
 template <class Visitor, SameAs<Finding> T>
 void fields(Visitor& visit, T& finding) {
   visit("id", finding.id, "stable identifier of the check");
-  visit("subject", finding.subject, "what the check is about");
-  visit("severity", finding.severity, "the policy's, where it has one");
-  visit("level", finding.level, "which level it is about");
-  visit("what", finding.what, "what was seen");
+  visit("subject", finding.subject, "subject of the check");
+  visit("severity", finding.severity, "changed by the policy if it sets one");
+  visit("level", finding.level, "level of truth that the check tests");
+  visit("what", finding.what, "observation");
   visit("where", finding.where, "file, section or symbol");
-  visit("operands", finding.operands, "the data in what was seen");
-  visit("remedy", finding.remedy, "what to do");
+  visit("operands", finding.operands, "data in the observation");
+  visit("remedy", finding.remedy, "fix");
   visit("waived", finding.waived, "the waiver's reason");
   visit("distribution", finding.distribution,
-        "name of the package beside torch that it is about; null: torch, or what was given");
+        "package beside torch that the finding is about; null if it is about torch or the artifact");
 }
 
 }  // namespace pbprobe

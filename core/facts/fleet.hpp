@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the reports of many nodes say together: which node is slow, wrong or different. It can be a baseline.
+// Merged reports of many nodes: slow, wrong or different nodes. A fleet document can serve as a baseline.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@
 namespace pbprobe {
 
 enum class FleetFault : uint8_t {
-  wrong,       // a result differs from what it must be
-  died,        // its process ended before its report did
-  hung,        // it did not answer within its limit
-  missing,     // it never came, or left no report
+  wrong,       // a result differs from the expected one
+  died,        // the process ended before its report was complete
+  hung,        // no answer within its limit
+  missing,     // never joined, or left no report
   slow,        // an outlier on the slow side
-  late,        // it holds the others up in lockstep
+  late,        // delays the other ranks in lockstep
   slow_link,   // between two ranks
-  lossy_link,  // what is sent on it is lost, and sent again
-  slower,      // than the baseline
-  different,   // another version or another file than most
+  lossy_link,  // TCP segments on this link are lost and resent
+  slower,      // slower than the baseline
+  different,   // version or file differs from the majority
   error,       // a phase could not run
 };
 
@@ -58,7 +58,7 @@ struct FleetNode {
   std::vector<FleetRank> ranks;
 };
 
-// How one measurement was judged, on one kind of device.
+// Rule by which one figure was judged on one kind of device.
 struct FleetRule {
   std::string figure;
   std::string device;
@@ -67,7 +67,7 @@ struct FleetRule {
   double median = 0;
   double mad = 0;
   double k = 0;
-  double threshold = 0;  // how far from the median the slow side may be
+  double threshold = 0;  // allowed distance from the median on the slow side
   int64_t slow = 0;
 };
 
@@ -93,8 +93,8 @@ struct FleetCollective {
 struct FleetDifference {
   std::string about;               // "NCCL", "libc10.so", "pbprobe"
   std::string sentence;            // "node 17: NCCL 2.27.3, 31 others 2.28.9"
-  std::string most;                // the value that most have
-  std::vector<std::string> hosts;  // that have another one
+  std::string most;                // value of the majority
+  std::vector<std::string> hosts;  // hosts with another value
 };
 
 struct Fleet {
@@ -104,7 +104,7 @@ struct Fleet {
   std::string reason;
   std::optional<std::string> fix;
   double false_alarm_rate = 0;
-  std::optional<std::string> baseline;  // as it was named
+  std::optional<std::string> baseline;  // name as given by the user
   std::vector<FleetDifference> differences;
   std::vector<std::string> problems;  // documents that could not be read
   std::vector<FleetRule> rules;
@@ -116,9 +116,9 @@ struct Fleet {
 template <class Visitor, SameAs<FleetFinding> T>
 void fields(Visitor& visit, T& finding) {
   visit("fault", finding.fault, "the kind of fault");
-  visit("outcome", finding.outcome, "fail; unknown where nothing is proved; pass of a note");
-  visit("what", finding.what, "what was seen");
-  visit("fix", finding.fix, "what to do");
+  visit("outcome", finding.outcome, "fail; unknown if nothing is proved; pass for a note");
+  visit("what", finding.what, "observation");
+  visit("fix", finding.fix, "fix");
 }
 
 template <class Visitor, SameAs<FleetRank> T>
@@ -126,11 +126,11 @@ void fields(Visitor& visit, T& rank) {
   visit("rank", rank.rank, "in the job, or counted through the documents");
   visit("local_rank", rank.local_rank, "on its node: the GPU's index");
   visit("device", rank.device, "name of the GPU, or of the CPU");
-  visit("uuid", rank.uuid, "of the GPU; a hash under --redact");
-  visit("outcome", rank.outcome, "of this rank");
+  visit("uuid", rank.uuid, "UUID of the GPU; hashed with --redact");
+  visit("outcome", rank.outcome, "outcome of this rank");
   visit("findings", rank.findings, "gravest first");
-  visit("figures", rank.figures, "by name, the unit last");
-  visit("late_ms", rank.late_ms, "of each lockstep round: how long after the first rank");
+  visit("figures", rank.figures, "figures by name; the name ends with the unit");
+  visit("late_ms", rank.late_ms, "delay after the first rank, for each lockstep round");
 }
 
 template <class Visitor, SameAs<FleetNode> T>
@@ -138,14 +138,14 @@ void fields(Visitor& visit, T& node) {
   visit("host", node.host, "its name");
   visit("outcome", node.outcome, "the worst of its ranks");
   visit("reason", node.reason, "one sentence");
-  visit("fix", node.fix, "what to do first; null: nothing");
-  visit("excluded", node.excluded, "it stands in exclude.txt: a rank of it failed, died, hung or never came");
-  visit("ranks", node.ranks, "by their local rank");
+  visit("fix", node.fix, "first action; null if no action is needed");
+  visit("excluded", node.excluded, "listed in exclude.txt: one of its ranks failed, died, hung or never joined");
+  visit("ranks", node.ranks, "in the order of the local ranks");
 }
 
 template <class Visitor, SameAs<FleetRule> T>
 void fields(Visitor& visit, T& rule) {
-  visit("figure", rule.figure, "what was measured, the unit last");
+  visit("figure", rule.figure, "name of the measured figure; it ends with the unit");
   visit("device", rule.device, "figures are compared on equal devices only");
   visit("lower_is_better", rule.lower_is_better, "a time, not a rate");
   visit("count", rule.count, "ranks that have it");
@@ -162,7 +162,7 @@ void fields(Visitor& visit, T& link) {
   visit("to", link.to, "rank that received");
   visit("gb_per_s", link.gb_per_s, "10^9 bytes a second, one way");
   visit("latency_us", link.latency_us, "half of a round trip of 8 bytes");
-  visit("resent", link.resent, "share of the TCP segments that were lost, and sent again; null: no TCP");
+  visit("resent", link.resent, "share of TCP segments that were lost and resent; null if the link does not use TCP");
   visit("within_node", link.within_node, "both ranks are on one node");
   visit("outcome", link.outcome, "fail: slow, lossy or wrong; unknown: not verified");
 }
@@ -171,7 +171,7 @@ template <class Visitor, SameAs<FleetCollective> T>
 void fields(Visitor& visit, T& row) {
   visit("operation", row.operation, "all_reduce, all_gather, reduce_scatter or all_to_all");
   visit("bytes", row.bytes, "the size, as nccl-tests define it");
-  visit("ranks", row.ranks, "that took part");
+  visit("ranks", row.ranks, "ranks that took part");
   visit("algbw_gb_per_s", row.algbw_gb_per_s, "bytes / time, median over ranks");
   visit("busbw_gb_per_s", row.busbw_gb_per_s, "algbw by nccl-tests' factor, median over ranks");
   visit("verified", row.verified, "pass: by every rank");
@@ -180,27 +180,27 @@ void fields(Visitor& visit, T& row) {
 template <class Visitor, SameAs<FleetDifference> T>
 void fields(Visitor& visit, T& difference) {
   visit("about", difference.about, "which library");
-  visit("sentence", difference.sentence, "who has what");
-  visit("most", difference.most, "what most have");
-  visit("hosts", difference.hosts, "that have another one");
+  visit("sentence", difference.sentence, "hosts with a value that differs from the majority");
+  visit("most", difference.most, "value of the majority");
+  visit("hosts", difference.hosts, "hosts with another value");
 }
 
 template <class Visitor, SameAs<Fleet> T>
 void fields(Visitor& visit, T& fleet) {
   visit.constant("schema", "pbprobe.fleet/1");
   visit("created", fleet.created, "when the reports were merged, UTC");
-  visit("pbprobe_version", fleet.pbprobe_version, "that merged them");
-  visit("outcome", fleet.outcome, "fail where a node failed, unknown where one is; unknown is not pass");
+  visit("pbprobe_version", fleet.pbprobe_version, "version that merged the reports");
+  visit("outcome", fleet.outcome, "fail if a node failed; unknown if a node is unknown; unknown is not pass");
   visit("reason", fleet.reason, "one sentence");
-  visit("fix", fleet.fix, "what to do first; null: nothing");
-  visit("false_alarm_rate", fleet.false_alarm_rate, "of sound ranks that the outlier rule calls slow");
+  visit("fix", fleet.fix, "first action; null if no action is needed");
+  visit("false_alarm_rate", fleet.false_alarm_rate, "share of sound ranks that the outlier rule calls slow");
   visit("baseline", fleet.baseline, "the fleet that this one was compared with, as it was named");
   visit("differences", fleet.differences, "versions and files that are not the same on every node");
   visit("problems", fleet.problems, "documents that could not be read");
-  visit("rules", fleet.rules, "how each measurement was judged");
-  visit("collectives", fleet.collectives, "by operation and size");
+  visit("rules", fleet.rules, "rule for each figure");
+  visit("collectives", fleet.collectives, "sorted by operation and size");
   visit("links", fleet.links, "between ranks");
-  visit("nodes", fleet.nodes, "by name");
+  visit("nodes", fleet.nodes, "sorted by name");
 }
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Host: what this machine has. Unknown is null, never 0 and never a bad state.
+// Host: properties of this machine. Unknown values are null, never 0 and never a fault.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace pbprobe {
 
 // Cores of one kind: Alder Lake has P and E cores, GB10 has X925 and A725.
 struct CoreClass {
-  std::string name;  // "Cortex-X925", "P"; the raw MIDR or CPUID signature where there is no exact match
+  std::string name;  // "Cortex-X925", "P"; the raw MIDR or CPUID signature without an exact match
   int64_t count = 0;
 };
 
@@ -24,14 +24,13 @@ struct Cpu {
   std::string architecture;           // "x86_64", "aarch64"
   std::string vendor;                 // "GenuineIntel", "ARM"
   std::string name;                   // brand string; aarch64: the core's name on an exact match, else the raw MIDR
-  std::vector<std::string> features;  // usable: the OS saves their registers. Names as /proc/cpuinfo has them
-  std::vector<std::string> targets;   // ids of the CPU targets whose features are all there
+  std::vector<std::string> features;  // usable features, named as in /proc/cpuinfo; the OS saves their registers
+  std::vector<std::string> targets;   // CPU targets whose required features this CPU has
   std::vector<CoreClass> core_classes;
-  int64_t logical_cpus = 0;  // online
-  int64_t usable_cpus = 0;   // after affinity and cgroup quota, at least 1
-  std::optional<int64_t>
-      physical_cores;               // of the CPUs that this process may use, two to a core perhaps; null: not reported
-  std::optional<int64_t> sve_bits;  // vector length; null without SVE
+  int64_t logical_cpus = 0;               // online
+  int64_t usable_cpus = 0;                // after affinity and cgroup quota, at least 1
+  std::optional<int64_t> physical_cores;  // cores of the usable CPUs (a core may have two CPUs); null if not reported
+  std::optional<int64_t> sve_bits;        // vector length; null without SVE
   std::optional<int64_t> last_level_cache_bytes;
 };
 
@@ -40,7 +39,7 @@ enum class DriverState {
   no_driver,  // libcuda.so.1 cannot be loaded
   too_old,    // loaded, but older than this program's CUDA line needs
   no_gpu,     // loaded, and it lists no device
-  gpu_bad,    // a device is there and cannot be used
+  gpu_bad,    // a device is listed but cannot be used
 };
 
 [[nodiscard]] std::span<const EnumName<DriverState>> enum_names(DriverState);
@@ -60,7 +59,7 @@ struct Gpu {
   std::optional<std::string> target;  // id of the GPU target with this capability: "sm121"
   std::optional<std::string> uuid;
   std::optional<int64_t> sm_count;
-  std::optional<int64_t> memory_bytes;  // unified memory: what the driver gives as total
+  std::optional<int64_t> memory_bytes;  // for unified memory, the total that the driver reports
   std::optional<bool> unified_memory;   // shares the machine's memory (GB10, Jetson)
   std::optional<int64_t> max_sm_clock_mhz;
   std::optional<int64_t> max_memory_clock_mhz;
@@ -68,11 +67,11 @@ struct Gpu {
   std::optional<int64_t> power_limit_watts;
   std::optional<bool> mig;
   std::optional<bool> ecc;
-  std::optional<std::string> problem;  // why it cannot be used; null: it can
+  std::optional<std::string> problem;  // reason why it cannot be used; null if it can
 };
 
 struct Host {
-  std::optional<std::string> hostname;  // null after --redact
+  std::optional<std::string> hostname;  // host name; null with --redact
   std::string os;                       // PRETTY_NAME of os-release, or "Linux"
   std::string kernel;                   // uname -r
   std::optional<std::string> glibc;     // "2.36"
@@ -92,22 +91,22 @@ template <class Visitor, SameAs<Cpu> T>
 void fields(Visitor& visit, T& cpu) {
   visit("architecture", cpu.architecture, "x86_64 or aarch64");
   visit("vendor", cpu.vendor, "\"GenuineIntel\", \"AuthenticAMD\", \"ARM\"");
-  visit("name", cpu.name, "as its maker calls it");
+  visit("name", cpu.name, "name given by the maker");
   visit("features", cpu.features, "usable features, named as /proc/cpuinfo names them");
   visit("targets", cpu.targets, "ids of the CPU targets that this CPU can run");
-  visit("core_classes", cpu.core_classes, "kinds of cores, where there are several");
+  visit("core_classes", cpu.core_classes, "kinds of cores");
   visit("logical_cpus", cpu.logical_cpus, "online");
   visit("usable_cpus", cpu.usable_cpus, "after affinity and cgroup quota");
-  visit("physical_cores", cpu.physical_cores, "of the CPUs that this process may use; null: not reported");
+  visit("physical_cores", cpu.physical_cores, "cores of the usable CPUs; null if not reported");
   visit("sve_bits", cpu.sve_bits, "SVE vector length; null without SVE");
-  visit("last_level_cache_bytes", cpu.last_level_cache_bytes, "of the largest cache");
+  visit("last_level_cache_bytes", cpu.last_level_cache_bytes, "size of the largest cache");
 }
 
 template <class Visitor, SameAs<Driver> T>
 void fields(Visitor& visit, T& driver) {
-  visit("state", driver.state, "what the driver can do");
-  visit("sentence", driver.sentence, "the state in one sentence, with the way out");
-  visit("version", driver.version, "of the driver: \"580.65.06\"");
+  visit("state", driver.state, "state of the driver");
+  visit("sentence", driver.sentence, "state and fix in one sentence");
+  visit("version", driver.version, "version of the driver, \"580.65.06\"");
   visit("cuda_version", driver.cuda_version, "highest CUDA version that the driver supports");
   visit("library", driver.library, "the libcuda that was loaded");
 }
@@ -115,10 +114,10 @@ void fields(Visitor& visit, T& driver) {
 template <class Visitor, SameAs<Gpu> T>
 void fields(Visitor& visit, T& gpu) {
   visit("index", gpu.index, "the driver's number");
-  visit("name", gpu.name, "as its maker calls it");
+  visit("name", gpu.name, "name given by the maker");
   visit("capability", gpu.capability, "compute capability");
   visit("target", gpu.target, "id of the GPU target with this capability");
-  visit("uuid", gpu.uuid, "the driver's, \"GPU-…\"");
+  visit("uuid", gpu.uuid, "UUID reported by the driver, \"GPU-…\"");
   visit("sm_count", gpu.sm_count, "streaming multiprocessors");
   visit("memory_bytes", gpu.memory_bytes, "RAM, or a GPU's memory");
   visit("unified_memory", gpu.unified_memory, "shares the machine's memory");
@@ -128,16 +127,16 @@ void fields(Visitor& visit, T& gpu) {
   visit("power_limit_watts", gpu.power_limit_watts, "the power cap that is set");
   visit("mig", gpu.mig, "MIG mode is on");
   visit("ecc", gpu.ecc, "ECC is on");
-  visit("problem", gpu.problem, "why it cannot be used; null: it can");
+  visit("problem", gpu.problem, "reason why it cannot be used; null if it can");
 }
 
 template <class Visitor, SameAs<Host> T>
 void fields(Visitor& visit, T& host) {
   visit.constant("schema", "pbprobe.host/1");
-  visit("hostname", host.hostname, "null when redacted");
-  visit("os", host.os, "its name and version, from /etc/os-release");
-  visit("kernel", host.kernel, "the kernel's name and release");
-  visit("glibc", host.glibc, "version; null where it is another libc");
+  visit("hostname", host.hostname, "host name; null if redacted");
+  visit("os", host.os, "name and version in /etc/os-release");
+  visit("kernel", host.kernel, "name and release of the kernel");
+  visit("glibc", host.glibc, "version; null for another C library");
   visit("memory_bytes", host.memory_bytes, "RAM, or a GPU's memory");
   visit("cpu", host.cpu, "the processor");
   visit("driver", host.driver, "the CUDA driver");

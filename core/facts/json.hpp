@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// core/json.hpp for the facts: their readers and writers are compiled once, in json.cpp. A Report's takes five seconds.
+// core/json.hpp for the facts: readers and writers are compiled once, in json.cpp. Compiling the reader and writer of
+// Report takes five seconds.
 #pragma once
 
 #include "core/facts/report.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The kernels of one file's device code by their names: known where AuditOptions::kernel_names asked for them.
+// Kernel names of one file's device code. The audit stores them only with AuditOptions::kernel_names.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace pbprobe {
 
-// Calls `each(name, sm, is_ptx)` for every kernel of every cubin and of all PTX; names as mangled.
+// Calls `each(mangled_name, sm, is_ptx)` for every kernel of every cubin and of all PTX.
 template <class Each>
 void for_each_kernel(const DeviceCode& code, Each&& each) {
   const auto take = [&](const std::string& target, const std::vector<std::string>& names, bool is_ptx) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Loading: what the loader would say if an extension module were imported, by the files that are there.
+// Result of importing an extension module, predicted from the installed files by the loader's rules.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@
 namespace pbprobe {
 
 struct MissingLibrary {
-  std::string name;                                           // as needed: "libcudart.so.12"
-  std::string needed_by;                                      // path of the file that needs it
-  std::optional<std::string> other_processor = std::nullopt;  // path of one that is built for another; null: none
+  std::string name;       // name in DT_NEEDED: "libcudart.so.12"
+  std::string needed_by;  // path of the file that needs it
+  std::optional<std::string> other_processor =
+      std::nullopt;  // path of a library of this name for another processor; null if none
 };
 
 struct MissingVersion {
   std::string version;  // "GLIBCXX_3.4.32"
-  std::string library;  // path of the one that was taken
+  std::string library;  // path of the library that the loader takes
   std::string needed_by;
   std::optional<std::string> how = std::nullopt;  // rule that found `library`, "LD_LIBRARY_PATH"; null: not known
 };
 
 struct UnresolvedSymbol {
-  std::string name;                    // as mangled
-  std::optional<std::string> version;  // "GLIBC_2.38"; null: any
+  std::string name;                    // mangled name
+  std::optional<std::string> version;  // "GLIBC_2.38"; null if any
   std::string needed_by;
   std::vector<std::string>
       releases;  // of torch, which export it; empty: it is none of torch's, or no known release has it
@@ -48,12 +49,12 @@ struct RedirectedLibrary {
 // Files of an installed package that Python or the loader would open, and that are built for another processor.
 struct OtherProcessor {
   std::string processor;  // "aarch64"
-  std::string expected;   // "x86_64": the environment's
-  std::string known_by;   // what tells it: "the environment's Python", "torch", "most packages"
+  std::string expected;   // "x86_64", the processor of the environment
+  std::string known_by;   // source of `expected`: "the environment's Python", "torch", "most packages"
   int64_t files = 0;
   std::string first;                                    // path of one
-  bool whole = false;                                   // the package has none for the environment's processor
-  std::optional<std::string> reinstall = std::nullopt;  // a command that installs it again; null: not known
+  bool whole = false;                                   // the package has no file for the processor of the environment
+  std::optional<std::string> reinstall = std::nullopt;  // command that reinstalls the package; null if not known
 };
 
 // One file that Python imports, or that links torch.
@@ -61,8 +62,8 @@ struct Loading {
   std::string path;
   std::vector<MissingLibrary> missing_libraries;
   std::vector<MissingVersion> missing_versions;
-  std::vector<UnresolvedSymbol> unresolved;  // what `ldd -r` names, the rest of the process counted in
-  std::vector<std::string> assumed;          // libraries on no search path, which the package itself has to load before
+  std::vector<UnresolvedSymbol> unresolved;  // symbols that no library of the process defines (`ldd -r`)
+  std::vector<std::string> assumed;          // libraries on no search path, which the package must load itself first
 
   [[nodiscard]] bool loads() const {
     return missing_libraries.empty() && missing_versions.empty() && unresolved.empty();
@@ -71,26 +72,26 @@ struct Loading {
 
 template <class Visitor, SameAs<MissingLibrary> T>
 void fields(Visitor& visit, T& library) {
-  visit("name", library.name, "as it is needed");
+  visit("name", library.name, "name in DT_NEEDED");
   visit("needed_by", library.needed_by, "the file that needs it");
-  visit("other_processor", library.other_processor, "one of its name that is built for another processor; null: none");
+  visit("other_processor", library.other_processor, "library of this name for another processor; null if none");
 }
 
 template <class Visitor, SameAs<OtherProcessor> T>
 void fields(Visitor& visit, T& other) {
-  visit("processor", other.processor, "that the files are built for");
-  visit("expected", other.expected, "the environment's");
-  visit("known_by", other.known_by, "what tells it: the environment's Python, torch, or most packages");
-  visit("files", other.files, "that Python or the loader would open");
+  visit("processor", other.processor, "processor that the files are built for");
+  visit("expected", other.expected, "processor of the environment");
+  visit("known_by", other.known_by, "source of expected: the environment's Python, torch, or most packages");
+  visit("files", other.files, "number of such files that Python or the loader would open");
   visit("first", other.first, "the path of one");
-  visit("whole", other.whole, "the package has none for the environment's processor");
-  visit("reinstall", other.reinstall, "a command that installs the package again; null: not known");
+  visit("whole", other.whole, "the package has no file for the processor of the environment");
+  visit("reinstall", other.reinstall, "command that reinstalls the package; null if not known");
 }
 
 template <class Visitor, SameAs<MissingVersion> T>
 void fields(Visitor& visit, T& version) {
-  visit("version", version.version, "that the library does not define");
-  visit("library", version.library, "the one that the loader takes");
+  visit("version", version.version, "version that the library does not define");
+  visit("library", version.library, "library that the loader takes");
   visit("needed_by", version.needed_by, "the file that needs it");
   visit("how", version.how, "the rule by which the loader finds that library; null: not known");
 }
@@ -98,7 +99,7 @@ void fields(Visitor& visit, T& version) {
 template <class Visitor, SameAs<UnresolvedSymbol> T>
 void fields(Visitor& visit, T& symbol) {
   visit("name", symbol.name, "as mangled");
-  visit("version", symbol.version, "null: any");
+  visit("version", symbol.version, "mangled name");
   visit("needed_by", symbol.needed_by, "the file that needs it");
   visit("releases", symbol.releases, "of torch that export it; empty: none that is known");
   visit("library", symbol.library, "path of the library that its version names; null: none");
@@ -117,11 +118,11 @@ void fields(Visitor& visit, T& library) {
 template <class Visitor, SameAs<Loading> T>
 void fields(Visitor& visit, T& loading) {
   visit("path", loading.path, "a file that Python imports, or that links torch");
-  visit("missing_libraries", loading.missing_libraries, "that the loader does not find");
+  visit("missing_libraries", loading.missing_libraries, "libraries that the loader does not find");
   visit("missing_versions", loading.missing_versions,
-        "of symbols, which the library that the loader takes does not define");
-  visit("unresolved", loading.unresolved, "symbols that nothing defines which would be loaded then");
-  visit("assumed", loading.assumed, "libraries on no search path: the package has to load them itself before");
+        "symbol versions that the library found by the loader does not define");
+  visit("unresolved", loading.unresolved, "symbols that no library of the process would define");
+  visit("assumed", loading.assumed, "libraries on no search path, which the package must load itself first");
 }
 
 }  // namespace pbprobe

@@ -28,7 +28,7 @@ const Package* other_package(const Inventory& inventory) {
   return &packages.front();
 }
 
-std::string subject_of(const std::optional<Inventory>& inventory) {
+std::string format_subject(const std::optional<Inventory>& inventory) {
   const Package* other = inventory ? other_package(*inventory) : nullptr;
   if (other != nullptr) return name_and_version(*other);
   if (inventory && inventory->layout == "file") return std::string(base_name(inventory->artifact));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether an inventory is of a package that is not torch: what is asked of torch is not asked of it.
+// Recognizes the inventory of a package other than torch. Checks about torch do not apply to it.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace pbprobe {
 
-// The package of a wheel, or of what was installed of one, that neither calls itself torch nor holds a libtorch. Null:
-// it is torch, or nothing says what it is.
+// Returns the package if the inventory is a wheel or an installed wheel that is not named torch and contains no
+// libtorch. Returns null for torch, and if the package is not known.
 [[nodiscard]] const Package* other_package(const Inventory& inventory);
 
-// "xformers 0.0.35", or what its folder says.
+// Returns "xformers 0.0.35", or the name of its metadata folder if METADATA is missing.
 [[nodiscard]] std::string name_and_version(const Package& package);
 
-// What a verdict is about: "torch 2.11.0+cu130", "xformers 0.0.35".
-[[nodiscard]] std::string subject_of(const std::optional<Inventory>& inventory);
+// Returns the name for the subject of a verdict: "torch 2.11.0+cu130", "xformers 0.0.35".
+[[nodiscard]] std::string format_subject(const std::optional<Inventory>& inventory);
 
 }  // namespace pbprobe

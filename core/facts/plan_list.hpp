@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What `pbprobe bench --explain` lists: for each GEMM the kernels that compute it, how each would be cut, and which
-// one is chosen. Nothing was run.
+// List of `pbprobe bench --explain`: for each GEMM the kernels that can compute it, their plans, and the chosen kernel.
+// Listing runs nothing.
 #pragma once
 
 #include <cstdint>
@@ -49,15 +49,16 @@ template <class Visitor, SameAs<PlannedKernel> T>
 void fields(Visitor& visit, T& kernel) {
   visit("kernel", kernel.kernel);
   visit("chosen", kernel.chosen, "dispatch takes it");
-  visit("tile", kernel.tile, "rows x columns of C that a block computes, of a CPU's kernel a task's step");
-  visit("parts", kernel.parts, "of k, added in a fixed order");
-  visit("blocks", kernel.blocks, "of the grid; null: a CPU's kernel");
-  visit("cluster", kernel.cluster, "blocks of a cluster; null: a CPU's kernel");
+  visit("tile", kernel.tile, "rows x columns of C per block; for a CPU kernel, per step of a task");
+  visit("parts", kernel.parts, "split-K: number of slices of k, added in a fixed order");
+  visit("blocks", kernel.blocks, "blocks of the grid; null for a CPU kernel");
+  visit("cluster", kernel.cluster, "blocks of a cluster; null for a CPU kernel");
   visit("workspace_bytes", kernel.workspace_bytes);
   visit("model", kernel.model,
-        "its time over the chosen one's, by the model that chooses between tiles; null: it is not asked");
-  visit("model_us", kernel.model_us, "what it takes by that model, in microseconds; null: a CPU's kernel");
-  visit("why", kernel.why, "what is chosen, cut how, with which passes before");
+        "predicted time / predicted time of the chosen kernel, by the model that chooses between tiles; null if the "
+        "model was not used");
+  visit("model_us", kernel.model_us, "time predicted by that model, microseconds; null for a CPU kernel");
+  visit("why", kernel.why, "reason for the choice, with the split and the passes before it");
 }
 
 template <class Visitor, SameAs<PlannedGemm> T>
@@ -65,14 +66,14 @@ void fields(Visitor& visit, T& gemm) {
   visit("device", gemm.device, "\"cuda:0\", \"cpu\"");
   visit("supposed", gemm.supposed, "device that is not here, kernels that are not built; null: both are here");
   visit("dtype", gemm.dtype, "type of A and B");
-  visit("blocks", gemm.blocks, "scales of blocks, as --block-scales names them; null: there are none");
+  visit("blocks", gemm.blocks, "block scales, named as in --block-scales; null without block scales");
   visit("m", gemm.m);
   visit("n", gemm.n);
-  visit("k", gemm.k, "numbers, of which e2m1x2 has two in a byte");
+  visit("k", gemm.k, "numbers; e2m1x2 has two per byte");
   visit("layout", gemm.layout, "nt: B[n,k]; nn: B[k,n]; tn: A[k,m], B[k,n]; tt: A[k,m], B[n,k]");
   visit("out", gemm.out, "type of C");
   visit("kernels", gemm.kernels, "in the table's order");
-  visit("why_not", gemm.why_not, "why none computes it");
+  visit("why_not", gemm.why_not, "reason why no kernel computes it");
 }
 
 template <class Visitor, SameAs<PlanList> T>

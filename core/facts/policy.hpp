@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Policy: what a gate asks of a build, beside its claim.
+// Policy: requirements of a gate in addition to the claim.
 #pragma once
 
 #include <map>
@@ -13,15 +13,15 @@
 
 namespace pbprobe {
 
-// A finding that was looked at and is let through, for a reason and for a time.
+// Finding that the policy tolerates for a stated reason until a date.
 struct Waiver {
-  std::string id;                        // of the check: "PB316"
-  std::optional<std::string> component;  // where the finding is, as it says so; null only where it names no place
+  std::string id;                        // id of the check: "PB316"
+  std::optional<std::string> component;  // location as the finding states it; null only for findings without a location
   std::string reason;
-  std::string until;  // the last day that it holds: "2027-01-31"
+  std::string until;  // last day on which it is valid: "2027-01-31"
 };
 
-// Up to which level each thing that is claimed must be proved.
+// Level up to which each part of a claim must be proved.
 struct RequiredLevels {
   Level sm = Level::shipped;
   Level isa = Level::shipped;
@@ -31,16 +31,18 @@ struct RequiredLevels {
   Level blas = Level::shipped;
 };
 
-// Another severity than the catalogue's, and why: making less of a check lets through as much as a waiver does.
+// Severity that replaces the catalogue default, with its reason: a lower severity tolerates as much as a waiver
+// does.
 struct SeverityChange {
   Severity severity = Severity::fail;
   std::string reason;
 };
 
-// What a policy makes of questions without an answer.
+// Effect of checks without an answer.
 enum class Stance {
-  lenient,  // a report's: where a deciding one has none, the verdict is unknown
-  strict,   // a gate's: so it is where one has none whose fault would fail, where a claim is not proved, a step not run
+  lenient,  // reports: unknown if a check that decides the verdict has no answer
+  strict,   // gates: unknown also if any check that could fail has no answer, a claim is not proved, or a step did not
+            // run
 };
 
 [[nodiscard]] std::span<const EnumName<Stance>> enum_names(Stance);
@@ -49,16 +51,16 @@ struct Policy {
   std::string name;
   Stance stance = Stance::strict;
   RequiredLevels levels;
-  std::map<std::string, SeverityChange> severity;  // by the check's id
+  std::map<std::string, SeverityChange> severity;  // keyed by check id
   std::vector<Waiver> waive;
 };
 
 template <class Visitor, SameAs<Waiver> T>
 void fields(Visitor& visit, T& waiver) {
-  visit("id", waiver.id, "of one check: PB316");
-  visit("component", waiver.component, "where the finding is, as it says so; null only where it names no place");
-  visit("reason", waiver.reason, "why");
-  visit("until", waiver.until, "the last day that it holds: 2027-01-31");
+  visit("id", waiver.id, "id of one check: PB316");
+  visit("component", waiver.component, "location as the finding states it; null only for findings without a location");
+  visit("reason", waiver.reason, "reason");
+  visit("until", waiver.until, "last day on which it is valid: 2027-01-31");
 }
 
 template <class Visitor, SameAs<RequiredLevels> T>
@@ -73,8 +75,8 @@ void fields(Visitor& visit, T& levels) {
 
 template <class Visitor, SameAs<SeverityChange> T>
 void fields(Visitor& visit, T& change) {
-  visit("severity", change.severity, "in place of the catalogue's");
-  visit("reason", change.reason, "why");
+  visit("severity", change.severity, "replaces the severity in the catalogue");
+  visit("reason", change.reason, "reason");
 }
 
 template <class Visitor, SameAs<Policy> T>
@@ -82,9 +84,9 @@ void fields(Visitor& visit, T& policy) {
   visit.constant("schema", "pbprobe.policy/1");
   visit("name", policy.name, "for the verdict");
   visit("stance", policy.stance, "strict: what is not answered or not proved does not pass, as a gate has it");
-  visit("levels", policy.levels, "up to which level each claimed thing must be proved");
-  visit("severity", policy.severity, "by the check's id: another severity than the catalogue's, and why");
-  visit("waive", policy.waive, "findings that are let through");
+  visit("levels", policy.levels, "level up to which each part of a claim must be proved");
+  visit("severity", policy.severity, "severities that replace the catalogue defaults, by check id, with the reason");
+  visit("waive", policy.waive, "findings that the policy tolerates");
 }
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a public build of a torch holds: the measure for a build of the same version.
+// Contents of a public build of torch: the reference for a build of the same version.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct ReferenceCode {
   int64_t code_bytes = 0;
 };
 
-// One of libtorch's own files beside libtorch_cuda.so.
+// One of libtorch's own files other than libtorch_cuda.so.
 struct ReferenceFile {
-  std::map<std::string, std::string> linked;  // libraries in it, {"MAGMA": "2.6.1"}: with others its counts are others
+  std::map<std::string, std::string> linked;  // static libraries: {"MAGMA": "2.6.1"}; other versions change the counts
   std::map<std::string, ReferenceCode> code;  // "sm_90"
 };
 
@@ -29,8 +29,8 @@ struct ReferenceBuild {
   std::string torch;                           // "2.11.0"
   std::string cuda;                            // "13.0"
   std::string platform;                        // "x86_64-linux"
-  std::string build;                           // the wheel that was read
-  std::map<std::string, ReferenceCode> code;   // of libtorch_cuda.so: "sm_90"
+  std::string build;                           // wheel that the figures were read from
+  std::map<std::string, ReferenceCode> code;   // code of libtorch_cuda.so: "sm_90"
   std::map<std::string, ReferenceFile> files;  // "libtorch_cuda_linalg.so"
 };
 
@@ -43,8 +43,8 @@ void fields(Visitor& visit, T& code) {
 
 template <class Visitor, SameAs<ReferenceFile> T>
 void fields(Visitor& visit, T& file) {
-  visit("linked", file.linked, "libraries in it, and their versions: with others its counts are others");
-  visit("code", file.code, "its machine code, per SM");
+  visit("linked", file.linked, "libraries linked in statically; other versions change the counts");
+  visit("code", file.code, "machine code per SM");
 }
 
 template <class Visitor, SameAs<ReferenceBuild> T>

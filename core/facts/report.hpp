@@ -23,33 +23,33 @@
 
 namespace pbprobe {
 
-// Where the facts of an artifact come from.
+// Source of the facts about an artifact.
 enum class InputKind {
-  artifact,  // its files were read
-  facts,     // a document was, which says so of files
+  artifact,  // the files of the artifact
+  facts,     // a document
 };
 
 [[nodiscard]] std::span<const EnumName<InputKind>> enum_names(InputKind);
 
-// One of several runs of a gate that were joined: all of its report but the claim, which they share.
+// One run of a joined gate: its report without the claim, which all runs share.
 struct GatedRun {
-  std::string version;  // pbprobe's
+  std::string version;  // version of pbprobe
   std::string commit;
   std::string created;
   InputKind input = InputKind::facts;
-  std::optional<std::string> signed_by;  // key that its evidence was signed with, as it was checked when it was joined
+  std::optional<std::string> signed_by;  // key that signed its evidence, verified when the runs were joined
   std::optional<Host> host;
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
   std::optional<BaselineComparison> baseline;
   std::optional<ReferenceBuild> reference;
-  std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
+  std::optional<std::vector<EmulatedLoad>> emulated_loads;  // one entry per claimed CPU row; null if not requested
   Verdict verdict;
   std::vector<std::string> problems;
 };
 
 struct Report {
-  std::string version;  // pbprobe's
+  std::string version;  // version of pbprobe
   std::string commit;
   std::string created;  // UTC, ISO 8601
   InputKind input = InputKind::facts;
@@ -59,14 +59,14 @@ struct Report {
   std::optional<Measurements> measurements;
   std::optional<BaselineComparison> baseline;
   std::optional<ReferenceBuild> reference;
-  std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
-  std::optional<Preflight> preflight;                       // null: nobody compiles with it on this machine
-  std::optional<Environment> environment;                   // the packages beside torch; null: not looked at
-  std::optional<std::vector<Import>> imports;               // null: not tried
-  std::optional<Verdict> verdict;                           // by the policy that it names
-  std::optional<std::vector<GatedRun>> joined;              // null: one run
-  std::optional<double> seconds;                            // that it took; null: nothing was run for it
-  std::vector<std::string> problems;  // steps that could not run, one sentence each with the way out
+  std::optional<std::vector<EmulatedLoad>> emulated_loads;  // one entry per claimed CPU row; null if not requested
+  std::optional<Preflight> preflight;      // compilers for torch.compile; null if nothing is compiled on this machine
+  std::optional<Environment> environment;  // packages beside torch; null if not inspected
+  std::optional<std::vector<Import>> imports;   // imports in separate processes; null if not tried
+  std::optional<Verdict> verdict;               // computed by the policy that it names
+  std::optional<std::vector<GatedRun>> joined;  // joined runs; null for a single run
+  std::optional<double> seconds;                // duration of the run; null if nothing was run
+  std::vector<std::string> problems;            // steps that could not run, one sentence each with the fix
 };
 
 template <class Visitor, SameAs<GatedRun> T>
@@ -74,15 +74,15 @@ void fields(Visitor& visit, T& run) {
   visit("version", run.version, "pbprobe's version");
   visit("commit", run.commit, "of pbprobe");
   visit("created", run.created, "UTC, ISO 8601");
-  visit("input", run.input, "artifact: its files were read; facts: a document was");
-  visit("signed_by", run.signed_by, "id of the trusted key that its evidence was signed with; null: of none");
+  visit("input", run.input, "artifact: facts from its files; facts: from a document");
+  visit("signed_by", run.signed_by, "id of the trusted key that signed its evidence; null without a signature");
   visit("host", run.host, "this machine, or the one that wrote the document");
-  visit("inventory", run.inventory, "what the build holds");
+  visit("inventory", run.inventory, "contents of the build");
   visit("measurements", run.measurements, "what ran");
   visit("baseline", run.baseline, "the comparison with another libtorch");
-  visit("reference", run.reference, "what such builds hold");
+  visit("reference", run.reference, "contents of reference builds");
   visit("emulated_loads", run.emulated_loads, "loads on emulated CPUs");
-  visit("verdict", run.verdict, "what it all comes to");
+  visit("verdict", run.verdict, "verdict of this run");
   visit("problems", run.problems, "steps that could not run");
 }
 
@@ -94,19 +94,22 @@ void fields(Visitor& visit, T& report) {
   visit("created", report.created, "UTC, ISO 8601");
   visit("input", report.input, "artifact: its files were read; facts: a document was");
   visit("host", report.host, "this machine, or the one that wrote the document");
-  visit("claim", report.claim, "what the build says of itself");
-  visit("inventory", report.inventory, "what the build holds");
+  visit("claim", report.claim, "claim of the build");
+  visit("inventory", report.inventory, "contents of the build");
   visit("measurements", report.measurements, "what ran");
-  visit("baseline", report.baseline, "the build beside a generic one; null: none was given");
-  visit("reference", report.reference, "what a public build of this torch holds; null: none is known, or not asked");
-  visit("emulated_loads", report.emulated_loads, "on an emulated CPU of each claimed row; null: not tried");
-  visit("preflight", report.preflight, "what torch.compile and Triton find to compile with; null: not looked for");
+  visit("baseline", report.baseline, "comparison with a generic build; null if none was given");
+  visit("reference", report.reference,
+        "contents of a public build of this torch; null if none is known, or not requested");
+  visit("emulated_loads", report.emulated_loads, "loads on an emulated CPU of each claimed row; null if not tried");
+  visit("preflight", report.preflight, "compilers and headers for torch.compile and Triton; null if not inspected");
   visit("environment", report.environment,
-        "torch and the packages beside it, a row each; null: it is by itself, or something is claimed of it");
-  visit("imports", report.imports, "torch, and what links it, imported in processes of their own; null: not tried");
-  visit("verdict", report.verdict, "what it all comes to");
-  visit("joined", report.joined, "the runs that the verdict joins; null: it is of this one");
-  visit("seconds", report.seconds, "that it took; null: nothing was run for it");
+        "torch and the packages beside it, one row each; null if torch has no such packages, or the artifact has a "
+        "claim");
+  visit("imports", report.imports,
+        "imports of torch and of packages that link it, in separate processes; null if not tried");
+  visit("verdict", report.verdict, "verdict on all facts");
+  visit("joined", report.joined, "runs that the verdict joins; null for a single run");
+  visit("seconds", report.seconds, "duration of the run; null if nothing was run");
   visit("problems", report.problems, "steps that could not run");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What `pbprobe targets` lists: each target with its kernels, and what is known of them as they are built.
+// List of `pbprobe targets`: each target with its kernels and their evidence.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct ListedKernel {
   std::string dtype;
   std::string instruction;
   std::string evidence;               // "executed", "executed-via-ptx", "emulated", "assembled", "not built"
-  std::optional<std::string> device;  // what executed or emulated it
+  std::optional<std::string> device;  // device or emulator that ran it
 };
 
 struct ListedTarget {
@@ -26,7 +26,7 @@ struct ListedTarget {
   TargetKind kind = TargetKind::cpu;
   std::vector<std::string> products;
   bool built = false;
-  std::optional<std::string> why_not;  // why it is not built, with the way out
+  std::optional<std::string> why_not;  // reason why it is not built, with the fix
   std::vector<ListedKernel> kernels;
 };
 
@@ -40,7 +40,7 @@ void fields(Visitor& visit, T& kernel) {
   visit("dtype", kernel.dtype, "type of A and B");
   visit("instruction", kernel.instruction);
   visit("evidence", kernel.evidence, "executed, executed-via-ptx, emulated, assembled or not built");
-  visit("device", kernel.device, "what executed or emulated it");
+  visit("device", kernel.device, "device or emulator that ran it");
 }
 
 template <class Visitor, SameAs<ListedTarget> T>
@@ -49,7 +49,7 @@ void fields(Visitor& visit, T& target) {
   visit("kind", target.kind);
   visit("products", target.products);
   visit("built", target.built);
-  visit("why_not", target.why_not, "why it is not built, with the way out");
+  visit("why_not", target.why_not, "reason why it is not built, with the fix");
   visit("kernels", target.kernels);
 }
 

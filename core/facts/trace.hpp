@@ -13,9 +13,9 @@
 namespace pbprobe {
 
 struct TracePoint {
-  double seconds = 0;                 // since the measuring began
-  std::optional<double> clock_mhz;    // a GPU's SMs; of a CPU the fastest core that was looked at
-  std::optional<double> power_watts;  // of a CPU: of its packages
+  double seconds = 0;                 // time since the measurement began
+  std::optional<double> clock_mhz;    // SM clock of a GPU; for a CPU, clock of the fastest sampled core
+  std::optional<double> power_watts;  // for a CPU, the sum of its packages
   std::optional<double> celsius;
 };
 
@@ -26,9 +26,9 @@ struct DeviceTrace {
 
 template <class Visitor, SameAs<TracePoint> T>
 void fields(Visitor& visit, T& point) {
-  visit("seconds", point.seconds, "since the measuring began");
-  visit("clock_mhz", point.clock_mhz, "a GPU's SMs; of a CPU the fastest core that was looked at");
-  visit("power_watts", point.power_watts, "of a CPU: of its packages");
+  visit("seconds", point.seconds, "time since the measurement began");
+  visit("clock_mhz", point.clock_mhz, "SM clock of a GPU; for a CPU, clock of the fastest sampled core");
+  visit("power_watts", point.power_watts, "for a CPU, the sum of its packages");
   visit("celsius", point.celsius, "temperature");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Verdict: what a policy makes of facts: pass, fail or unknown, with what became of each check, and all that stands
-// against a pass. Unknown is not pass.
+// Result of applying a policy to facts: pass, fail or unknown, with the state of each check and all objections to a
+// pass. Unknown is not pass.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@
 
 namespace pbprobe {
 
-// What a GPU gets from a torch: each is a different start-up and a different speed.
+// Best code of a torch for one GPU. Each kind has its own start-up time and speed.
 enum class GpuCode {
   native,      // a cubin for exactly this capability
-  same_major,  // a cubin for a lower minor of the same major
+  same_major,  // a cubin for a lower minor version of the same major
   ptx,         // PTX only: compiled by the driver at load
-  none,        // nothing that runs here
+  none,        // no code that runs on this GPU
   unknown,     // no GPU, or no device code was read
 };
 
-// What became of a check.
+// State of a check.
 enum class CheckState {
   passed,
-  found,       // it has findings
-  unanswered,  // it was asked, and a fact was missing
-  not_asked,   // nothing claimed it, or no machine was looked at
+  found,       // has findings
+  unanswered,  // a fact was missing
+  not_asked,   // not claimed, or no machine was inspected
 };
 
-// `forbidden`: what it would let through protects the integrity of everything else.
+// `forbidden`: the waiver is rejected, because all other checks depend on the waived one.
 enum class WaiverState { used, expired, unused, too_broad, forbidden };
 
 [[nodiscard]] std::span<const EnumName<CheckState>> enum_names(CheckState);
@@ -50,43 +50,43 @@ struct GpuOutcome {
   std::string sentence;
 };
 
-// One claim against the five levels: pass, fail, unknown, or null where the level was not asked.
+// Outcome of one claim at each level: pass, fail, unknown, or null if the level was not tested.
 struct ClaimRow {
   std::string claim;                   // "SM", "GPU 0 NVIDIA H200 (9.0)"
-  std::optional<std::string> claimed;  // null: of the machine, and claimed by nobody
+  std::optional<std::string> claimed;  // claimed value; null if the row is about the machine
   std::optional<Outcome> shipped;
   std::optional<Outcome> loaded;
   std::optional<Outcome> executed;
   std::optional<Outcome> measured;
-  std::optional<Level> required;   // the level up to which the policy wants it proved; null: it wants nothing
-  std::optional<Level> proven;     // the highest level up to which everything passed; null: it is not claimed
-  std::optional<Outcome> outcome;  // is it proved as far as it must be?
+  std::optional<Level> required;   // level that the policy requires; null if the policy requires none
+  std::optional<Level> proven;     // highest level up to which everything passed; null if not claimed
+  std::optional<Outcome> outcome;  // proved up to the required level?
   std::string detail;
 };
 
-// What an artifact could truly claim, from its files.
+// Claim that the files of an artifact would satisfy.
 struct Holdings {
   std::string sentence;                            // "a sm_75, 80, 90 build with CUDA 13.0 for x86_64-linux …"
-  std::vector<std::string> sms;                    // of most translation units of libtorch's main file: "sm_90"
-  std::vector<std::string> few;                    // of a handful of them: "sm_103a"
-  std::vector<std::string> ptx;                    // of most translation units: "sm_90"
+  std::vector<std::string> sms;                    // SMs of most translation units of libtorch's main file: "sm_90"
+  std::vector<std::string> few;                    // SMs of only a few translation units: "sm_103a"
+  std::vector<std::string> ptx;                    // PTX of most translation units: "sm_90"
   std::vector<std::string> cpu_capabilities;       // torch's CPU capabilities beside its default: "AVX2"
-  std::optional<std::string> minimum_cpu;          // of libtorch's files together; null: not looked at
-  std::optional<std::string> minimum_cpu_at_most;  // where nameless code leaves a range: its upper end
+  std::optional<std::string> minimum_cpu;          // minimum CPU of libtorch's files; null if not inspected
+  std::optional<std::string> minimum_cpu_at_most;  // upper end of the range if unnamed code leaves one
   std::optional<std::vector<std::string>>
       leaks;               // CPU features that only a CPU capability's copies of shared functions need
-  int64_t size_bytes = 0;  // of all files that were read
+  int64_t size_bytes = 0;  // size of all files that were read
 };
 
 struct CheckRow {
   std::string id;
   Subject subject = Subject::artifact;
   Level level = Level::shipped;
-  Severity severity = Severity::note;  // the policy's, where it has one
-  bool required = false;               // without an answer to it there is no pass
+  Severity severity = Severity::note;  // changed by the policy if it sets one
+  bool required = false;               // no pass without an answer
   CheckState state = CheckState::not_asked;
   std::string asks;
-  std::optional<std::string> why;  // why there is no answer, or why it was not asked
+  std::optional<std::string> why;  // reason for a missing answer, or for not asking
 };
 
 struct WaiverUse {
@@ -94,9 +94,9 @@ struct WaiverUse {
   WaiverState state = WaiverState::unused;
 };
 
-// Why this does not pass.
+// Reason against a pass.
 struct Objection {
-  std::string id;  // of the check; else "claim", "waiver", "run"
+  std::string id;  // id of the check; otherwise "claim", "waiver" or "run"
   Outcome outcome = Outcome::unknown;
   std::string what;
   std::optional<std::string> where;
@@ -106,12 +106,12 @@ struct Objection {
 struct Verdict {
   Outcome outcome = Outcome::unknown;
   std::string reason;              // one sentence
-  std::optional<std::string> fix;  // the first thing to do; null where nothing is to be done
-  int64_t runs = 1;                // that it joins
-  bool complete = false;           // every check that is required was made: it may be attested
-  Policy policy;                   // as it was applied
-  std::optional<Level> require;    // as it was asked for, in place of the policy's
-  std::string date;                // on which waivers were judged: "2026-11-22"
+  std::optional<std::string> fix;  // first action; null if no action is needed
+  int64_t runs = 1;                // number of joined runs
+  bool complete = false;           // all required checks have an answer, so that the verdict may be attested
+  Policy policy;                   // policy as applied
+  std::optional<Level> require;    // level from --require, which replaces the level of the policy
+  std::string date;                // date for the validity of waivers: "2026-11-22"
   std::vector<GpuOutcome> gpus;
   std::vector<std::string> cpu_targets;  // ids that this host can run
   std::vector<ClaimRow> claims;
@@ -119,71 +119,71 @@ struct Verdict {
   std::vector<WaiverUse> waivers;
   std::vector<Finding> findings;
   std::vector<CheckRow> checks;
-  std::optional<Holdings> holdings;  // null: a machine was looked at, or no artifact read
+  std::optional<Holdings> holdings;  // satisfied claim; null for a run on a machine, or without an artifact
 };
 
 template <class Visitor, SameAs<GpuOutcome> T>
 void fields(Visitor& visit, T& gpu) {
   visit("gpu", gpu.gpu, "index");
-  visit("name", gpu.name, "of the policy or the GPU");
+  visit("name", gpu.name, "name of the policy or the GPU");
   visit("capability", gpu.capability, "compute capability");
-  visit("code", gpu.code, "what this GPU gets from this torch");
+  visit("code", gpu.code, "best code of this torch for this GPU");
   visit("best", gpu.best, "the cubin that runs");
   visit("sentence", gpu.sentence, "one sentence");
 }
 
 template <class Visitor, SameAs<ClaimRow> T>
 void fields(Visitor& visit, T& row) {
-  visit("claim", row.claim, "what is claimed");
-  visit("claimed", row.claimed, "null: of the machine, and claimed by nobody");
-  visit("shipped", row.shipped, "whether the build holds it");
-  visit("loaded", row.loaded, "whether it was loaded here");
-  visit("executed", row.executed, "whether it computed correctly here");
-  visit("measured", row.measured, "whether it was timed, and is not slower");
-  visit("required", row.required, "the level that must be proved; null: the policy wants nothing of it");
+  visit("claim", row.claim, "claimed item");
+  visit("claimed", row.claimed, "claimed value; null if the row is about the machine");
+  visit("shipped", row.shipped, "the build contains it");
+  visit("loaded", row.loaded, "code was loaded here");
+  visit("executed", row.executed, "code computed correctly here");
+  visit("measured", row.measured, "code was timed and is not slower");
+  visit("required", row.required, "level that the policy requires; null if the policy requires none");
   visit("proven", row.proven, "the highest level up to which everything passed");
-  visit("outcome", row.outcome, "is it proved as far as it must be?");
-  visit("detail", row.detail, "what decided it");
+  visit("outcome", row.outcome, "proved up to the required level");
+  visit("detail", row.detail, "deciding fact");
 }
 
 template <class Visitor, SameAs<Holdings> T>
 void fields(Visitor& visit, T& holdings) {
   visit("sentence", holdings.sentence, "one sentence");
-  visit("sms", holdings.sms, "of most translation units of libtorch's main file");
-  visit("few", holdings.few, "of a handful of them");
-  visit("ptx", holdings.ptx, "of most translation units");
+  visit("sms", holdings.sms, "SMs of most translation units of libtorch's main file");
+  visit("few", holdings.few, "SMs of only a few translation units");
+  visit("ptx", holdings.ptx, "PTX of most translation units");
   visit("cpu_capabilities", holdings.cpu_capabilities, "torch's CPU capabilities beside its default");
-  visit("minimum_cpu", holdings.minimum_cpu, "of libtorch's files together; null: not looked at");
-  visit("minimum_cpu_at_most", holdings.minimum_cpu_at_most, "where nameless code leaves a range: its upper end");
+  visit("minimum_cpu", holdings.minimum_cpu, "minimum CPU of libtorch's files; null if not inspected");
+  visit("minimum_cpu_at_most", holdings.minimum_cpu_at_most, "upper end of the range if unnamed code leaves one");
   visit("leaks", holdings.leaks, "CPU features beyond it that only a CPU capability's copies of shared functions need");
-  visit("size_bytes", holdings.size_bytes, "of all files that were read");
+  visit("size_bytes", holdings.size_bytes, "size of all files that were read");
 }
 
 template <class Visitor, SameAs<CheckRow> T>
 void fields(Visitor& visit, T& check) {
   visit("id", check.id, "the check's");
-  visit("subject", check.subject, "what it is about");
-  visit("level", check.level, "which level it is about");
-  visit("severity", check.severity, "the policy's, where it has one");
-  visit("required", check.required, "without an answer to it there is no pass");
-  visit("state", check.state, "what became of it");
-  visit("asks", check.asks, "its question");
-  visit("why", check.why, "why there is no answer, or why it was not asked");
+  visit("subject", check.subject, "subject of the check");
+  visit("level", check.level, "level of truth that the check tests");
+  visit("severity", check.severity, "changed by the policy if it sets one");
+  visit("required", check.required, "no pass without an answer");
+  visit("state", check.state, "state of the check");
+  visit("asks", check.asks, "question that it answers");
+  visit("why", check.why, "reason for a missing answer, or for not asking");
 }
 
 template <class Visitor, SameAs<WaiverUse> T>
 void fields(Visitor& visit, T& use) {
-  visit("waiver", use.waiver, "as the policy has it");
-  visit("state", use.state, "what became of it");
+  visit("waiver", use.waiver, "waiver in the policy");
+  visit("state", use.state, "use of the waiver");
 }
 
 template <class Visitor, SameAs<Objection> T>
 void fields(Visitor& visit, T& objection) {
-  visit("id", objection.id, "of the check; else claim, waiver or run");
-  visit("outcome", objection.outcome, "what it comes to");
-  visit("what", objection.what, "what is against it");
+  visit("id", objection.id, "id of the check; otherwise claim, waiver or run");
+  visit("outcome", objection.outcome, "effect on the verdict: fail or unknown");
+  visit("what", objection.what, "observation");
   visit("where", objection.where, "the file");
-  visit("remedy", objection.remedy, "what to do");
+  visit("remedy", objection.remedy, "fix");
 }
 
 template <class Visitor, SameAs<Verdict> T>
@@ -191,20 +191,20 @@ void fields(Visitor& visit, T& verdict) {
   visit.constant("schema", "pbprobe.verdict/1");
   visit("outcome", verdict.outcome, "unknown is not pass");
   visit("reason", verdict.reason, "one sentence");
-  visit("fix", verdict.fix, "the first thing to do");
-  visit("runs", verdict.runs, "that it joins");
-  visit("complete", verdict.complete, "every required check was made: it may be attested");
-  visit("policy", verdict.policy, "as it was applied");
-  visit("require", verdict.require, "the level that was asked for in place of the policy's");
-  visit("date", verdict.date, "on which waivers were judged");
+  visit("fix", verdict.fix, "first action");
+  visit("runs", verdict.runs, "number of joined runs");
+  visit("complete", verdict.complete, "all required checks have an answer, so that the verdict may be attested");
+  visit("policy", verdict.policy, "policy as applied");
+  visit("require", verdict.require, "level from --require, which replaces the level of the policy");
+  visit("date", verdict.date, "date for the validity of waivers");
   visit("gpus", verdict.gpus, "each GPU");
   visit("cpu_targets", verdict.cpu_targets, "ids that this host can run");
-  visit("claims", verdict.claims, "a row for each part of the claim, and for our own kernels");
-  visit("objections", verdict.objections, "why this does not pass");
-  visit("waivers", verdict.waivers, "those of the policy");
-  visit("findings", verdict.findings, "what is wrong, worst first");
+  visit("claims", verdict.claims, "a row for each part of the claim, and for pbprobe's kernels");
+  visit("objections", verdict.objections, "reasons against a pass");
+  visit("waivers", verdict.waivers, "waivers of the policy");
+  visit("findings", verdict.findings, "findings, worst first");
   visit("checks", verdict.checks, "all checks, each with its outcome");
-  visit("holdings", verdict.holdings, "what the artifact could truly claim");
+  visit("holdings", verdict.holdings, "claim that the files of the artifact would satisfy");
 }
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a wheel variant (PEP 817 and PEP 825, drafts) says of itself.
+// Properties declared by a wheel variant (PEP 817 and PEP 825, drafts).
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct VariantProperty {
   std::string value;     // "120_real"
 };
 
-// What a wheel's variant.json says that it was built for.
+// Contents of a wheel's variant.json.
 struct WheelVariant {
   std::string label;
   std::vector<VariantProperty> properties;
@@ -27,14 +27,14 @@ struct WheelVariant {
 template <class Visitor, SameAs<VariantProperty> T>
 void fields(Visitor& visit, T& property) {
   visit("provider", property.provider, "namespace");
-  visit("feature", property.feature, "in the namespace");
-  visit("value", property.value, "of the feature");
+  visit("feature", property.feature, "feature in the namespace");
+  visit("value", property.value, "value of the feature");
 }
 
 template <class Visitor, SameAs<WheelVariant> T>
 void fields(Visitor& visit, T& variant) {
-  visit("label", variant.label, "in the wheel's name");
-  visit("properties", variant.properties, "what it was built for");
+  visit("label", variant.label, "label in the wheel's name");
+  visit("properties", variant.properties, "properties that the wheel was built for");
 }
 
 }  // namespace pbprobe

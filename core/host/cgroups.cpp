@@ -12,7 +12,7 @@ namespace pbprobe {
 namespace host {
 namespace {
 
-// quota / period in whole CPUs; null where either is missing, malformed, or says "no limit".
+// Returns quota / period in whole CPUs; nullopt if one of them is missing, malformed, or means "no limit".
 std::optional<int64_t> whole_cpus(std::string_view quota, std::string_view period) {
   const auto q = parse_number(trim(quota));
   const auto p = parse_number(trim(period));
@@ -39,7 +39,8 @@ void tighten(std::optional<int64_t>& limit, std::optional<int64_t> other) {
   if (other) limit = limit ? std::min(*limit, *other) : *other;
 }
 
-// A limit of any group above holds too. In a container the path may name groups that are not visible: skipped.
+// Limits of parent groups apply too. In a container, the path may contain groups that are not visible; they are
+// skipped.
 template <class Quota>
 void tighten_upwards(std::optional<int64_t>& limit, const HostSources& sources, const std::string& mount,
                      std::string_view path, Quota quota) {
@@ -51,7 +52,7 @@ void tighten_upwards(std::optional<int64_t>& limit, const HostSources& sources, 
   }
 }
 
-// How one controller's limit is read, and where its file system is mounted.
+// Cgroup controller: functions that read its limit, and the mount points of its file system.
 struct Controller {
   std::string_view name;
   std::optional<int64_t> (*v2)(const HostSources&, const std::string& folder);
@@ -81,8 +82,8 @@ std::optional<int64_t> tightest(const HostSources& sources, const Controller& co
   return limit;
 }
 
-// Of a group without a limit: "max", or (v1) all that its counter holds.
-std::optional<int64_t> bytes_in(const HostSources& sources, const std::string& file) {
+// Reads a byte limit; nullopt for a group without limit: "max", or in v1 the largest counter value.
+std::optional<int64_t> read_byte_limit(const HostSources& sources, const std::string& file) {
   constexpr uint64_t kUnlimited = uint64_t{1} << 60;
   const auto number = parse_number(trim(read_line(sources.root, file).value_or("")));
   if (!number || *number == 0 || *number >= kUnlimited) return std::nullopt;
@@ -90,11 +91,11 @@ std::optional<int64_t> bytes_in(const HostSources& sources, const std::string& f
 }
 
 std::optional<int64_t> memory_v2(const HostSources& sources, const std::string& folder) {
-  return bytes_in(sources, folder + "/memory.max");
+  return read_byte_limit(sources, folder + "/memory.max");
 }
 
 std::optional<int64_t> memory_v1(const HostSources& sources, const std::string& folder) {
-  return bytes_in(sources, folder + "/memory.limit_in_bytes");
+  return read_byte_limit(sources, folder + "/memory.limit_in_bytes");
 }
 
 }  // namespace

@@ -50,22 +50,22 @@ constexpr std::pair<uint32_t, std::string_view> kVendors[] = {
     {0x4e, "NVIDIA"}, {0x51, "Qualcomm"}, {0x61, "Apple"},   {0xc0, "Ampere"},
 };
 
-uint32_t implementer_of(uint32_t midr) {
+uint32_t get_implementer(uint32_t midr) {
   return midr >> 24;
 }
 
 std::string core_name(uint32_t midr) {
   for (const auto& core : kCores) {
-    if (core.implementer == implementer_of(midr) && core.part == ((midr >> 4) & 0xFFF)) return std::string(core.name);
+    if (core.implementer == get_implementer(midr) && core.part == ((midr >> 4) & 0xFFF)) return std::string(core.name);
   }
   return fmt::format("MIDR {:#010x}", midr);
 }
 
 std::string vendor_name(uint32_t midr) {
   for (const auto& [implementer, name] : kVendors) {
-    if (implementer == implementer_of(midr)) return std::string(name);
+    if (implementer == get_implementer(midr)) return std::string(name);
   }
-  return fmt::format("implementer {:#04x}", implementer_of(midr));
+  return fmt::format("implementer {:#04x}", get_implementer(midr));
 }
 
 // One block of /proc/cpuinfo as a MIDR_EL1 (architecture field 0xf), null where a field is missing.
@@ -74,7 +74,7 @@ std::optional<uint32_t> midr_of_block(std::string_view block) {
   constexpr std::pair<std::string_view, int> kFields[] = {
       {"CPU implementer", 24}, {"CPU variant", 20}, {"CPU part", 4}, {"CPU revision", 0}};
   for (const auto& [key, shift] : kFields) {
-    const auto text = value_of(block, key);
+    const auto text = find_value(block, key);
     const auto value = text ? parse_number(*text) : std::nullopt;
     if (!value || *value > 0xFFF) return std::nullopt;
     midr |= *value << shift;
@@ -82,7 +82,7 @@ std::optional<uint32_t> midr_of_block(std::string_view block) {
   return static_cast<uint32_t>(midr);
 }
 
-std::vector<uint32_t> midrs_of_cpuinfo(const HostSources& sources) {
+std::vector<uint32_t> read_cpuinfo_midrs(const HostSources& sources) {
   std::vector<uint32_t> midrs;
   auto text = read_text(sources.root, "/proc/cpuinfo").value_or("");
   std::string_view rest = text;
@@ -95,17 +95,17 @@ std::vector<uint32_t> midrs_of_cpuinfo(const HostSources& sources) {
   return midrs;
 }
 
-// sysfs names every core; /proc/cpuinfo serves where sysfs is hidden.
-std::vector<uint32_t> midrs_of(const HostSources& sources, const std::vector<int64_t>& online) {
+// Reads the MIDR of every core from sysfs, or from /proc/cpuinfo if sysfs is hidden.
+std::vector<uint32_t> read_midrs(const HostSources& sources, const std::vector<int64_t>& online) {
   std::vector<uint32_t> midrs;
   for (const auto cpu : online) {
     const auto line =
         read_line(sources.root, fmt::format("/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1", cpu));
     const auto midr = line ? parse_number(*line) : std::nullopt;
-    if (!midr || *midr > UINT32_MAX) return midrs_of_cpuinfo(sources);
+    if (!midr || *midr > UINT32_MAX) return read_cpuinfo_midrs(sources);
     midrs.push_back(static_cast<uint32_t>(*midr));
   }
-  return midrs.empty() ? midrs_of_cpuinfo(sources) : midrs;
+  return midrs.empty() ? read_cpuinfo_midrs(sources) : midrs;
 }
 
 template <size_t N>
@@ -123,7 +123,7 @@ void detect_aarch64(const HostSources& sources, const std::vector<int64_t>& onli
   if (((sources.hwcap >> kSveBit) & 1U) != 0) {
     if (const auto bytes = sources.sve_bytes()) cpu.sve_bits = *bytes * 8;
   }
-  const auto midrs = midrs_of(sources, online);
+  const auto midrs = read_midrs(sources, online);
   for (const auto midr : midrs) {
     const auto name = core_name(midr);
     auto& classes = cpu.core_classes;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// x86: CPUID, and what the operating system saves of it. Source of the bits: Intel SDM volume 2A, CPUID.
+// Detection of x86 CPUs: CPUID, and the register state that the operating system saves. Source of the bits: Intel SDM
+// volume 2A, CPUID.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +15,7 @@ namespace pbprobe::host {
 namespace {
 
 enum class Register { eax, ebx, ecx, edx };
-enum class State { none, avx, avx512, amx };  // registers that XCR0 must name
+enum class State { none, avx, avx512, amx };  // register state that XCR0 must enable
 
 struct Row {
   uint32_t leaf;
@@ -22,7 +23,7 @@ struct Row {
   Register reg;
   int bit;
   State state;
-  std::string_view name;  // as /proc/cpuinfo has it
+  std::string_view name;  // named as in /proc/cpuinfo
 };
 
 constexpr Row kRows[] = {
@@ -70,7 +71,7 @@ constexpr int kTileBit = 24;     // leaf 7 EDX
 constexpr int kHybridBit = 15;   // leaf 7 EDX
 constexpr uint32_t kHybridLeaf = 0x1A;
 
-bool bit_of(uint32_t value, int bit) {
+bool test_bit(uint32_t value, int bit) {
   return ((value >> bit) & 1U) != 0;
 }
 
@@ -106,12 +107,12 @@ uint32_t pick(const CpuidRegisters& registers, Register reg) {
   return 0;
 }
 
-// Whether the operating system saves what instructions of this kind use.
-class Saved {
+// Register state that the operating system saves; instructions of other states are unusable.
+class SavedRegisters {
  public:
-  Saved(const HostSources& sources, const Cpuid& cpuid) {
-    if (bit_of(cpuid(1).ecx, kOsxsaveBit)) xcr0_ = sources.xcr0();
-    if ((xcr0_ & kTileState) == kTileState && bit_of(cpuid(7).edx, kTileBit)) tiles_ = sources.amx_permission();
+  SavedRegisters(const HostSources& sources, const Cpuid& cpuid) {
+    if (test_bit(cpuid(1).ecx, kOsxsaveBit)) xcr0_ = sources.xcr0();
+    if ((xcr0_ & kTileState) == kTileState && test_bit(cpuid(7).edx, kTileBit)) tiles_ = sources.amx_permission();
   }
 
   [[nodiscard]] bool operator()(State state) const {
@@ -135,7 +136,7 @@ void append(std::string& text, uint32_t value) {
   text.append(bytes.data(), bytes.size());
 }
 
-std::string vendor_of(const Cpuid& cpuid) {
+std::string read_vendor(const Cpuid& cpuid) {
   const auto leaf = cpuid(0);
   std::string vendor;
   append(vendor, leaf.ebx);
@@ -144,7 +145,7 @@ std::string vendor_of(const Cpuid& cpuid) {
   return vendor;
 }
 
-std::string brand_of(const Cpuid& cpuid) {
+std::string read_brand(const Cpuid& cpuid) {
   std::string brand;
   for (uint32_t leaf = 0x80000002; leaf <= 0x80000004; ++leaf) {
     const auto registers = cpuid(leaf);
@@ -154,8 +155,8 @@ std::string brand_of(const Cpuid& cpuid) {
   return std::string(trim(brand));
 }
 
-// "family 6 model 143 stepping 8": what Intel and AMD list processors by.
-std::string signature_of(uint32_t eax) {
+// Returns "family 6 model 143 stepping 8", the form in which Intel and AMD list processors.
+std::string format_signature(uint32_t eax) {
   uint32_t family = (eax >> 8) & 0xF;
   uint32_t model = (eax >> 4) & 0xF;
   if (family == 0x6 || family == 0xF) model |= ((eax >> 16) & 0xF) << 4;
@@ -183,16 +184,16 @@ std::vector<CoreClass> hybrid_classes(const HostSources& sources) {
 
 void detect_x86(const HostSources& sources, Cpu& cpu) {
   const Cpuid cpuid(sources);
-  const Saved saved(sources, cpuid);
-  cpu.vendor = vendor_of(cpuid);
-  cpu.name = brand_of(cpuid);
-  const auto signature = signature_of(cpuid(1).eax);
+  const SavedRegisters saved(sources, cpuid);
+  cpu.vendor = read_vendor(cpuid);
+  cpu.name = read_brand(cpuid);
+  const auto signature = format_signature(cpuid(1).eax);
   if (cpu.name.empty()) cpu.name = signature;
   for (const auto& row : kRows) {
-    if (saved(row.state) && bit_of(pick(cpuid(row.leaf, row.subleaf), row.reg), row.bit))
+    if (saved(row.state) && test_bit(pick(cpuid(row.leaf, row.subleaf), row.reg), row.bit))
       cpu.features.emplace_back(row.name);
   }
-  const bool hybrid = bit_of(cpuid(7).edx, kHybridBit) && cpuid(kHybridLeaf).eax != 0;
+  const bool hybrid = test_bit(cpuid(7).edx, kHybridBit) && cpuid(kHybridLeaf).eax != 0;
   if (hybrid) cpu.core_classes = hybrid_classes(sources);
   if (cpu.core_classes.empty()) cpu.core_classes.push_back({signature, cpu.logical_cpus});
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// How many CPUs there are, which of them this process may use, and the caches: /sys and /proc.
+// Counts of CPUs, CPUs that this process may use, and caches, read from /sys and /proc.
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -55,7 +55,7 @@ std::vector<int64_t> online_cpus(const HostSources& sources) {
 }
 
 std::vector<int64_t> allowed_cpus(const HostSources& sources, const std::vector<int64_t>& online) {
-  const auto list = value_of(read_text(sources.root, "/proc/self/status").value_or(""), "Cpus_allowed_list");
+  const auto list = find_value(read_text(sources.root, "/proc/self/status").value_or(""), "Cpus_allowed_list");
   const auto allowed = list ? parse_cpu_list(trim(*list)) : std::nullopt;
   if (!allowed) return online;
   std::vector<int64_t> both;
@@ -68,7 +68,7 @@ std::vector<int64_t> allowed_cpus(const HostSources& sources, const std::vector<
 std::optional<int64_t> physical_cores(const HostSources& sources, const std::vector<int64_t>& online) {
   std::set<std::string> cores;
   for (const auto cpu : online) {
-    // Its older name, which every kernel still has.
+    // The older name of core_cpus_list, which every kernel still provides.
     auto siblings =
         read_line(sources.root, fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
     if (!siblings) return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The parts of detection, only for core/host and its tests. Others call detect_host.
+// Parts of detection, for core/host and its tests only. Other code calls detect_host.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,26 @@
 
 namespace pbprobe::host {
 
-// Vendor, name, features and core classes; SVE length. Counts are in `cpu` already.
+// Fills vendor, name, features, core classes and SVE length. Requires the counts in `cpu`.
 void detect_x86(const HostSources& sources, Cpu& cpu);
 void detect_aarch64(const HostSources& sources, const std::vector<int64_t>& online, Cpu& cpu);
 
-// Online CPUs, by number; empty where /sys/devices/system/cpu/online cannot be read.
+// Returns the numbers of the online CPUs; empty if /sys/devices/system/cpu/online is not readable.
 [[nodiscard]] std::vector<int64_t> online_cpus(const HostSources& sources);
 
-// The tightest CPU quota of this process's cgroups (v2 or v1) in whole CPUs, rounded down to at least 1; null: none.
-// Rounded down, since a thread beyond the quota is throttled in the middle of what it measures.
+// Returns the lowest CPU quota of this process's cgroups (v2 or v1) in whole CPUs, at least 1; nullopt without a quota.
+// Rounds down: a thread beyond the quota would be throttled during a measurement.
 [[nodiscard]] std::optional<int64_t> quota_cpus(const HostSources& sources);
 
-// Those of `online` that this process may use (Cpus_allowed_list of /proc/self/status); all where it does not tell.
+// Returns the CPUs of `online` that this process may use (Cpus_allowed_list in /proc/self/status); all of them if the
+// list is missing.
 [[nodiscard]] std::vector<int64_t> allowed_cpus(const HostSources& sources, const std::vector<int64_t>& online);
 
-// Distinct cores of these CPUs, of which hyperthreads share one; null where the kernel does not tell it of each.
+// Counts the distinct cores of these CPUs; hyperthreads share a core. Returns nullopt if the kernel does not report the
+// siblings of every CPU.
 [[nodiscard]] std::optional<int64_t> physical_cores(const HostSources& sources, const std::vector<int64_t>& online);
 
-// All last-level caches together.
+// Returns the total size of all last-level caches, in bytes.
 [[nodiscard]] std::optional<int64_t> last_level_cache(const HostSources& sources, const std::vector<int64_t>& online);
 
 struct GpuFacts {

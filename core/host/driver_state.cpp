@@ -19,7 +19,8 @@ struct Branch {
 constexpr Branch kBranches[] = {{525, 12000}, {530, 12010}, {535, 12020}, {545, 12030}, {550, 12040}, {555, 12050},
                                 {560, 12060}, {565, 12070}, {570, 12080}, {575, 12090}, {580, 13000}, {590, 13010}};
 
-// CUDA version that a driver of this branch supports; a branch between two entries supports the lower one's.
+// Returns the CUDA version that a driver branch supports; a branch between two entries gets the version of the lower
+// entry.
 int cuda_of_branch(int64_t branch) {
   int cuda = 0;
   for (const auto& entry : kBranches) {
@@ -32,7 +33,8 @@ std::string cuda_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-// The driver branch that the default builds for these GPUs need; null where none of them is built by default.
+// Returns the driver branch that the default builds for these GPUs need; nullopt if the default builds support none of
+// them.
 std::optional<int64_t> branch_needed(const std::vector<Gpu>& gpus) {
   std::optional<int64_t> branch;
   for (const auto& gpu : gpus) {
@@ -42,20 +44,20 @@ std::optional<int64_t> branch_needed(const std::vector<Gpu>& gpus) {
   return branch;
 }
 
-// The same where no GPU is known: the newest that any target asks for.
+// Returns the newest branch that any target needs, for machines without a known GPU.
 int64_t branch_to_install() {
   int64_t branch = 0;
   for (const auto& target : all_targets()) branch = std::max(branch, target.min_driver.value_or(0));
   return branch;
 }
 
-std::optional<std::string> version_of(const DriverSight& sight) {
+std::optional<std::string> find_version(const DriverSight& sight) {
   if (sight.nvml_version) return sight.nvml_version;
   return sight.module_version;
 }
 
 std::string driver_text(const DriverSight& sight) {
-  const auto version = version_of(sight);
+  const auto version = find_version(sight);
   const auto name = version ? "NVIDIA driver " + *version : std::string("The NVIDIA driver");
   return sight.cuda_version > 0 ? fmt::format("{} (CUDA {})", name, cuda_text(sight.cuda_version)) : name;
 }
@@ -80,8 +82,8 @@ std::string no_driver(const DriverSight& sight) {
 
 std::string stub_library(const DriverSight& sight) {
   return fmt::format(
-      "No NVIDIA driver: {} is the CUDA toolkit's stub, which is for linking: take its folder out of LD_LIBRARY_PATH, "
-      "or install NVIDIA driver {} or newer",
+      "No NVIDIA driver: {} is the stub of the CUDA toolkit, which serves only for linking: remove its folder from "
+      "LD_LIBRARY_PATH, or install NVIDIA driver {} or newer",
       sight.library.value_or("libcuda.so.1"), branch_to_install());
 }
 
@@ -92,7 +94,7 @@ std::string mig_without_instance(const DriverSight& sight) {
       driver_text(sight));
 }
 
-// What CUDA takes for "none": the empty list, and one that begins with what is not a device.
+// Reports whether CUDA hides all devices for this value: an empty list, or a list whose first entry is not a device.
 bool hides_all(std::string_view visible_devices) {
   return visible_devices.empty() || visible_devices.starts_with('-') || visible_devices.starts_with("No");
 }
@@ -104,8 +106,8 @@ std::string no_gpu(const DriverSight& sight) {
                        sight.nvml_gpus ? fmt::format("this machine's {}", *sight.nvml_gpus) : "them");
   }
   return fmt::format(
-      "{} is loaded and lists no GPU: in a container, pass the GPU in (--gpus all); else see whether "
-      "`lspci -d 10de:` lists one and whether it is powered",
+      "{} is loaded and lists no GPU: in a container, pass the GPU in (--gpus all); otherwise check that `lspci -d "
+      "10de:` lists one and that it is powered",
       driver_text(sight));
 }
 
@@ -118,7 +120,7 @@ std::string gpu_bad(const DriverSight& sight) {
     case kCudaErrorSystemNotReady:
       return tried + ". Start the fabric manager (systemctl start nvidia-fabricmanager) and try again";
     case kCudaErrorOperatingSystem:
-      return tried + ". See whether this user may open /dev/nvidia*, or run `nvidia-modprobe -u -c 0` as root";
+      return tried + ". Check that this user may open /dev/nvidia*, or run `nvidia-modprobe -u -c 0` as root";
     case kCudaErrorUnknown:
       return tried +
              ". After suspend: reload the module nvidia_uvm (rmmod nvidia_uvm; modprobe nvidia_uvm); else look for "
@@ -127,8 +129,8 @@ std::string gpu_bad(const DriverSight& sight) {
     case kCudaSuccess:
       if (sight.mig_without_instance) return mig_without_instance(sight);
       return fmt::format(
-          "NVML lists {} of this machine's GPUs, but CUDA sees none ({}): look for Xid errors in `dmesg`, see whether "
-          "/dev/nvidia-uvm is there, and reboot",
+          "NVML lists {} of this machine's GPUs, but CUDA sees none ({}): look for Xid errors in `dmesg`, check that "
+          "/dev/nvidia-uvm exists, and reboot",
           sight.nvml_gpus.value_or(0), sight.init_error);
     default: return tried + ". Look for Xid errors in `dmesg` and reboot";
   }
@@ -136,9 +138,9 @@ std::string gpu_bad(const DriverSight& sight) {
 
 std::string compat_refused(const DriverSight& sight) {
   return fmt::format(
-      "{} is a forward-compatibility library that this GPU's driver {} refuses: take it out of the library path, or "
+      "{} is a forward-compatibility library that this GPU's driver {} refuses: remove it from the library path, or "
       "install NVIDIA driver {} or newer",
-      sight.library.value_or("libcuda.so.1"), version_of(sight).value_or("(version unknown)"), branch_to_install());
+      sight.library.value_or("libcuda.so.1"), find_version(sight).value_or("(version unknown)"), branch_to_install());
 }
 
 std::string too_old(const DriverSight& sight, int64_t branch) {
@@ -150,7 +152,7 @@ std::string too_old(const DriverSight& sight, int64_t branch) {
       driver_text(sight), cuda, branch, cuda, cuda_text(sight.cuda_version));
 }
 
-std::string problems_of(const std::vector<Gpu>& gpus) {
+std::string join_problems(const std::vector<Gpu>& gpus) {
   std::vector<std::string> problems;
   for (const auto& gpu : gpus) {
     if (gpu.problem)
@@ -172,7 +174,7 @@ std::pair<DriverState, std::string> state_without_gpus(const DriverSight& sight)
 
 std::pair<DriverState, std::string> state_with_gpus(const DriverSight& sight, const std::vector<Gpu>& gpus) {
   const auto bad = std::count_if(gpus.begin(), gpus.end(), [](const auto& gpu) { return gpu.problem.has_value(); });
-  const auto problems = problems_of(gpus);
+  const auto problems = join_problems(gpus);
   if (bad == static_cast<int64_t>(gpus.size())) {
     return {DriverState::gpu_bad, fmt::format("{} lists {} GPU{}, and none can be used: {}", driver_text(sight),
                                               gpus.size(), gpus.size() == 1 ? "" : "s", problems)};
@@ -189,7 +191,7 @@ std::pair<DriverState, std::string> state_with_gpus(const DriverSight& sight, co
 
 Driver judge_driver(const DriverSight& sight, const std::vector<Gpu>& gpus) {
   Driver driver;
-  driver.version = version_of(sight);
+  driver.version = find_version(sight);
   if (sight.cuda_version > 0) driver.cuda_version = cuda_text(sight.cuda_version);
   driver.library = sight.library;
   auto [state, sentence] = gpus.empty() ? state_without_gpus(sight) : state_with_gpus(sight, gpus);

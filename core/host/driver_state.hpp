@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// From what was seen of the driver to its state and one sentence with the way out. Pure: no I/O.
+// Conversion of the driver observations into a state and one sentence with the fix. Does no I/O.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@
 namespace pbprobe::host {
 
 struct DriverSight {
-  std::optional<std::string> load_error;  // why libcuda cannot be loaded; null: it was
+  std::optional<std::string> load_error;  // reason why libcuda could not be loaded; null if it was
   std::optional<std::string> library;
-  int cuda_version = 0;  // 13000; 0: it did not say
+  int cuda_version = 0;  // 13000; 0 if not reported
   CuResult init = kCudaSuccess;
   std::string init_error;  // name and text of `init`
   std::optional<std::string> nvml_version;
@@ -23,7 +23,7 @@ struct DriverSight {
   std::optional<int64_t> nvml_gpus;
   bool mig_without_instance = false;
   bool on_pci = false;
-  std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES; null: not set
+  std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES; null if not set
 };
 
 [[nodiscard]] Driver judge_driver(const DriverSight& sight, const std::vector<Gpu>& gpus);

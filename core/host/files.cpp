@@ -51,7 +51,7 @@ std::optional<std::vector<int64_t>> parse_cpu_list(std::string_view text) {
   return cpus;
 }
 
-std::optional<std::string> value_of(std::string_view text, std::string_view key) {
+std::optional<std::string> find_value(std::string_view text, std::string_view key) {
   for (const auto line : split(text, '\n')) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos || trim(line.substr(0, colon)) != key) continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Small text files of /proc and /sys, as detection reads them. Broken ones count as missing.
+// Readers for small text files of /proc and /sys. Malformed files count as missing.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace pbprobe::host {
 
-// At most 1 MiB of root + path; null where it cannot be read.
+// Reads at most 1 MiB of root + path; nullopt if the file is not readable.
 [[nodiscard]] std::optional<std::string> read_text(const std::string& root, const std::string& path);
 
-// The same without surrounding white space; null where nothing is left.
+// Reads the file without surrounding white space; nullopt if it is not readable or nothing remains.
 [[nodiscard]] std::optional<std::string> read_line(const std::string& root, const std::string& path);
 
-// A whole decimal number, or one with 0x before it; null for anything else, negative numbers included.
+// Parses a non-negative decimal number, or a hexadecimal one after 0x; nullopt for anything else.
 [[nodiscard]] std::optional<uint64_t> parse_number(std::string_view text);
 
-// "0-3,8" is 0 1 2 3 8; null where it is malformed or names more than 65536 CPUs.
+// Parses "0-3,8" as 0 1 2 3 8; nullopt if `text` is malformed or names more than 65536 CPUs.
 [[nodiscard]] std::optional<std::vector<int64_t>> parse_cpu_list(std::string_view text);
 
-// What follows "key<blanks>:" on the first line that has it: /proc/meminfo, /proc/cpuinfo.
-[[nodiscard]] std::optional<std::string> value_of(std::string_view text, std::string_view key);
+// Returns the text after "key<blanks>:" on the first line with this key, as in /proc/meminfo and /proc/cpuinfo.
+[[nodiscard]] std::optional<std::string> find_value(std::string_view text, std::string_view key);
 
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// GPUs by the driver API, explained by NVML where it is there. No context is created: only cuInit and cuDeviceGet*.
+// Detection of GPUs through the driver API, with explanations from NVML if it is installed. Creates no context: calls
+// only cuInit and cuDeviceGet*.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -45,7 +46,7 @@ class Nvml {
     return count;
   }
 
-  // Whether any GPU has MIG mode on: without an instance CUDA then sees nothing.
+  // Reports whether any GPU is in MIG mode: CUDA sees no GPU then, unless an instance exists.
   [[nodiscard]] bool any_mig() const {
     if (!api_ || !api_->nvmlDeviceGetHandleByIndex || !api_->nvmlDeviceGetMigMode) return false;
     for (unsigned index = 0; index < static_cast<unsigned>(gpu_count().value_or(0)); ++index) {
@@ -64,7 +65,8 @@ class Nvml {
   std::optional<NvmlApi> api_;
 };
 
-// A driver attribute; null where the driver refuses it or answers 0, which means "not known" for all asked here.
+// Reads a driver attribute; nullopt if the driver refuses it or returns 0, which means "not known" for all attributes
+// used here.
 std::optional<int64_t> positive_attribute(const DriverApi& api, CuDevice device, int attribute) {
   int value = 0;
   if (api.cuDeviceGetAttribute(&value, attribute, device) != kCudaSuccess || value <= 0) return std::nullopt;
@@ -86,18 +88,19 @@ std::string uuid_text(const CuUuid& uuid, bool mig) {
   return text;
 }
 
-std::optional<std::string> bus_id_of(const DriverApi& driver, CuDevice device) {
+std::optional<std::string> read_bus_id(const DriverApi& driver, CuDevice device) {
   std::array<char, 64> bus{};
   if (driver.cuDeviceGetPCIBusId(bus.data(), bus.size() - 1, device) != kCudaSuccess) return std::nullopt;
   return bus.data();
 }
 
-// What NVML adds. NOT_SUPPORTED, a missing function or missing permission is null; a lost GPU is a problem.
+// NVML's additional facts about one GPU. NOT_SUPPORTED, a missing function and a missing permission give null; a lost
+// GPU is a problem.
 class NvmlGpu {
  public:
   NvmlGpu(const Nvml& nvml, const DriverApi& driver, CuDevice device) {
     if (!nvml.api() || !nvml.api()->nvmlDeviceGetHandleByPciBusId) return;
-    const auto bus = bus_id_of(driver, device);
+    const auto bus = read_bus_id(driver, device);
     if (!bus) return;
     const auto answer = nvml.api()->nvmlDeviceGetHandleByPciBusId(bus->c_str(), &device_);
     note(answer);
@@ -148,7 +151,7 @@ class NvmlGpu {
   NvmlReturn trouble_ = kNvmlSuccess;
 };
 
-// Error: the driver lists the device, but does not answer what every usable one answers.
+// Fills the facts that every usable device reports. On error, the device is listed but does not report them.
 Result<void> fill_identity(const DriverApi& api, CuDevice device, Gpu& gpu) {
   std::array<char, 256> name{};
   int major = 0;
@@ -180,7 +183,8 @@ Gpu detect_gpu(const DriverApi& api, const Nvml& nvml, int index) {
   gpu.l2_cache_bytes = positive_attribute(api, device, kCuL2CacheBytes);
   gpu.max_sm_clock_mhz = megahertz(api, device, kCuClockRateKhz);
   gpu.max_memory_clock_mhz = megahertz(api, device, kCuMemoryClockRateKhz);
-  if (positive_attribute(api, device, kCuEccEnabled)) gpu.ecc = true;  // 0 is "off" or "has none": NVML knows
+  if (positive_attribute(api, device, kCuEccEnabled))
+    gpu.ecc = true;  // 0 means "off" or "not available"; NVML tells them apart
   int integrated = 0;
   if (api.cuDeviceGetAttribute(&integrated, kCuIntegrated, device) == kCudaSuccess)
     gpu.unified_memory = integrated != 0;
@@ -191,8 +195,9 @@ Gpu detect_gpu(const DriverApi& api, const Nvml& nvml, int index) {
     gpu.uuid = uuid_text(uuid, gpu.mig.value_or(false));
   if (more.trouble() == kNvmlGpuIsLost)
     gpu.problem = "it has fallen off the bus (NVML: GPU is lost): look for Xid 79 in `dmesg`, then reboot";
-  // CUDA's index is another order than nvidia-smi's, and CUDA_VISIBLE_DEVICES changes it: the PCI bus id names one GPU.
-  const std::string smi_id = bus_id_of(api, device).value_or("BUS_ID");
+  // CUDA numbers GPUs in another order than nvidia-smi, and CUDA_VISIBLE_DEVICES changes it: only the PCI bus id is
+  // unique.
+  const std::string smi_id = read_bus_id(api, device).value_or("BUS_ID");
   if (more.trouble() == kNvmlResetRequired)
     gpu.problem = fmt::format("it needs a reset: `nvidia-smi --gpu-reset -i {}` as root, or reboot", smi_id);
   if (!gpu.problem && positive_attribute(api, device, kCuComputeMode) == kProhibited)
@@ -200,7 +205,7 @@ Gpu detect_gpu(const DriverApi& api, const Nvml& nvml, int index) {
   return gpu;
 }
 
-// Where NVML is silent: the kernel module's version file.
+// Reads the driver version from the kernel module's file, for machines without NVML.
 std::optional<std::string> module_version(const HostSources& sources) {
   const auto text = read_text(sources.root, "/proc/driver/nvidia/version").value_or("");
   for (const auto word : split(std::string_view(text).substr(0, text.find('\n')), ' ')) {
@@ -210,7 +215,7 @@ std::optional<std::string> module_version(const HostSources& sources) {
   return std::nullopt;
 }
 
-// A display or 3D controller of NVIDIA's on the PCI bus: 0x10de, class 0x03.
+// Reports whether the PCI bus has an NVIDIA (0x10de) display or 3D controller (class 0x03).
 bool nvidia_on_pci(const HostSources& sources) {
   std::error_code error;
   for (const FolderEntry& device : list_folder(sources.root + "/sys/bus/pci/devices", error)) {

@@ -22,7 +22,7 @@ std::optional<std::string> name_of_process(const HostSources& sources, const Nvm
   return host::read_line(sources.root, fmt::format("/proc/{}/comm", pid));
 }
 
-std::vector<GpuProcess> processes_of(const HostSources& sources, const NvmlApi& nvml, NvmlDevice device) {
+std::vector<GpuProcess> read_processes(const HostSources& sources, const NvmlApi& nvml, NvmlDevice device) {
   const auto list = nvml.nvmlDeviceGetComputeRunningProcesses != nullptr ? nvml.nvmlDeviceGetComputeRunningProcesses
                                                                          : nvml.nvmlDeviceGetComputeRunningProcesses2;
   if (list == nullptr) return {};
@@ -45,7 +45,7 @@ std::vector<GpuProcess> processes_of(const HostSources& sources, const NvmlApi& 
   return processes;
 }
 
-GpuUse use_of(const HostSources& sources, const NvmlApi& nvml, NvmlDevice device) {
+GpuUse read_use(const HostSources& sources, const NvmlApi& nvml, NvmlDevice device) {
   GpuUse use;
   NvmlMemory memory;
   if (nvml.nvmlDeviceGetMemoryInfo != nullptr && nvml.nvmlDeviceGetMemoryInfo(device, &memory) == kNvmlSuccess &&
@@ -57,7 +57,7 @@ GpuUse use_of(const HostSources& sources, const NvmlApi& nvml, NvmlDevice device
   if (nvml.nvmlDeviceGetUtilizationRates != nullptr &&
       nvml.nvmlDeviceGetUtilizationRates(device, &utilization) == kNvmlSuccess)
     use.utilization_percent = utilization.gpu;
-  use.processes = processes_of(sources, nvml, device);
+  use.processes = read_processes(sources, nvml, device);
   return use;
 }
 
@@ -74,7 +74,7 @@ std::optional<NvmlDevice> nvml_device(const DriverApi& driver, const NvmlApi& nv
   return found;
 }
 
-std::optional<std::vector<GpuUse>> look_at_gpu_use(const HostSources& sources, const std::string& when) {
+std::optional<std::vector<GpuUse>> read_gpu_use(const HostSources& sources, const std::string& when) {
   if (!sources.driver || !sources.nvml) return std::nullopt;
   const auto driver = sources.driver();
   if (!driver.ok() || driver->cuInit(0) != kCudaSuccess) return std::nullopt;
@@ -86,7 +86,7 @@ std::optional<std::vector<GpuUse>> look_at_gpu_use(const HostSources& sources, c
   for (int index = 0; index < count; ++index) {
     const auto device = nvml_device(*driver, *nvml, index);
     if (!device) continue;
-    GpuUse use = use_of(sources, *nvml, *device);
+    GpuUse use = read_use(sources, *nvml, *device);
     use.device = fmt::format("cuda:{}", index);
     use.when = when;
     uses.push_back(std::move(use));

@@ -28,14 +28,14 @@ std::string os_name(const HostSources& sources) {
 
 std::optional<int64_t> memory_bytes(const HostSources& sources) {
   const auto text = host::read_text(sources.root, "/proc/meminfo").value_or("");
-  const auto total = host::value_of(text, "MemTotal");  // "131886028 kB"
+  const auto total = host::find_value(text, "MemTotal");  // "131886028 kB"
   if (!total || !total->ends_with(" kB")) return std::nullopt;
   const auto kilobytes = host::parse_number(host::trim(std::string_view(*total).substr(0, total->size() - 3)));
   if (!kilobytes || *kilobytes == 0 || *kilobytes > (uint64_t{1} << 50)) return std::nullopt;
   return static_cast<int64_t>(*kilobytes) * 1024;
 }
 
-std::vector<std::string> targets_of(const Cpu& cpu) {
+std::vector<std::string> find_supported_targets(const Cpu& cpu) {
   const auto has = [&](const std::string& feature) {
     return std::find(cpu.features.begin(), cpu.features.end(), feature) != cpu.features.end();
   };
@@ -61,7 +61,7 @@ Cpu detect_cpu(const HostSources& sources) {
   } else {
     host::detect_aarch64(sources, online, cpu);
   }
-  cpu.targets = targets_of(cpu);
+  cpu.targets = find_supported_targets(cpu);
   return cpu;
 }
 

@@ -12,17 +12,17 @@
 namespace pbprobe {
 namespace {
 
-constexpr int kMostCores = 8;  // enough to see them throttle; each costs a call into the kernel
+constexpr int kMostCores = 8;  // enough to see throttling; each read is a system call
 constexpr int kMostSensors = 64;
 constexpr int kNvmlTemperatureOfGpu = 0;
 
-std::optional<double> number_in(const std::string& root, const std::string& path) {
+std::optional<double> read_number(const std::string& root, const std::string& path) {
   const auto line = host::read_line(root, path);
   const auto number = line ? host::parse_number(*line) : std::nullopt;
   return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
-bool is_of_cpu(std::string_view sensor) {
+bool is_cpu_sensor(std::string_view sensor) {
   constexpr std::string_view kNames[] = {"x86_pkg_temp", "coretemp", "k10temp", "cpu-thermal", "cpu_thermal"};
   return std::find(std::begin(kNames), std::end(kNames), sensor) != std::end(kNames);
 }
@@ -83,7 +83,7 @@ std::optional<double> Sensors::cpu_clock_mhz() const {
   std::optional<double> fastest;
   for (int core = 0; core < kMostCores; ++core) {
     const auto khz =
-        number_in(sources_.root, fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", core));
+        read_number(sources_.root, fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", core));
     if (khz) fastest = std::max(fastest.value_or(0), *khz * 1e-3);
   }
   return fastest;
@@ -94,14 +94,14 @@ std::optional<double> Sensors::cpu_celsius() const {
     const std::string folder = fmt::format("/sys/class/thermal/thermal_zone{}", zone);
     const auto type = host::read_line(sources_.root, folder + "/type");
     if (!type) break;
-    const auto milli = is_of_cpu(*type) ? number_in(sources_.root, folder + "/temp") : std::nullopt;
+    const auto milli = is_cpu_sensor(*type) ? read_number(sources_.root, folder + "/temp") : std::nullopt;
     if (milli) return *milli * 1e-3;
   }
   for (int chip = 0; chip < kMostSensors; ++chip) {
     const std::string folder = fmt::format("/sys/class/hwmon/hwmon{}", chip);
     const auto name = host::read_line(sources_.root, folder + "/name");
     if (!name) break;
-    const auto milli = is_of_cpu(*name) ? number_in(sources_.root, folder + "/temp1_input") : std::nullopt;
+    const auto milli = is_cpu_sensor(*name) ? read_number(sources_.root, folder + "/temp1_input") : std::nullopt;
     if (milli) return *milli * 1e-3;
   }
   return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<double> Sensors::cpu_watts(double seconds) {
   double joules = 0;
   int packages = 0;
   for (; packages < kMostSensors; ++packages) {
-    const auto micro = number_in(sources_.root, fmt::format("/sys/class/powercap/intel-rapl:{}/energy_uj", packages));
+    const auto micro = read_number(sources_.root, fmt::format("/sys/class/powercap/intel-rapl:{}/energy_uj", packages));
     if (!micro) break;
     joules += *micro * 1e-6;
   }

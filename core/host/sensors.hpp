@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Clock, power and temperature of this machine's CPU and GPUs, at one moment after the other. Creates no CUDA context.
+// Samples of clock, power and temperature of this machine's CPU and GPUs. Creates no CUDA context.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace pbprobe {
 
-// A GPU of NVML's by its number in CUDA; null where either does not know it.
+// Returns the NVML handle of the GPU with this CUDA index; nullopt if CUDA or NVML does not know it.
 [[nodiscard]] std::optional<NvmlDevice> nvml_device(const DriverApi& driver, const NvmlApi& nvml, int index);
 
 class Sensors {
@@ -26,7 +26,7 @@ class Sensors {
   Sensors(const Sensors&) = delete;
   Sensors& operator=(const Sensors&) = delete;
 
-  // The CPU first; a device of which nothing is known has empty points.
+  // Reads all sensors. The CPU comes first; a device without readable sensors has empty points.
   [[nodiscard]] std::vector<std::pair<std::string, TracePoint>> read(double seconds);
 
  private:

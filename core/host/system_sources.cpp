@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The one file that asks this machine: everything else in detection works on what it is given.
+// Sources of this machine. This is the only file of detection that reads the machine; all other files use their
+// arguments.
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -24,7 +25,8 @@
 namespace pbprobe {
 namespace {
 
-// CPUs that the scheduler may give this process; room for 65536, as the kernel refuses too small a mask.
+// Counts the CPUs that the scheduler allows for this process. The mask has room for 65536 CPUs, because the kernel
+// rejects masks that are too small.
 std::vector<size_t> allowed_cpus() {
   constexpr size_t kCpus = 65536;
   std::vector<size_t> cpus;
@@ -62,7 +64,7 @@ bool ask_for_tiles() {
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
-// In a thread of its own, which is moved from CPU to CPU, so that the caller's affinity stays as it is.
+// Runs in a separate thread that moves from CPU to CPU, so that the caller's affinity remains unchanged.
 std::vector<uint32_t> read_hybrid_leaves() {
   const auto read_them = [] {
     std::vector<uint32_t> leaves;

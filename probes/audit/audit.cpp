@@ -329,7 +329,7 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   read_variant(layout, inventory);
   tell_identity(layout, versions, inventory);
   inventory.open_folders = open_folders(inventory.files);
-  if (options.digests && layout.wheel) inventory.sha256 = sha256_of(layout.wheel->mapping.bytes());
+  if (options.digests && layout.wheel) inventory.sha256 = compute_sha256(layout.wheel->mapping.bytes());
   inventory.version_floors = libtorch_floors(inventory.files);
   inventory.python_abi = python_abi(inventory.files);
   inventory.platform = platform_of(inventory.files);

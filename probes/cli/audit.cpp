@@ -27,13 +27,13 @@ struct AuditArguments {
   std::optional<std::filesystem::path> output;
   AuditOptions audit;
   bool table = false;
-  bool strict = false;         // what is unknown fails too
-  bool distributions = false;  // a row of each package
+  bool strict = false;         // treat unknown as failure
+  bool distributions = false;  // one row per package
   bool kernels = false;
   bool no_cache = false;
-  bool variant = false;  // a variant.json
+  bool variant = false;  // print a variant.json
   std::vector<Sm> gpus;
-  std::optional<MajorMinor> driver;  // of this machine, where its GPUs are asked for
+  std::optional<MajorMinor> driver;  // driver of this machine, if its GPUs are requested
   Documents documents;
 };
 
@@ -41,13 +41,13 @@ TextOptions text_style(const AuditArguments& options) {
   return options.output ? TextOptions{} : text_options();
 }
 
-// Without a claim nobody asked for a verdict: only the inventory.
-std::string json_of(const Report& report) {
+// Without a claim there is no verdict: prints only the inventory.
+std::string render_json(const Report& report) {
   return json_text(report.claim ? to_json(report) : to_json(*report.inventory));
 }
 
-// What was not read may hide anything, so that it is never 0.
-int exit_code_of(const Report& report, bool strict) {
+// Unread files may hide any fault, so that they always fail.
+int choose_exit_code(const Report& report, bool strict) {
   const bool unread = std::any_of(report.inventory->files.begin(), report.inventory->files.end(),
                                   [](const File& file) { return file.problem.has_value(); });
   if (unread || !report.inventory->problems.empty()) return kFailed;
@@ -66,7 +66,7 @@ Result<Report> audit_one(const AuditArguments& options, const std::filesystem::p
   return report;
 }
 
-// One row each; what cannot be audited is reported beside the table, and leaves no row.
+// Prints one row per artifact. Errors are reported next to the table; a failed artifact has no row.
 int run_table(const AuditArguments& options) {
   std::vector<Report> reports;
   int exit_code = kPassed;
@@ -76,21 +76,21 @@ int run_table(const AuditArguments& options) {
       exit_code = print_error(report.error());
       continue;
     }
-    exit_code = std::max(exit_code, exit_code_of(*report, options.strict));
+    exit_code = std::max(exit_code, choose_exit_code(*report, options.strict));
     reports.push_back(std::move(*report));
   }
   const int written = write_output(render_table(reports), options.output);
   return written == kPassed ? exit_code : written;
 }
 
-// A package with a fault fails; what was not read may hide one.
-int exit_code_of(const Environment& environment) {
+// A package with a fault fails. So does an unread file, which may hide a fault.
+int choose_exit_code(const Environment& environment) {
   const auto failed = [](const Distribution& row) { return row.worst == Severity::fail || !row.problems.empty(); };
   const auto& rows = environment.distributions;
   return !environment.problems.empty() || std::any_of(rows.begin(), rows.end(), failed) ? kFailed : kPassed;
 }
 
-Result<Environment> rows_of(const AuditArguments& options) {
+Result<Environment> make_rows(const AuditArguments& options) {
   const char* library_path = std::getenv("LD_LIBRARY_PATH");
   auto environment = make_environment({.artifacts = options.artifacts,
                                        .gpus = options.gpus,
@@ -103,13 +103,13 @@ Result<Environment> rows_of(const AuditArguments& options) {
 }
 
 int run_rows(const AuditArguments& options) {
-  const auto environment = rows_of(options);
+  const auto environment = make_rows(options);
   if (!environment) return print_error(environment.error());
   const std::string text = options.format == Format::json   ? json_text(to_json(*environment))
-                           : options.format == Format::html ? html_of(*environment)
+                           : options.format == Format::html ? render_html(*environment)
                                                             : render_environment(*environment, text_style(options));
   if (const int written = write_output(text, options.output); written != kPassed) return written;
-  return exit_code_of(*environment);
+  return choose_exit_code(*environment);
 }
 
 // A folder of packages without a torch, on which nothing is claimed, is its packages.
@@ -120,19 +120,19 @@ bool wants_rows(const AuditArguments& options) {
   return holds_only_other_packages(options.artifacts.front());
 }
 
-// Of an environment first what stands beside torch: its packages' faults are more frequent than torch's.
-std::string text_of(const AuditArguments& options, const Report& report) {
-  if (options.format == Format::json) return json_of(report);
-  if (options.format == Format::html) return html_of(report);
+// For an environment, the rows of the packages beside torch come first: they have faults more often than torch.
+std::string render(const AuditArguments& options, const Report& report) {
+  if (options.format == Format::json) return render_json(report);
+  if (options.format == Format::html) return render_html(report);
   if (options.kernels) return render_kernels(report, text_style(options));
   const std::string text = render_audit(report, text_style(options));
   const bool rest = !options.claimed && !options.audit.device_code_only && holds_packages(options.artifacts.front());
-  const auto rows = rest ? rows_of(options) : Result<Environment>(Environment{});
+  const auto rows = rest ? make_rows(options) : Result<Environment>(Environment{});
   if (!rows || rows->distributions.size() < 2) return text;
   return render_environment(*rows, text_style(options)) + "\n" + text;
 }
 
-// What limits it goes to standard error, so that the file can be put into a wheel as it is.
+// Notes about limitations go to standard error, so that the output can be stored in a wheel unchanged.
 int run_variant(const AuditArguments& options) {
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
@@ -140,7 +140,7 @@ int run_variant(const AuditArguments& options) {
   for (const auto& note : derived.notes) fmt::print(stderr, "pbprobe: {}\n", printable(note));
   if (const int written = write_output(variant_json(derived.variant), options.output); written != kPassed)
     return written;
-  return exit_code_of(*report, options.strict);
+  return choose_exit_code(*report, options.strict);
 }
 
 int run(const AuditArguments& options) {
@@ -150,19 +150,19 @@ int run(const AuditArguments& options) {
   if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
   if (options.documents.asked() && (options.table || wants_rows(options)))
     return print_error(make_error(ErrorCode::usage,
-                                  "--sarif, --junit and --markdown are of one build's verdict: give "
-                                  "one build, without --table, --distributions and --for"));
+                                  "--sarif, --junit and --markdown need the verdict of one build: give one build, "
+                                  "without --table, --distributions and --for"));
   if (options.table) return run_table(options);
   if (options.variant && options.artifacts.size() == 1) return run_variant(options);
   if (wants_rows(options)) return run_rows(options);
   if (options.artifacts.size() > 1)
-    return print_error(
-        make_error(ErrorCode::usage, "{} artifacts: give one, or --table for a row of each", options.artifacts.size()));
+    return print_error(make_error(ErrorCode::usage, "{} artifacts: give one, or --table for one row per artifact",
+                                  options.artifacts.size()));
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
-  if (const int written = write_output(text_of(options, *report), options.output); written != kPassed) return written;
+  if (const int written = write_output(render(options, *report), options.output); written != kPassed) return written;
   if (const int written = write_documents(*report, options.documents); written != kPassed) return written;
-  return exit_code_of(*report, options.strict);
+  return choose_exit_code(*report, options.strict);
 }
 
 void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& driver) {
@@ -173,7 +173,7 @@ void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& 
     if (sm && std::find(gpus.begin(), gpus.end(), *sm) == gpus.end()) gpus.push_back(*sm);
   }
   driver = parse_major_minor(host->driver.cuda_version.value_or(""));
-  if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU is here: " + host->driver.sentence);
+  if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU found: " + host->driver.sentence);
 }
 
 // Parses "sm121", "sm_121", "121", "12.1" or "sm90a". A GPU has no suffix: only code has.
@@ -206,7 +206,7 @@ std::vector<Sm> parse_gpus(const std::string& list, std::optional<MajorMinor>& d
 void add_audit(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("audit",
-                         "What a PyTorch build ships, and whether that is what it claims, read only from its files\n"
+                         "List the contents of a PyTorch build, and check them against a claim. Reads files only\n"
                          "Examples:\n"
                          "  pbprobe audit torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl\n"
                          "  pbprobe audit .venv/lib/python3.11/site-packages --format json\n"
@@ -228,33 +228,30 @@ void add_audit(CLI::App& app, int& exit_code) {
                    "that pbprobe wrote")
       ->required();
   auto* claim = command->add_option("--claim", options.claim,
-                                    "What it is to deliver: a variant's name, or a list of targets and versions");
+                                    "Claim to check: a variant name, or a list of targets and versions");
   add_format_and_output(*command, options.format, options.output);
-  auto* only = command->add_flag("--device-code-only", options.audit.device_code_only,
-                                 "List device code by its headers, and leave out all else");
+  auto* only =
+      command->add_flag("--device-code-only", options.audit.device_code_only, "List only device code, by its headers");
   only->excludes(claim);
   command->add_flag("--table", options.table, "One row of a Markdown table for each ARTIFACT")->excludes(only);
   auto* rows = command->add_flag("--distributions", options.distributions,
-                                 "One row a package: torch ABI, Python, CUDA, SMs, PTX, worst finding. A folder of "
-                                 "packages without a torch, or of wheels, gets them by itself");
+                                 "Print one row per package: torch ABI, Python, CUDA, SMs, PTX, worst finding. Default "
+                                 "for a folder of wheels, and for packages without a torch");
   auto* gpus = command->add_option_function<std::string>(
       "--for", [](const std::string& list) { options.gpus = parse_gpus(list, options.driver); },
-      "GPUs, as in sm121,sm90, or here, those of this machine: what each gets of each package, and which kernels are "
-      "not there for it");
+      "Count the kernels of each package for these GPUs (sm121,sm90; or here, for this machine), and list kernels "
+      "without code for them");
   gpus->option_text("SMS");
-  auto* kernels =
-      command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, by the SMs that they are for");
-  auto* variant =
-      command->add_flag("--variant-json", options.variant,
-                        "Write the variant.json (drafts of PEP 817 and 825: experimental) that its bytes show; "
-                        "where a property is true and not enough, standard error has it");
+  auto* kernels = command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, grouped by SM");
+  auto* variant = command->add_flag("--variant-json", options.variant,
+                                    "Write the variant.json (drafts of PEP 817 and 825: experimental) that matches the "
+                                    "files. Standard error lists properties that are true but insufficient");
   for (auto* row : {rows, gpus, kernels, variant}) row->excludes(claim)->excludes(only);
   variant->excludes(rows)->excludes(gpus)->excludes(kernels);
   kernels->excludes(rows)->excludes(gpus);
   add_documents(*command, options.documents);
-  command->add_flag("--no-cache", options.no_cache,
-                    "Read every file, also what was read before and has not changed, and keep nothing of it");
-  command->add_flag("--strict", options.strict, "Exit with 1 where the verdict is unknown, too")->excludes(only);
+  command->add_flag("--no-cache", options.no_cache, "Read every file again, and do not update the cache");
+  command->add_flag("--strict", options.strict, "Also exit with 1 if the verdict is unknown")->excludes(only);
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;
     options.kernels = options.audit.kernel_names;

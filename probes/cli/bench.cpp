@@ -26,7 +26,7 @@ struct BenchArguments {
   int64_t random = 0;  // shapes
   uint64_t seed = 1;
   bool explain = false;
-  int64_t sms = 132;  // of an H100 and an H200
+  int64_t sms = 132;  // H100 and H200
   Format format = Format::text;
   std::optional<std::filesystem::path> output;
 };
@@ -48,7 +48,7 @@ Result<Shape> parse_shape(const std::string& text) {
   return Shape{.m = sizes[0], .n = sizes[1], .k = sizes[2]};
 }
 
-// CLI11 takes the nearest number that there is for one that is too large, and for a negative one another.
+// CLI11 converts a number that is too large to the nearest valid one, and a negative number to another one.
 std::string seed_problem(const std::string& given) {
   uint64_t seed = 0;
   const char* const end = given.data() + given.size();
@@ -78,7 +78,7 @@ BlockScale parse_block_scales(const std::string& text) {
   return BlockScale::none;
 }
 
-Result<BenchRequest> request_of(const BenchArguments& options) {
+Result<BenchRequest> make_request(const BenchArguments& options) {
   BenchRequest bench = options.bench.bench;
   if (bench.target) PBPROBE_CHECK(require_target(*bench.target));
   PBPROBE_TRY(bench.dtype, parse_dtype(options.dtype));
@@ -97,7 +97,7 @@ Result<BenchRequest> request_of(const BenchArguments& options) {
 }
 
 Result<PlanList> explain(const BenchArguments& options) {
-  PBPROBE_TRY(const BenchRequest bench, request_of(options));
+  PBPROBE_TRY(const BenchRequest bench, make_request(options));
   PBPROBE_TRY(const Host host, detect_host(system_sources()));
   return explain_bench(bench, host, options.sms);
 }
@@ -117,14 +117,14 @@ int run_explain(const BenchArguments& options) {
 }
 
 Result<Measurements> measure(BenchArguments options) {
-  PBPROBE_TRY(options.bench.bench, request_of(options));
+  PBPROBE_TRY(options.bench.bench, make_request(options));
   options.bench.progress = show_progress;  // the budget is a limit, and no guess
   return run_bench(options.bench);
 }
 
 std::string rendered(const Measurements& measurements, const BenchArguments& options) {
   if (options.format == Format::json) return json_text(to_json(measurements));
-  if (options.format == Format::html) return html_of(measurements);
+  if (options.format == Format::html) return render_html(measurements);
   return render_bench(measurements, options.output ? TextOptions{} : text_options());
 }
 
@@ -144,13 +144,13 @@ int run(const BenchArguments& options) {
   if (measurements->kernel_faults) return kCouldNotRun;  // a defect of pbprobe, or undecided
   if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // it died, and its rows are not there
     return run_of->obstacle ? kCouldNotRun : kFailed;
-  // A time limit on a slow machine leaves what was measured before it.
+  // A time limit keeps the results measured before it.
   for (const auto& one : measurements->not_run.value_or(std::vector<NotRun>()))
     if (one.why != Obstacle::time_limit) return kCouldNotRun;
   return measurements->rows.empty() && measurements->probes.empty() ? kCouldNotRun : kPassed;
 }
 
-// What is computed: the kernels, types, layout and shapes.
+// Adds the options that select the problem: kernels, types, layout and shapes.
 void add_problem(CLI::App& command, BenchArguments& options) {
   BenchRequest& bench = options.bench.bench;
   command.add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
@@ -158,10 +158,11 @@ void add_problem(CLI::App& command, BenchArguments& options) {
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8", "e4m3", "e5m2", "e2m1x2"}))
       ->capture_default_str();
   command
-      .add_option("--block-scales", options.block_scales,
-                  "What neighbours along k share: mx, a power of two for each 32 (e4m3, e5m2, e2m1x2); nvfp4, an e4m3 "
-                  "for each 16 (e2m1x2); 1x128_128x128, 128x128_1x128 and 1x128_1x128, an fp32 for each such block, "
-                  "rows of A by k, then columns of B by k (e4m3, e5m2)")
+      .add_option(
+          "--block-scales", options.block_scales,
+          "Scales shared by neighbours along k: mx, a power of two for each 32 (e4m3, e5m2, e2m1x2); nvfp4, an e4m3 "
+          "for each 16 (e2m1x2); 1x128_128x128, 128x128_1x128 and 1x128_1x128, an fp32 for each such block, "
+          "rows of A by k, then columns of B by k (e4m3, e5m2)")
       ->check(CLI::IsMember(block_scale_names()))
       ->capture_default_str();
   command
@@ -172,7 +173,7 @@ void add_problem(CLI::App& command, BenchArguments& options) {
   command.add_option("--out", options.out, "Type of C")->check(CLI::IsMember({"fp32", "fp16", "bf16", "int32"}));
   auto* const shape = command.add_option("--shape", options.shapes, "MxNxK; may be given often")->capture_default_str();
   auto* const random =
-      command.add_option("--random", options.random, "So many shapes by chance: m, n, k from 1 to 16384, log-uniform")
+      command.add_option("--random", options.random, "Number of random shapes: m, n, k from 1 to 16384, log-uniform")
           ->check(CLI::Range(1, 100000))
           ->excludes(shape);
   command.add_option("--seed", options.seed, "Of --random")
@@ -186,7 +187,7 @@ void add_problem(CLI::App& command, BenchArguments& options) {
 
 void add_bench(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("bench",
-                                     "Time our kernels, verified before they are timed\n"
+                                     "Verify and time pbprobe's kernels\n"
                                      "Examples:\n"
                                      "  pbprobe bench --target avx512 --shape 1024x1024x1024 --threads 1\n"
                                      "  pbprobe bench --dtype fp32 --layout nt --against libtorch --format json\n"
@@ -199,11 +200,11 @@ void add_bench(CLI::App& app, int& exit_code) {
   static BenchArguments options;
   BenchRequest& bench = options.bench.bench;
   add_problem(*command, options);
-  command->add_option("--threads", bench.threads, "0: as many as this process may use")
+  command->add_option("--threads", bench.threads, "Threads of CPU kernels; 0 for all that this process may use")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   command->add_flag("--prepacked", bench.prepacked,
-                    "Pack B once, outside the time, as weights are; only CPU kernels; a peer reads B as it lies");
+                    "Pack B once, outside the timed part, as weights are; CPU kernels only; peers read unpacked B");
   command->add_flag(
       "--scaled", bench.scaled,
       "Scale C by a factor for each row and one for each column, as INT8 layers do; INT8 then gives BF16");
@@ -219,19 +220,19 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->needs(explain)
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  auto* const against = command->add_option(
-      "--against", bench.against,
-      "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
-      "takes it), cublaslt_best (of 32), cutlass, bf16 (our own GEMM in BF16)");
-  explain->excludes(probes)->excludes(against);  // what would run
+  auto* const against =
+      command->add_option("--against", bench.against,
+                          "Peer to measure in the same run, interleaved: libtorch, cublaslt (its first heuristic, as "
+                          "in torch), cublaslt_best (best of 32), cutlass, bf16 (pbprobe's BF16 GEMM)");
+  explain->excludes(probes)->excludes(against);  // options for measured runs only
   command
       ->add_option("--sustained", bench.sustained_seconds,
-                   "Seconds that each sample lasts: what is left of a rate once the chip is warm (give --budget too)")
+                   "Seconds per sample, for rates of a warm chip (set --budget too)")
       ->check(number_between(0, 60));
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");
   command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")
-      ->check(number_between(1, kMostSeconds))
+      ->check(number_between(1, kMaxSeconds))
       ->capture_default_str();
   add_format_and_output(*command, options.format, options.output);
   command->callback([&exit_code] { exit_code = run(options); });

@@ -15,8 +15,8 @@
 
 namespace pbprobe::cli {
 
-constexpr int kLeastWidth = 60;  // columns
-constexpr int kMostWidth = 500;
+constexpr int kMinWidth = 60;  // columns
+constexpr int kMaxWidth = 500;
 
 namespace {
 
@@ -37,8 +37,8 @@ void add_format(CLI::App& command, Format& format) {
 void add_format_and_output(CLI::App& command, Format& format, std::optional<std::filesystem::path>& output) {
   add_choice<Format>(command, "--format", format,
                      {{"text", Format::text}, {"json", Format::json}, {"html", Format::html}},
-                     "text, json, or html: a page in one file, which fetches nothing");
-  command.add_option("--output", output, "Write to this file instead of standard output; - is that");
+                     "text, json, or html (one self-contained page)");
+  command.add_option("--output", output, "Write to FILE (default -: standard output)");
   add_colour(command);
 }
 
@@ -46,7 +46,7 @@ void add_colour(CLI::App& command) {
   add_choice<ColourWhen>(
       command, "--color", colour_when(),
       {{"auto", ColourWhen::automatic}, {"always", ColourWhen::always}, {"never", ColourWhen::never}},
-      "Colours and signs: auto is on a terminal, unless NO_COLOR is set");
+      "Colours and signs; auto: on a terminal, unless NO_COLOR is set");
 }
 
 CLI::Validator number_between(double least, double most, std::string unit) {
@@ -79,13 +79,13 @@ std::string_view variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// COLUMNS, as a shell exports it, also where nothing is a terminal.
+// Returns the width in COLUMNS, which applies to files and pipes too.
 std::optional<int> stated_width() {
   const std::string_view stated = variable("COLUMNS");
   int columns = 0;
   const auto [end, error] = std::from_chars(stated.data(), stated.data() + stated.size(), columns);
   const bool whole = error == std::errc() && end == stated.data() + stated.size();
-  return whole && columns >= kLeastWidth ? std::optional(std::min(columns, kMostWidth)) : std::nullopt;
+  return whole && columns >= kMinWidth ? std::optional(std::min(columns, kMaxWidth)) : std::nullopt;
 }
 
 }  // namespace
@@ -108,8 +108,8 @@ TextOptions text_options() {
   options.unicode = (terminal || colour_when() == ColourWhen::always) && shows_unicode();
   if (!terminal) return options;
   winsize size{};
-  if (!stated && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastWidth)
-    options.width = std::min<int>(size.ws_col, kMostWidth);
+  if (!stated && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kMinWidth)
+    options.width = std::min<int>(size.ws_col, kMaxWidth);
   return options;
 }
 

@@ -22,13 +22,13 @@
 namespace pbprobe::cli {
 
 // Exit codes of report, audit and recipes verify.
-inline constexpr int kPassed = 0;       // nothing failed: pass, or unknown and reported so
+inline constexpr int kPassed = 0;       // no failure: pass, or unknown without --strict
 inline constexpr int kFailed = 1;       // a check failed
 inline constexpr int kCouldNotRun = 2;  // or wrong usage
 
 enum class Format { text, json, html };
 
-// Each adds its subcommand; when it is chosen, it runs and leaves its exit code in `exit_code`.
+// The add_ functions add one subcommand each. A selected subcommand runs and stores its exit code in `exit_code`.
 void add_report(CLI::App& app, int& exit_code);
 void add_host(CLI::App& app, int& exit_code);
 void add_targets(CLI::App& app, int& exit_code);
@@ -38,15 +38,15 @@ void add_verify(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_merge(CLI::App& app, int& exit_code);
-void add_recommend(CLI::App& app, int& exit_code);  // of `recipes` too, as it was called before
+void add_recommend(CLI::App& app, int& exit_code);  // also below `recipes`, its former place
 void add_recipes(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
-void add_drive(CLI::App& app, int& exit_code);    // hidden: what the Python package asks for
+void add_drive(CLI::App& app, int& exit_code);    // hidden: requests of the Python package
 void add_load(CLI::App& app, int& exit_code);     // hidden: the child that opens shared objects
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code
 
-// An option that takes one of these names; another is refused with all of them. `help` is the option's description.
+// Adds an option that accepts one of these names and rejects others with a list of them. `help` is its description.
 template <class Value>
 void add_choice(CLI::App& command, const std::string& name, Value& value,
                 const std::vector<std::pair<std::string, Value>>& choices, const std::string& help) {
@@ -70,33 +70,33 @@ void add_format(CLI::App& command, Format& format);
 // --format text|json|html, --color, and --output FILE
 void add_format_and_output(CLI::App& command, Format& format, std::optional<std::filesystem::path>& output);
 
-// --color auto|always|never: for whatever text_options() is asked afterwards.
+// Adds --color auto|always|never, which affects later calls of text_options().
 void add_colour(CLI::App& command);
 
-// A number of these, which NaN is not: "seconds", "a share". --budget takes up to a day.
-inline constexpr double kLeastSeconds = 0.1;
-inline constexpr double kMostSeconds = 86400;
+// Accepts numbers in this range, not NaN: "seconds", "a share". --budget accepts up to a day.
+inline constexpr double kMinSeconds = 0.1;
+inline constexpr double kMaxSeconds = 86400;
 [[nodiscard]] CLI::Validator number_between(double least, double most, std::string unit = "seconds");
 
 [[nodiscard]] std::string json_text(const Json& json);
 
-// Errors: usage (a folder), unreadable (it is there, and not ours to write).
+// Checks that the file can be written. Errors: usage (a folder), unreadable (exists, but is not writable).
 [[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file);
 // Writes to standard output, also for "-"; to a file atomically, through links, with the mode and the owner that it
-// had; to a pipe or a device as it is. Returns kPassed or kCouldNotRun, having reported why.
+// had; to a pipe or a device directly. Reports errors. Returns kPassed or kCouldNotRun.
 [[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);
 
-// What is wrong with a command line, and which --help tells more.
+// Describes an error of a command line, and names the --help to read.
 [[nodiscard]] std::string usage_message(const CLI::ParseError& error, const CLI::App& app);
 
 // One line on standard error. Returns kCouldNotRun.
 int print_error(const Error& error);
 
-// Colour and more than ASCII only on a terminal, or where --color asks for colour; NO_COLOR, TERM=dumb and a locale
-// without UTF-8 are honoured.
+// Returns the text style: colour and Unicode only on a terminal, or with --color. Respects NO_COLOR, TERM=dumb, and a
+// locale without UTF-8.
 [[nodiscard]] TextOptions text_options();
 
-// Whether the locale has more than ASCII.
+// Reports whether the locale supports Unicode.
 [[nodiscard]] bool shows_unicode();
 
 }  // namespace pbprobe::cli

@@ -23,14 +23,14 @@ struct CompareArguments {
   std::optional<std::filesystem::path> output;
 };
 
-// What its files hold, as an audit has it; of a report also the machine and the figures.
-Result<Report> side_of(const std::filesystem::path& given) {
+// Reads one side of the comparison: the inventory, and from a report also the machine and the figures.
+Result<Report> read_side(const std::filesystem::path& given) {
   show_progress("reading " + given.string());
   std::error_code error;
-  const auto evidence = given / kReportFile;  // of a gate
+  const auto evidence = given / kReportFile;  // a folder written by a gate
   const auto& named = std::filesystem::exists(evidence, error) ? evidence : given;
   PBPROBE_TRY(Report side, make_audit({.artifact = named, .audit = {.kernel_names = true}}));
-  side.inventory->artifact = given.string();  // as it was named: two reports may be of one artifact
+  side.inventory->artifact = given.string();  // the name given by the user tells two reports of one artifact apart
   PBPROBE_TRY(const auto document, load_report(named));
   if (document) {
     side.host = document->host;
@@ -43,7 +43,7 @@ Result<ComparisonList> compare(const CompareArguments& options) {
   ComparisonList list;
   std::optional<Report> first;
   for (const auto& named : options.sides) {
-    PBPROBE_TRY(Report side, side_of(named));
+    PBPROBE_TRY(Report side, read_side(named));
     if (first) {
       list.comparisons.push_back(compare_reports(*first, side));
     } else {
@@ -55,8 +55,8 @@ Result<ComparisonList> compare(const CompareArguments& options) {
 
 std::string rendered(const ComparisonList& list, const CompareArguments& options) {
   if (options.format == CompareFormat::json) return json_text(to_json(list));
-  if (options.format == CompareFormat::markdown) return markdown_of(list);
-  if (options.format == CompareFormat::html) return html_of(list);
+  if (options.format == CompareFormat::markdown) return render_markdown(list);
+  if (options.format == CompareFormat::html) return render_html(list);
   return render_comparisons(list, options.output ? TextOptions{} : text_options());
 }
 
@@ -79,7 +79,7 @@ int run(const CompareArguments& options) {
 void add_compare(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("compare",
-                         "What one build or report has that another has not; then which figures differ\n"
+                         "Compare builds or reports: facts, then figures\n"
                          "Examples:\n"
                          "  pbprobe compare torch-2.10.0.whl torch-2.11.0.whl\n"
                          "  pbprobe compare yesterday.json today.json --fail-on regressed\n"
@@ -92,21 +92,21 @@ void add_compare(CLI::App& app, int& exit_code) {
   static CompareArguments options;
   command
       ->add_option("ARTIFACT", options.sides,
-                   "Two or more: artifacts as for `pbprobe audit`, reports as JSON, or evidence folders; the first is "
-                   "what was before")
+                   "Two or more artifacts (as for `pbprobe audit`), JSON reports or evidence folders; each is compared "
+                   "with the first")
       ->required()
       ->expected(2, 100);
   add_choice<FailOn>(*command, "--fail-on", options.fail_on,
                      {{"nothing", FailOn::nothing}, {"regressed", FailOn::regressed}},
-                     "regressed: exit with 1 where an SM, PTX, a kernel, a file of libtorch or a CPU capability was "
-                     "lost, a better CPU is needed, or a figure is slower");
+                     "regressed: exit with 1 if an SM, PTX, a kernel, a file of libtorch or a CPU capability is lost, "
+                     "a better CPU is needed, or a figure is slower");
   add_choice<CompareFormat>(*command, "--format", options.format,
                             {{"text", CompareFormat::text},
                              {"json", CompareFormat::json},
                              {"markdown", CompareFormat::markdown},
                              {"html", CompareFormat::html}},
-                            "text, json, markdown, as for a job summary, or html: a page in one file");
-  command->add_option("--output", options.output, "Write to this file instead of standard output; - is that");
+                            "text, json, markdown (for a job summary), or html (one page)");
+  command->add_option("--output", options.output, "Write to FILE (default -: standard output)");
   add_colour(*command);
   command->callback([&exit_code] { exit_code = run(options); });
 }

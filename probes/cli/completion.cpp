@@ -14,22 +14,22 @@ namespace {
 enum class Shell { bash, zsh, fish };
 
 struct Words {
-  std::string path;                                          // " recipes write"; the program itself: ""
-  std::vector<std::string> words;                            // its commands and its options
-  std::vector<std::pair<std::string, std::string>> choices;  // of an option: {"--format", "text json"}
+  std::string path;                                          // " recipes write"; "" for the program itself
+  std::vector<std::string> words;                            // commands and options
+  std::vector<std::pair<std::string, std::string>> choices;  // values of an option: {"--format", "text json"}
 };
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+std::vector<const CLI::App*> list_commands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); });
 }
 
-std::vector<std::string> names_of(const CLI::Option& option) {
+std::vector<std::string> list_names(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const auto& name : option.get_lnames()) names.push_back("--" + name);
   return names;
 }
 
-std::string choices_of(const CLI::Option& option) {
+std::string list_choices(const CLI::Option& option) {
   std::string choices = option.get_option_text();
   if (choices.find('|') == std::string::npos) return "";
   std::replace(choices.begin(), choices.end(), '|', ' ');
@@ -38,10 +38,10 @@ std::string choices_of(const CLI::Option& option) {
 
 void collect(const CLI::App& app, const std::string& path, std::vector<Words>& all) {
   Words own{.path = path, .words = {}, .choices = {}};
-  for (const auto* command : commands_of(app)) own.words.push_back(command->get_name());
+  for (const auto* command : list_commands(app)) own.words.push_back(command->get_name());
   for (const auto* option : app.get_options()) {
-    const std::string choices = choices_of(*option);
-    const auto names = names_of(*option);
+    const std::string choices = list_choices(*option);
+    const auto names = list_names(*option);
     if (names.empty() && !choices.empty()) own.words.push_back(choices);
     for (const auto& name : names) {
       own.words.push_back(name);
@@ -49,10 +49,10 @@ void collect(const CLI::App& app, const std::string& path, std::vector<Words>& a
     }
   }
   all.push_back(std::move(own));
-  for (const auto* command : commands_of(app)) collect(*command, path + " " + command->get_name(), all);
+  for (const auto* command : list_commands(app)) collect(*command, path + " " + command->get_name(), all);
 }
 
-std::string bash_of(const std::vector<Words>& all) {
+std::string render_bash(const std::vector<Words>& all) {
   std::string paths;
   std::string words;
   std::string choices;
@@ -81,8 +81,9 @@ complete -o default -o bashdefault -F _pbprobe pbprobe
                      paths, words, choices);
 }
 
-// Of zsh's own, so that a file of it on fpath completes at the first Tab. Not `path`, which there is PATH.
-std::string zsh_of(const std::vector<Words>& all) {
+// Follows zsh's conventions, so that a file on fpath completes at the first Tab. Avoids the name `path`, which is tied
+// to PATH in zsh.
+std::string render_zsh(const std::vector<Words>& all) {
   std::string paths;
   std::string words;
   std::string choices;
@@ -127,7 +128,7 @@ std::string quoted(std::string text) {
 }
 
 void add_fish(const CLI::App& app, const std::string& when, std::string& text) {
-  const auto commands = commands_of(app);
+  const auto commands = list_commands(app);
   std::string names;
   for (const auto* command : commands) names += " " + command->get_name();
   const std::string unless = names.empty() ? "" : "; and not __fish_seen_subcommand_from" + names;
@@ -135,7 +136,7 @@ void add_fish(const CLI::App& app, const std::string& when, std::string& text) {
     text += fmt::format("complete -c pbprobe -n '{}{}' -f -a {} -d {}\n", when, unless, command->get_name(),
                         quoted(command->get_description()));
   for (const auto* option : app.get_options()) {
-    const std::string choices = choices_of(*option);
+    const std::string choices = list_choices(*option);
     if (option->get_lnames().empty() && !choices.empty())
       text += fmt::format("complete -c pbprobe -n '{}' -f -a '{}'\n", when, choices);
     for (const auto& name : option->get_lnames())
@@ -148,12 +149,12 @@ void add_fish(const CLI::App& app, const std::string& when, std::string& text) {
     add_fish(*command, fmt::format("{}; and __fish_seen_subcommand_from {}", when, command->get_name()), text);
 }
 
-std::string completion_of(const CLI::App& app, Shell shell) {
+std::string render_completion(const CLI::App& app, Shell shell) {
   std::vector<Words> all;
   collect(app, "", all);
   switch (shell) {
-    case Shell::bash: return bash_of(all);
-    case Shell::zsh: return zsh_of(all);
+    case Shell::bash: return render_bash(all);
+    case Shell::zsh: return render_zsh(all);
     case Shell::fish: {
       std::string text = "# fish completion of pbprobe: pbprobe completion fish | source\n";
       add_fish(app, "true", text);
@@ -176,7 +177,7 @@ void add_completion(CLI::App& app, int& exit_code) {
   add_choice<Shell>(*command, "SHELL", shell, {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}},
                     "bash, zsh or fish");
   command->get_option("SHELL")->required();
-  command->callback([&app, &exit_code] { exit_code = write_output(completion_of(app, shell)); });
+  command->callback([&app, &exit_code] { exit_code = write_output(render_completion(app, shell)); });
 }
 
 }  // namespace pbprobe::cli

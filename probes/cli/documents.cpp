@@ -10,8 +10,7 @@ namespace pbprobe::cli {
 void add_documents(CLI::App& command, Documents& documents) {
   command.add_option("--sarif", documents.sarif, "Write the findings to this file as SARIF 2.1.0, for code scanning");
   command.add_option("--junit", documents.junit, "Write the checks to this file as JUnit XML");
-  command.add_option("--markdown", documents.markdown,
-                     "Write the verdict to this file in Markdown, as for a job summary");
+  command.add_option("--markdown", documents.markdown, "Write the verdict to this file as Markdown, for a job summary");
 }
 
 Result<void> check_documents(const Documents& documents) {
@@ -27,9 +26,9 @@ int write_documents(const Report& report, const Documents& documents) {
   const auto write = [&](const std::optional<std::filesystem::path>& file, std::string (*text_of)(const Report&)) {
     if (file && written == kPassed) written = write_output(text_of(report), file);
   };
-  write(documents.sarif, sarif_of);
-  write(documents.junit, junit_of);
-  write(documents.markdown, markdown_of);
+  write(documents.sarif, render_sarif);
+  write(documents.junit, render_junit);
+  write(documents.markdown, render_markdown);
   return written;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The verdict in the formats of other programs, beside what is printed: --sarif, --junit, --markdown.
+// Additional formats of a verdict for other programs: --sarif, --junit, --markdown.
 #pragma once
 
 #include <filesystem>
@@ -23,10 +23,10 @@ struct Documents {
 
 void add_documents(CLI::App& command, Documents& documents);
 
-// Before any work: whether each can be written. Errors as check_output_file's.
+// Checks that each document can be written. Call before any work. Errors as for check_output_file.
 [[nodiscard]] Result<void> check_documents(const Documents& documents);
 
-// Of a report with a verdict. Returns kPassed or kCouldNotRun, having reported why.
+// Writes the documents of a report with a verdict. Reports errors. Returns kPassed or kCouldNotRun.
 [[nodiscard]] int write_documents(const Report& report, const Documents& documents);
 
 }  // namespace pbprobe::cli

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the Python package asks of the program: a report by an interpreter's own means, and a document as text.
+// Hidden command for the Python package: a report that uses the calling interpreter, and a document as text.
 #include <iostream>
 #include <iterator>
 
@@ -55,11 +55,11 @@ int run_render(bool colour) {
 }  // namespace
 
 void add_drive(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("drive", "For the Python package");
+  auto* command = app.add_subcommand("drive", "Requests of the Python package");
   command->group("");  // hidden
   command->require_subcommand(1);
   static DriveArguments options;
-  auto* report = command->add_subcommand("report", "A report as JSON, and whether there was anything to judge");
+  auto* report = command->add_subcommand("report", "Print a report as JSON, with a flag for a torch that was judged");
   report->add_option("ARTIFACT", options.artifact);
   report->add_option("--root", options.roots)->allow_extra_args(false);
   report->add_option("--python", options.python)->allow_extra_args(false);
@@ -68,7 +68,7 @@ void add_drive(CLI::App& app, int& exit_code) {
   report->add_option("--claim", options.claim);
   report->callback([&exit_code] { exit_code = run_report(options); });
   static bool colour = false;
-  auto* render = command->add_subcommand("render", "The document of standard input as text");
+  auto* render = command->add_subcommand("render", "Render the document on standard input as text");
   render->add_flag("--color", colour);
   render->callback([&exit_code] { exit_code = run_render(colour); });
 }

@@ -19,13 +19,13 @@ struct ExplainArguments {
   Format format = Format::text;
 };
 
-// What the catalogues of the judge and of the recipes say of one check.
+// Description of one check from the catalogue of the judge or of the recipes.
 struct Explained {
   std::string_view id;
   Severity severity = Severity::note;
   std::string_view question;
   std::string_view remedy;
-  const Check* check = nullptr;  // null: of a recipe
+  const Check* check = nullptr;  // check of the judge; null for a recipe check
 };
 
 std::vector<Explained> catalogue() {
@@ -37,23 +37,23 @@ std::vector<Explained> catalogue() {
   return all;
 }
 
-std::string meaning_of(Severity severity) {
+std::string describe_severity(Severity severity) {
   switch (severity) {
     case Severity::fail: return "a finding fails the verdict";
-    case Severity::warn: return "a finding is reported, and fails nothing";
+    case Severity::warn: return "a finding is reported, but does not fail the verdict";
     case Severity::note: return "a finding is only noted";
   }
   return "";
 }
 
-std::string waiver_of(const Explained& one) {
-  if (one.check == nullptr) return "not by a policy: it is of the recipe's text";
-  if (one.check->integrity) return "no policy can: it protects what every other answer rests on";
+std::string describe_waiver(const Explained& one) {
+  if (one.check == nullptr) return "not possible: the check reads the text of a recipe";
+  if (one.check->integrity) return "not possible: all other checks depend on this check";
   return fmt::format(R"(in a policy: {{"id": "{}", "component": WHERE, "reason": WHY, "until": "2027-01-31"}})",
                      one.id);
 }
 
-// A page of docs/checks at the terminal's width: titles as headings, paragraphs wrapped, code as it is.
+// Prints a page of docs/checks at the terminal's width: titles as headings, wrapped paragraphs, code unchanged.
 void add_check_page(text::Page& page, std::string_view markdown) {
   std::string paragraph;
   const auto end_paragraph = [&] {
@@ -77,11 +77,11 @@ void add_check_page(text::Page& page, std::string_view markdown) {
   end_paragraph();
 }
 
-std::string text_of(const Explained& one) {
+std::string render_explanation(const Explained& one) {
   text::Page page(text_options());
   page.headed(fmt::format("{}  ", one.id), text::Colour::strong, one.question);
   const auto add = [&](std::string_view name, std::string_view value) { page.entry(name, value); };
-  add("severity", fmt::format("{}: {}", name_of(one.severity), meaning_of(one.severity)));
+  add("severity", fmt::format("{}: {}", name_of(one.severity), describe_severity(one.severity)));
   add("about", one.check == nullptr ? "recipe" : name_of(one.check->subject));
   if (one.check != nullptr) {
     add("level", name_of(one.check->level));
@@ -89,14 +89,14 @@ std::string text_of(const Explained& one) {
     if (one.check->decides) add("decides", "yes: without an answer the verdict is unknown, and unknown is not pass");
   }
   add("fix", one.remedy);
-  add("waive", waiver_of(one));
-  // Its title is the question, which stands above.
+  add("waive", describe_waiver(one));
+  // Skips the title of the page, which repeats the question.
   const std::string_view markdown = check_page(one.id);
   if (const size_t body = markdown.find("\n\n"); body != markdown.npos) add_check_page(page, markdown.substr(body + 1));
   return std::move(page).take();
 }
 
-Json json_of(const Explained& one) {
+Json write_explanation_json(const Explained& one) {
   Json json{{"id", one.id}, {"asks", one.question}, {"severity", name_of(one.severity)}, {"fix", one.remedy}};
   json["subject"] = one.check == nullptr ? "recipe" : name_of(one.check->subject);
   json["level"] = one.check == nullptr ? Json() : Json(name_of(one.check->level));
@@ -110,7 +110,7 @@ Json json_of(const Explained& one) {
 int print_all(const std::vector<Explained>& all, Format format) {
   if (format == Format::json) {
     Json list = Json::array();
-    for (const auto& one : all) list.push_back(json_of(one));
+    for (const auto& one : all) list.push_back(write_explanation_json(one));
     return write_output(json_text(list));
   }
   std::string text;
@@ -127,21 +127,22 @@ int run(const ExplainArguments& options) {
   if (const auto why = explain_retirement(id); !why.empty())
     return print_error(make_error(ErrorCode::usage, "{} is no longer asked: {}", id, why));
   if (found == all.end())
-    return print_error(make_error(ErrorCode::usage, "there is no check {}: `pbprobe explain` lists them", options.id));
-  return write_output(options.format == Format::json ? json_text(json_of(*found)) : text_of(*found));
+    return print_error(make_error(ErrorCode::usage, "no check {}: `pbprobe explain` lists all checks", options.id));
+  return write_output(options.format == Format::json ? json_text(write_explanation_json(*found))
+                                                     : render_explanation(*found));
 }
 
 }  // namespace
 
 void add_explain(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("explain",
-                                     "What a check asks, what it needs, how to fix what it finds, and how to waive it\n"
+                                     "Describe a check: its question, its facts, the fix and the waiver\n"
                                      "Examples:\n"
                                      "  pbprobe explain PB303\n"
-                                     "  pbprobe explain          all of them, one a line\n"
-                                     "Exit code: 0, or 2 where there is no such check");
+                                     "  pbprobe explain          all checks, one per line\n"
+                                     "Exit code: 0, or 2 if the check does not exist");
   static ExplainArguments options;
-  command->add_option("CHECK", options.id, "The id that stands beside a finding");
+  command->add_option("CHECK", options.id, "Id printed with each finding");
   add_format(*command, options.format);
   command->callback([&exit_code] { exit_code = run(options); });
 }

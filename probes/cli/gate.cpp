@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostClaimBytes = 1 << 20;
+constexpr uint64_t kMaxClaimBytes = 1 << 20;
 
 struct GateArguments {
   GateRequest request;
@@ -41,7 +41,7 @@ struct GateArguments {
 
 std::string rendered(const Report& report, const GateArguments& options) {
   if (options.format == Format::json) return json_text(to_json(report));
-  if (options.format == Format::html) return html_of(report);
+  if (options.format == Format::html) return render_html(report);
   return render_gate(report, options.explain, options.output ? TextOptions{} : text_options());
 }
 
@@ -61,10 +61,11 @@ int print_recomputed(const Result<Report>& report, const GateArguments& options)
 int print_again(const Result<ReadEvidence>& read, const GateArguments& options) {
   if (!read) return print_recomputed(read.error(), options);
   if (!read->trusted)
-    fmt::print(stderr, "pbprobe: {}: {}\n", options.from->string(),
-               read->key.empty() ? "it is not signed"
-                                 : "it is as it was signed, by a key that it brings itself: --key PUB tells whether "
-                                   "that is yours");
+    fmt::print(
+        stderr, "pbprobe: {}: {}\n", options.from->string(),
+        read->key.empty()
+            ? "not signed"
+            : "unchanged since it was signed, by the key that it contains: --key PUB checks that the key is yours");
   return print(read->report, options);
 }
 
@@ -90,18 +91,18 @@ int print_and_attest(const Report& report, const GateArguments& options) {
   return decided == kPassed ? kCouldNotRun : decided;
 }
 
-// A Hugging Face kernel says itself what it was built for.
-std::optional<fs::path> claim_file_of(const GateArguments& options) {
+// A Hugging Face kernel contains its own claim.
+std::optional<fs::path> find_claim_file(const GateArguments& options) {
   const fs::path own = options.request.artifact / "metadata.json";
   std::error_code error;
   if (options.claim_file || !options.claim.empty() || !fs::is_regular_file(own, error)) return options.claim_file;
   return own;
 }
 
-Result<Claim> claim_of(const GateArguments& options) {
-  const auto file = claim_file_of(options);
+Result<Claim> read_claim(const GateArguments& options) {
+  const auto file = find_claim_file(options);
   if (!file) return parse_claim(options.claim);
-  PBPROBE_TRY(const std::string text, read_whole_file(*file, kMostClaimBytes), "--claim-file");
+  PBPROBE_TRY(const std::string text, read_whole_file(*file, kMaxClaimBytes), "--claim-file");
   PBPROBE_TRY(Claim claim, parse_claim_file(text, *file), "--claim-file");
   if (options.claim.empty()) return claim;
   PBPROBE_TRY(const Claim whole, parse_claim(options.claim));
@@ -110,10 +111,10 @@ Result<Claim> claim_of(const GateArguments& options) {
 
 int run_on_artifact(const GateArguments& options) {
   GateRequest request = options.request;
-  if (request.artifact.empty()) return usage("name what is to be judged: pbprobe gate ARTIFACT --claim VARIANT");
-  if (options.claim.empty() && !claim_file_of(options))
-    return usage("say what it is to deliver: --claim VARIANT, or --claim-file FILE");
-  auto claim = claim_of(options);
+  if (request.artifact.empty()) return usage("name the artifact: pbprobe gate ARTIFACT --claim VARIANT");
+  if (options.claim.empty() && !find_claim_file(options))
+    return usage("name the claim: --claim VARIANT, or --claim-file FILE");
+  auto claim = read_claim(options);
   if (!claim) return print_error(claim.error());
   request.claim = std::move(*claim);
   if (options.required) request.require = options.require;
@@ -138,7 +139,7 @@ int run_on_evidence(const GateArguments& options) {
   if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
   const auto require = options.required ? std::optional(options.require) : std::nullopt;
   TrustedKeys trusted = options.trusted;
-  if (options.key) trusted.push_back(*options.key);  // what it signed itself it may sign again
+  if (options.key) trusted.push_back(*options.key);  // a report signed by this key may be signed again
   const auto joined = join_evidence(options.join, require, trusted);
   clear_progress();
   return joined ? print_and_attest(*joined, options) : print_recomputed(joined, options);
@@ -150,36 +151,34 @@ int run(const GateArguments& options) {
   }
   if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
   const bool again = options.from || !options.join.empty();
-  if (!again && !options.trusted.empty()) return usage("--key is of evidence: give --from or --join");
+  if (!again && !options.trusted.empty()) return usage("--key needs --from or --join");
   if (!again) return run_on_artifact(options);
   if (!options.request.artifact.empty() || !options.claim.empty() || options.claim_file)
-    return usage("--from and --join take artifact and claim from the evidence: give no others");
+    return usage("--from and --join use the artifact and claim of the evidence: remove ARTIFACT and --claim");
   return run_on_evidence(options);
 }
 
 void add_what(CLI::App& command, GateArguments& options) {
   command.add_option("ARTIFACT", options.request.artifact,
-                     "What was built, as for `pbprobe audit`; or a report, which is judged by its facts");
-  command.add_option("--claim", options.claim,
-                     "What it is to deliver: a variant's name, or a list of targets and versions");
+                     "Build to judge, as for `pbprobe audit`; or a report, which is judged by its facts");
+  command.add_option("--claim", options.claim, "Claim of the build: a variant name, or a list of targets and versions");
   command.add_option("--claim-file", options.claim_file,
-                     "What each library of a package is to hold, and which to ignore, as docs/gate.md describes it; or "
-                     "a Hugging Face kernel's metadata.json");
+                     "File with the claim of each library of a package, and libraries to ignore (docs/gate.md); or "
+                     "metadata.json of a Hugging Face kernel");
   add_choice<Level>(command, "--require", options.require,
                     {{"shipped", Level::shipped},
                      {"loaded", Level::loaded},
                      {"executed", Level::executed},
                      {"measured", Level::measured}},
-                    "Up to which level SMs and ISAs must be proved here, in place of the policy's");
+                    "Level up to which this machine must prove SMs and ISAs; replaces the policy's level");
   command.add_option("--policy", options.request.policy,
-                     "builder, hardware, or a file as docs/policy.schema.json describes it, whose name has a slash in "
-                     "it or ends in .json; by default builder, and "
-                     "hardware where --require asks for more than shipped");
-  command.add_option("--baseline", options.request.baseline,
-                     "A generic libtorch: is the build smaller, and with --require measured, faster? By default the "
-                     "torch that is found");
+                     "builder, hardware, or a file (docs/policy.schema.json) whose name has a slash or ends in .json; "
+                     "default: builder, or hardware if --require exceeds shipped");
+  command.add_option(
+      "--baseline", options.request.baseline,
+      "Generic libtorch to compare size and, with --require measured, speed; default: the torch that is found");
   command.add_option("--reference", options.request.reference,
-                     "Another table of what builds of each version hold, as recipes/reference_builds.json is");
+                     "Table of reference builds that replaces recipes/reference_builds.json");
 }
 
 void add_evidence(CLI::App& command, GateArguments& options) {
@@ -187,41 +186,38 @@ void add_evidence(CLI::App& command, GateArguments& options) {
                                       "Write report, JUnit, SARIF and statement into this new folder");
   auto* sign = command
                    .add_option("--sign", options.key,
-                               "Sign the statement with this key (PEM; Ed25519, or ECDSA P-256 as cosign's); "
-                               "PBPROBE_KEY_PASSWORD opens an encrypted one")
+                               "Sign the statement with this key (PEM; Ed25519, or ECDSA P-256 as in cosign); "
+                               "PBPROBE_KEY_PASSWORD opens an encrypted key")
                    ->needs(evidence);
   command
       .add_option("--signer", options.signer,
-                  "A program that holds the key, for the shell: the path of what is to be signed is put behind it, and "
-                  "it prints the signature; --sign is then the public key")
+                  "Shell command of a program that holds the key: gets the path of the data as last argument, and "
+                  "prints the signature; --sign is then the public key")
       ->needs(sign);
   auto* from =
       command.add_option("--from", options.from, "Judge the report of an evidence folder again")->excludes(evidence);
-  command
-      .add_option("--join", options.join,
-                  "Reports or evidence folders of gates on several machines: what do they prove together?")
+  command.add_option("--join", options.join, "Join reports or evidence folders of gates on several machines")
       ->excludes(from);
   command
-      .add_option("--key", options.trusted,
-                  "Public key (PEM) that evidence of --from and --join must be signed with; given again: any of "
-                  "them")
+      .add_option(
+          "--key", options.trusted,
+          "Public key (PEM) that must have signed the evidence of --from and --join; repeat for several accepted keys")
       ->allow_extra_args(false);
   command.add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
-  command.add_flag("--explain", options.explain, "Each check: whether it is required, and what became of it");
+  command.add_flag("--explain", options.explain, "List each check with its state, and whether it is required");
   add_format_and_output(command, options.format, options.output);
   add_documents(command, options.documents);
 }
 
 void add_emulation(CLI::App& command, GateArguments& options) {
-  command.add_option("--budget", options.request.budget_seconds, "Seconds that looking at the machine may take")
-      ->check(number_between(kLeastSeconds, kMostSeconds));
+  command.add_option("--budget", options.request.budget_seconds, "Time limit for runs on the machine, in seconds")
+      ->check(number_between(kMinSeconds, kMaxSeconds));
   command.add_flag("!--no-emulated-run", options.request.emulated_loads,
                    "Do not load libtorch on an emulated CPU of each claimed CPU row");
   auto* emulate = command.add_option("--emulate", options.emulation.cpu,
-                                     "Start libtorch on this CPU of QEMU's instead, as for `pbprobe report`");
-  command.add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")
-      ->needs(emulate);
-  command.add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);
+                                     "Start libtorch on this QEMU CPU instead, as for `pbprobe report`");
+  command.add_option("--program", options.emulation.program, "pbprobe built for the emulated platform")->needs(emulate);
+  command.add_option("--sysroot", options.emulation.sysroot, "Folder of the emulated platform's libc")->needs(emulate);
 }
 
 }  // namespace
@@ -229,7 +225,7 @@ void add_emulation(CLI::App& command, GateArguments& options) {
 void add_gate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "gate",
-      "Passes only where every check that the policy requires was made and passed\n"
+      "Pass only if every check that the policy requires was made and passed\n"
       "Examples:\n"
       "  pbprobe gate result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
       "  pbprobe gate torch.whl --claim sm90,avx512,cuda=13.0 --explain\n"

@@ -31,7 +31,7 @@ int run(HostFormat format) {
 
 void add_host(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("host",
-                                     "What this machine has: CPU features, GPUs, driver\n"
+                                     "List the CPU features, GPUs and driver of this machine\n"
                                      "Examples:\n"
                                      "  pbprobe host\n"
                                      "  pbprobe host --format json > host.json\n"

@@ -17,7 +17,7 @@ void add_load(CLI::App& app, int& exit_code) {
   command->add_option("--writable", request.writable);
   command->add_option("FILES", request.files);
   command->callback([&exit_code] {
-    std::set_terminate(__gnu_cxx::__verbose_terminate_handler);  // libtorch's exceptions are libtorch's
+    std::set_terminate(__gnu_cxx::__verbose_terminate_handler);  // libtorch throws its own exceptions
     exit_code = load_main(request);
   });
 }

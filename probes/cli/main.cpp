@@ -22,7 +22,7 @@
 namespace {
 
 constexpr std::string_view kTooLittleMemory =
-    "pbprobe: too little memory: free some, or raise its limit (`ulimit -v`, the cgroup's)\n";
+    "pbprobe: too little memory: free some, or raise the limit (`ulimit -v`, cgroup)\n";
 
 // Destructors of JSON allocate, and cannot throw.
 [[noreturn]] void end_where_memory_ran_out() {
@@ -33,7 +33,7 @@ constexpr std::string_view kTooLittleMemory =
       pbprobe::remove_temp_folders();
       if (::write(STDERR_FILENO, kTooLittleMemory.data(), kTooLittleMemory.size()) < 0) std::abort();
       ::_exit(pbprobe::cli::kCouldNotRun);
-    } catch (...) {  // by the usual handler, which names it
+    } catch (...) {  // the usual handler prints the exception
     }
   }
   __gnu_cxx::__verbose_terminate_handler();
@@ -111,13 +111,13 @@ int main(int argc, char** argv) {
   // The children have ways of their own to end.
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first != "measure" && first != "load") pbprobe::cli::clean_up_when_stopped();
-  std::signal(SIGCHLD, SIG_DFL);  // a parent may have left it ignored: then no child's end is reported
+  std::signal(SIGCHLD, SIG_DFL);  // the parent may ignore SIGCHLD: then the end of a child is not reported
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "{}", kTooLittleMemory);
     return pbprobe::cli::kCouldNotRun;
-  } catch (const std::exception& error) {  // a fault of ours: never a stack trace
+  } catch (const std::exception& error) {  // a defect of pbprobe: print no stack trace
     fmt::print(stderr, "pbprobe: internal error: {}: report it with the command that you typed\n",
                pbprobe::printable(error.what()));
     return pbprobe::cli::kCouldNotRun;

@@ -17,7 +17,7 @@ void add_measure(CLI::App& app, int& exit_code) {
   static bool isolated = false;
   command->add_flag("--isolated", isolated);
   command->callback([&exit_code] {
-    std::set_terminate(__gnu_cxx::__verbose_terminate_handler);  // libtorch's exceptions are libtorch's
+    std::set_terminate(__gnu_cxx::__verbose_terminate_handler);  // libtorch throws its own exceptions
     exit_code = measure_main(request, result, isolated);
   });
 }

@@ -37,9 +37,9 @@ int write_outputs(const Fleet& fleet, const MergeArguments& options) {
   };
   write(options.output, [&] { return json_text(to_json(fleet)); });
   write(options.exclude, [&] { return exclude_list(fleet); });
-  write(options.prometheus, [&] { return prometheus_of(fleet); });
-  write(options.junit, [&] { return junit_of(fleet); });
-  write(options.html, [&] { return html_of(fleet); });
+  write(options.prometheus, [&] { return render_prometheus(fleet); });
+  write(options.junit, [&] { return render_junit(fleet); });
+  write(options.html, [&] { return render_html(fleet); });
   if (written != kPassed) return written;
   if (options.format == Format::json) return write_output(json_text(to_json(fleet)));
   TextOptions text = text_options();
@@ -61,11 +61,11 @@ int run(MergeArguments& options) {
 
 void add_outputs(CLI::App& command, MergeArguments& options) {
   command.add_option("--output", options.output, "Write the fleet to this file as JSON (pbprobe.fleet/1)");
-  command.add_option("--exclude", options.exclude, "Write the hosts to leave out to this file, one a line");
+  command.add_option("--exclude", options.exclude, "Write the hosts to exclude to this file, one per line");
   command.add_option("--prometheus", options.prometheus,
                      "Write this file for node_exporter's textfile collector: NAME.prom");
   command.add_option("--junit", options.junit, "Write the ranks to this file as JUnit XML");
-  command.add_option("--html", options.html, "Write a page in one file: nodes, links, late arrivals");
+  command.add_option("--html", options.html, "Write an HTML page: nodes, links, late arrivals");
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ void add_outputs(CLI::App& command, MergeArguments& options) {
 void add_merge(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "merge",
-      "Which node is slow, wrong or different: judges what many nodes wrote\n"
+      "Find slow, wrong or different nodes in the reports of a fleet\n"
       "Examples:\n"
       "  pbprobe merge node-*.json --output fleet.json\n"
       "  pbprobe merge fleet/ --baseline last-week.json --exclude exclude.txt\n"
@@ -83,19 +83,19 @@ void add_merge(CLI::App& app, int& exit_code) {
       "the false-alarm rate; versions, files and results are compared between equal devices.\n"
       "Exit code: 0 nothing failed (with --strict: all passed), 1 something failed, 2 could not run");
   static MergeArguments options;
-  command->add_option("REPORT", options.request.documents, "Files that nodes wrote, or folders of them")->required();
+  command->add_option("REPORT", options.request.documents, "Reports of nodes, or folders of reports")->required();
   add_outputs(*command, options);
-  command->add_option("--baseline", options.request.baseline, "Compare with this fleet, as --output wrote it before");
-  command->add_option("--expect", options.request.expected, "A file of the hosts that shall be there, one a line");
+  command->add_option("--baseline", options.request.baseline, "Compare with this fleet, an earlier --output");
+  command->add_option("--expect", options.request.expected, "File of expected hosts, one per line");
   command
       ->add_option("--false-alarms", options.request.false_alarm_rate,
-                   "How many sound ranks the rule may call slow, as a share: 0.0001 is one in 10,000")
+                   "Share of sound ranks that the rule may call slow: 0.0001 is one in 10,000")
       ->check(number_between(1e-9, 0.1, "a share"));
-  command->add_option("--floor", options.request.floor, "No difference below this share of the median counts: 0.03")
+  command->add_option("--floor", options.request.floor, "Ignore differences below this share of the median: 0.03")
       ->check(number_between(0, 0.9, "a share"));
-  command->add_flag("--strict", options.strict, "Exit with 1 where a rank gave no answer, too");
+  command->add_flag("--strict", options.strict, "Also exit with 1 if a rank gave no answer");
   command->add_flag("--quiet", options.quiet, "One line");
-  command->add_flag("--verbose", options.verbose, "Every node, and how each figure was judged");
+  command->add_flag("--verbose", options.verbose, "List every node, and the rule for each figure");
   add_format(*command, options.format);
   command->callback([&exit_code] { exit_code = run(options); });
 }

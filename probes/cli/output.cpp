@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where a document goes: standard output, a file, or what stands in a file's place.
+// Output of documents to standard output, a file, a pipe or a device.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/incomplete_path.hpp"
 #include "core/printable.hpp"
-#include "core/unfinished.hpp"
 #include "probes/cli/cli.hpp"
 
 namespace pbprobe::cli {
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kStandardOutput = "-";
 
 Error cannot_write(const fs::path& file, int reason) {
-  return make_error(ErrorCode::unreadable, "{} cannot be written: {}: name a file in a folder of yours", file.string(),
+  return make_error(ErrorCode::unreadable, "{} cannot be written: {}: name a file in a writable folder", file.string(),
                     std::strerror(reason));
 }
 
@@ -35,18 +35,19 @@ Result<void> write_all(int descriptor, std::string_view text, const fs::path& fi
   return {};
 }
 
-// The file that a chain of links leads to, there or not.
+// Returns the target of a chain of links, which need not exist.
 fs::path behind_links(fs::path file) {
-  constexpr int kMostLinks = 40;  // as the kernel follows
+  constexpr int kMaxLinks = 40;  // limit of the kernel
   std::error_code error;
-  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(file, error)); ++i)
+  for (int i = 0; i < kMaxLinks && fs::is_symlink(fs::symlink_status(file, error)); ++i)
     file = file.parent_path() / fs::read_symlink(file, error);
   return file;
 }
 
-// Written beside it and renamed: a reader sees the old document or the new one, never half of it. Mode and owner stay.
+// Writes to a temporary file in the same folder and renames it: readers see the old or the new document, never a part.
+// Keeps mode and owner.
 Result<void> replace(const fs::path& file, std::string_view text, const struct stat* before) {
-  const Unfinished unfinished(file.string() + fmt::format(".{}.partial", ::getpid()));
+  const IncompletePath unfinished(file.string() + fmt::format(".{}.partial", ::getpid()));
   const fs::path& partial = unfinished.path();
   const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor >= 0 && before != nullptr &&
@@ -62,7 +63,7 @@ Result<void> replace(const fs::path& file, std::string_view text, const struct s
   return written;
 }
 
-// A pipe that nobody reads would be waited for without end.
+// Fails for a pipe without a reader, which would block forever.
 Result<void> write_in_place(const fs::path& file, std::string_view text) {
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0 && errno == ENXIO)

@@ -20,9 +20,9 @@
 
 #include <fmt/format.h>
 
+#include "core/incomplete_path.hpp"
 #include "core/printable.hpp"
 #include "core/temp_folder.hpp"
-#include "core/unfinished.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/process/tags.hpp"
 #include "probes/report/page.hpp"
@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBetweenLines = 10;  // of a log
+constexpr double kBetweenLines = 10;  // seconds between lines of a log
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 
 size_t columns_of_terminal() {
@@ -40,7 +40,7 @@ size_t columns_of_terminal() {
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col - 1U : 79U;
 }
 
-// Lives as long as the program, and is never destroyed: a signal may come at any time.
+// Lives until the program ends and is never destroyed, because a signal may arrive at any time.
 class Progress {
  public:
   static Progress& get() {
@@ -68,8 +68,8 @@ class Progress {
     changed_.notify_one();
     if (thread_.joinable()) thread_.join();
   }
-  // " after 7.3 s, while measuring: no result was written". Whoever shows or ends progress later waits for ever: what
-  // it has is not whole.
+  // Returns " after 7.3 s, while measuring: no result was written". Keeps the lock: threads that show or end progress
+  // later block forever, because their results are incomplete.
   std::string end_here() {
     std::unique_lock lock(mutex_, std::defer_lock);
     for (int tries = 0; tries < 20 && !lock.try_lock(); ++tries)
@@ -123,7 +123,7 @@ class Progress {
 
 std::atomic<bool> is_stopping{false};
 
-// What was ignored when we were started (nohup, a shell's background) stays ignored.
+// Excludes signals that were ignored at the start (nohup, a background job of a shell).
 sigset_t stopping_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -138,7 +138,7 @@ const char* name_of_signal(int signal) {
   return signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
 }
 
-// Ends as the signal would have ended it, so that shells and make see what they expect.
+// Ends the program by the signal, so that shells and make see the expected status.
 [[noreturn]] void die_of(int signal) {
   sigset_t one;
   sigemptyset(&one);
@@ -160,9 +160,9 @@ void* wait_for_signal(void*) {
     constexpr double kPatience = 5;  // seconds
     end_all_started(kPatience);
     remove_temp_folders();
-    remove_unfinished();
+    remove_incomplete_paths();
     fmt::print(stderr, "pbprobe: stopped by {}{}\n", name_of_signal(signal), how_far);
-  } catch (const std::exception&) {  // too little memory to say so
+  } catch (const std::exception&) {  // too little memory for the message
   }
   die_of(signal);
 }
@@ -184,7 +184,7 @@ std::string progress_line(std::string_view step, double seconds, double expected
   while (text::columns(line) > columns) {
     do line.pop_back();
     while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0x80);
-    // The first byte of what was cut goes too.
+    // Also removes the first byte of the truncated character.
     if (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0xC0) line.pop_back();
   }
   return line;
@@ -214,7 +214,7 @@ void clean_up_when_stopped() {
   pthread_t thread{};
   const bool made = ::pthread_attr_init(&attributes) == 0;
   if (made) ::pthread_attr_setstacksize(&attributes, kStack);
-  // Without it they end the program as they always do.
+  // Without this thread, signals end the program as usual.
   if (!made || ::pthread_create(&thread, &attributes, wait_for_signal, nullptr) != 0)
     ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   else

@@ -39,7 +39,7 @@ int run_list(const RecipesArguments& options) {
   const auto variants = list_variants(options.filter);
   if (!variants) return print_error(variants.error());
   if (options.list_format == ListFormat::json) return write_output(json_text(list_json(*variants)));
-  // One line: it goes into $GITHUB_OUTPUT.
+  // Prints one line, for $GITHUB_OUTPUT.
   if (options.list_format == ListFormat::github_matrix) return write_output(github_matrix(*variants).dump() + "\n");
   return write_output(list_text(*variants));
 }
@@ -54,7 +54,7 @@ int run_show(const RecipesArguments& options) {
 std::string_view word(Difference::Kind kind) {
   switch (kind) {
     case Difference::Kind::missing: return "missing";
-    case Difference::Kind::stale: return "not what the matrix says";
+    case Difference::Kind::stale: return "differs from the matrix";
     case Difference::Kind::edited: return "edited by hand";
     case Difference::Kind::surplus: return "no longer in the matrix";
   }
@@ -114,7 +114,7 @@ int run_lock(const RecipesArguments& options) {
   if (!text) return print_error(text.error());
   const auto locked = lock_matrix(*text, options.lock, fetch_by_nix);
   if (!locked) return print_error(locked.error());
-  if (locked->changed.empty()) return write_output("every hash is there\n");
+  if (locked->changed.empty()) return write_output("every pin has a hash\n");
   if (const int written = write_output(locked->text, options.matrix_file); written != kPassed) return written;
   std::string reported;
   for (const auto& change : locked->changed) reported += change + "\n";
@@ -123,7 +123,7 @@ int run_lock(const RecipesArguments& options) {
 
 void add_list(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
   auto* command = recipes.add_subcommand("list", "The variants of the matrix");
-  command->add_option("--line", options.filter.line, "A line of CUDA, or all; the default line where none is given");
+  command->add_option("--line", options.filter.line, "CUDA line, or all; default: the default line");
   command->add_option("--sm", options.filter.gpu, "An SM, or cpu for the variants without CUDA");
   command->add_option("--isa", options.filter.cpu, "An ISA");
   command->add_option("--python", options.filter.python, "313, 312 or 311");
@@ -140,21 +140,20 @@ void add_write(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
   command->add_option("--line", options.line, "The line")->capture_default_str();
   command->add_option("--python", options.python, "313, 312 or 311")->capture_default_str();
   command->add_option("--blas", options.blas, "openblas or mkl")->capture_default_str();
-  command->add_flag("--check", options.check, "Only compare: exit code 1 where something differs");
+  command->add_flag("--check", options.check, "Only compare; exit code 1 for a difference");
   command->add_flag("--force", options.force, "Overwrite recipes that were edited by hand");
   command->callback([&] { exit_code = run_write(options); });
 }
 
 void add_lock(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
-  auto* command = recipes.add_subcommand("lock", "Move a pin or a version everywhere at once; no hash is left empty");
+  auto* command = recipes.add_subcommand("lock", "Change a pin or a version everywhere at once, with its hashes");
   command->add_option("--matrix", options.matrix_file, "The matrix to change")->capture_default_str();
   command->add_option("--line", options.lock.line, "The line; the default line otherwise");
   command->add_option("--rev", options.lock.rev, "A commit of nixpkgs");
   command->add_option("--torch", options.lock.torch, "A version of torch, with --source-hash");
-  command->add_option("--source-hash", options.lock.source_hash, "The hash of its source, as Nix printed it");
+  command->add_option("--source-hash", options.lock.source_hash, "Hash of the source, printed by Nix");
   command->add_flag("--fill", options.lock.fill, "Fetch the pins that have no hash");
-  command->add_option("--pin-url", options.lock.pin_url, "Where pins are fetched; {rev} is put in")
-      ->capture_default_str();
+  command->add_option("--pin-url", options.lock.pin_url, "URL of the pins; {rev} is replaced")->capture_default_str();
   command->callback([&] { exit_code = run_lock(options); });
 }
 
@@ -172,15 +171,16 @@ void add_recipes(CLI::App& app, int& exit_code) {
   add_write(*recipes, options, exit_code);
   add_lock(*recipes, options, exit_code);
 
-  auto* show = recipes->add_subcommand("show", "One variant: its claim, what it needs, its flags, what it runs on");
+  auto* show =
+      recipes->add_subcommand("show", "Describe one variant: claim, needs, flags, and CPUs and GPUs that run it");
   show->add_option("NAME", options.name, "A variant's name")->required();
   add_format(*show, options.format);
   show->callback([&exit_code] { exit_code = run_show(options); });
 
-  auto* verify = recipes->add_subcommand("verify", "Is a folder of recipes what its files' names say?");
+  auto* verify = recipes->add_subcommand("verify", "Check the recipes of a folder against their names");
   verify->add_option("FOLDER", options.folder, "The folder")->capture_default_str();
   add_format(*verify, options.format);
-  verify->add_flag("--no-nix", options.no_nix, "Only by line patterns, where Nix is here too");
+  verify->add_flag("--no-nix", options.no_nix, "Use line patterns even if Nix is installed");
   verify->callback([&exit_code] { exit_code = run_verify(options); });
 
   add_recommend(*recipes, exit_code);

@@ -25,15 +25,15 @@ Result<Host> read_host(const std::filesystem::path& path) {
   if (!text)
     return make_error(text.error().code, "{}: write one with `pbprobe host --format json`", text.error().message);
   PBPROBE_TRY(const auto json, parse_json(*text), "{}", path.string());
-  // A whole report holds the host as one of its sections.
+  // A complete report has the host as one of its sections.
   const auto section = json.is_object() ? json.find("host") : json.end();
   PBPROBE_TRY(auto host, from_json<Host>(section != json.end() && section->is_object() ? *section : json), "{}",
               path.string());
   return host;
 }
 
-// Sentences at the terminal's width; commands as they are.
-std::string at_this_width(std::string_view text) {
+// Wraps sentences to the terminal's width; keeps commands unchanged.
+std::string wrap_sentences(std::string_view text) {
   text::Page page(text_options());
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -53,21 +53,22 @@ int run(const RecommendArguments& options) {
   const auto answer = recommend(*host, options.workload);
   if (!answer) return print_error(answer.error());
   return write_output(options.format == Format::json ? json_text(to_json(*answer))
-                                                     : at_this_width(render_recommendation(*answer)));
+                                                     : wrap_sentences(render_recommendation(*answer)));
 }
 
 }  // namespace
 
 void add_recommend(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("recommend",
-                                     "The build for a machine, and why: a variant of the matrix, or a wheel of pip\n"
-                                     "Examples:\n"
-                                     "  pbprobe recommend\n"
-                                     "  pbprobe recommend --workload infer-int8\n"
-                                     "  pbprobe recommend --host host.json --format json");
+  auto* command =
+      app.add_subcommand("recommend",
+                         "Recommend a build for a machine, with the reason: a variant of the matrix, or a pip wheel\n"
+                         "Examples:\n"
+                         "  pbprobe recommend\n"
+                         "  pbprobe recommend --workload infer-int8\n"
+                         "  pbprobe recommend --host host.json --format json");
   static RecommendArguments options;
-  command->add_option("--host", options.host, "A host's JSON (`pbprobe host --format json`); this machine otherwise");
-  command->add_option("--workload", options.workload, "train, infer-bf16, infer-int8 or dev; train otherwise");
+  command->add_option("--host", options.host, "Host as JSON (`pbprobe host --format json`); default: this machine");
+  command->add_option("--workload", options.workload, "train (default), infer-bf16, infer-int8 or dev");
   add_format(*command, options.format);
   command->callback([&exit_code] { exit_code = run(options); });
 }

@@ -25,7 +25,7 @@ struct ReportArguments {
   bool full = false;
   bool verbose = false;
   bool is_quiet = false;
-  bool strict = false;  // what is unknown fails too
+  bool strict = false;  // treat unknown as failure
   bool quick = false;
   bool no_figures = false;
   bool redact = false;
@@ -35,7 +35,7 @@ struct ReportArguments {
   Documents documents;
 };
 
-int exit_code_of(const ReportResult& result, bool strict) {
+int choose_report_exit_code(const ReportResult& result, bool strict) {
   if (!result.could_run) return kCouldNotRun;
   const Outcome outcome = result.report.verdict ? result.report.verdict->outcome : Outcome::unknown;
   return outcome == Outcome::fail || (strict && outcome != Outcome::pass) ? kFailed : kPassed;
@@ -43,8 +43,8 @@ int exit_code_of(const ReportResult& result, bool strict) {
 
 std::string rendered(const Report& report, const ReportArguments& options) {
   if (options.format == ReportFormat::json) return json_text(to_json(report));
-  if (options.format == ReportFormat::markdown) return markdown_of(report);
-  if (options.format == ReportFormat::html) return html_of(report);
+  if (options.format == ReportFormat::markdown) return render_markdown(report);
+  if (options.format == ReportFormat::html) return render_html(report);
   TextOptions text = options.output ? TextOptions{} : text_options();
   text.verbose = options.verbose;
   return options.is_quiet ? render_quiet(report, text) : render_report(report, text);
@@ -87,24 +87,23 @@ int run(const ReportArguments& options) {
   if (const int written = write_output(rendered(result.report, options), options.output); written != kPassed)
     return written;
   if (const int written = write_documents(result.report, options.documents); written != kPassed) return written;
-  return exit_code_of(result, options.strict);
+  return choose_report_exit_code(result, options.strict);
 }
 
-// How it is shown, and what counts as a failure.
+// Adds the options for display and exit code.
 void add_text(CLI::App& command, ReportArguments& options) {
-  add_choice<ReportFormat>(
-      command, "--format", options.format,
-      {{"text", ReportFormat::text},
-       {"json", ReportFormat::json},
-       {"markdown", ReportFormat::markdown},
-       {"html", ReportFormat::html}},
-      "text, json, markdown, as for a job summary or an issue, or html: a page in one file, which fetches nothing");
+  add_choice<ReportFormat>(command, "--format", options.format,
+                           {{"text", ReportFormat::text},
+                            {"json", ReportFormat::json},
+                            {"markdown", ReportFormat::markdown},
+                            {"html", ReportFormat::html}},
+                           "text, json, markdown (for a job summary or an issue), or html (one self-contained page)");
   add_colour(command);
   auto* verbose =
       command.add_flag("--verbose", options.verbose,
-                       "What each GPU gets, device code, every figure, what processes printed, environment");
-  command.add_flag("--quiet", options.is_quiet, "One line: the verdict and its reason")->excludes(verbose);
-  command.add_flag("--strict", options.strict, "Exit with 1 where the verdict is unknown, too");
+                       "Add code for each GPU, device code, every figure, output of processes, environment");
+  command.add_flag("--quiet", options.is_quiet, "Print one line: the verdict and its reason")->excludes(verbose);
+  command.add_flag("--strict", options.strict, "Also exit with 1 if the verdict is unknown");
 }
 
 }  // namespace
@@ -134,32 +133,30 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("ARTIFACT", options.artifact,
                       "A site-packages folder, an environment, a libtorch, a wheel, or a report; by default the torch "
                       "of the active environment");
-  auto* claim = command->add_option(
-      "--claim", options.claim, "What the build is to deliver: a variant's name, or a list of targets and versions");
+  auto* claim = command->add_option("--claim", options.claim,
+                                    "Claim of the build: a variant name, or a list of targets and versions");
   auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds, 20 with a GPU (the default)");
   auto* full = command->add_flag("--full", options.full, "More shapes, more samples, every core checked: minutes");
   full->excludes(quick);
   command->add_flag("--no-figures", options.no_figures, "Load the build and let it compute, but time nothing")
       ->excludes(full);
   add_text(*command, options);
-  command->add_option("--output", options.output, "Write to this file instead of standard output; - is that");
+  command->add_option("--output", options.output, "Write to FILE (default -: standard output)");
   add_documents(*command, options.documents);
   command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")
-      ->check(number_between(kLeastSeconds, kMostSeconds));
-  auto* host =
-      command->add_option("--host", options.host,
-                          "Judge it for the machine of this file, of `pbprobe host --format json` or a report; "
-                          "nothing is run, so that what only running shows is unknown");
+      ->check(number_between(kMinSeconds, kMaxSeconds));
+  auto* host = command->add_option("--host", options.host,
+                                   "Judge for the machine in this file (from `pbprobe host --format json`, or a "
+                                   "report); runs nothing, so that results of runs are unknown");
   auto* emulate = command
                       ->add_option("--emulate", options.emulation.cpu,
-                                   "Run libtorch on this CPU of QEMU's instead, such as Haswell, neoverse-n1 or "
-                                   "max,sve-default-vector-length=32; only correctness, no speeds")
+                                   "Run libtorch on this QEMU CPU instead, such as Haswell, neoverse-n1 or "
+                                   "max,sve-default-vector-length=32; tests correctness, not speed")
                       ->excludes(host);
-  command->add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")
+  command->add_option("--program", options.emulation.program, "pbprobe built for the emulated platform")
       ->needs(emulate);
-  command->add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);
-  command->add_flag("--no-cache", options.no_cache,
-                    "Read every file, also what was read before and has not changed, and keep nothing of it");
+  command->add_option("--sysroot", options.emulation.sysroot, "Folder of the emulated platform's libc")->needs(emulate);
+  command->add_flag("--no-cache", options.no_cache, "Read every file again, and do not update the cache");
   command->add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;

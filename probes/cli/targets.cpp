@@ -47,8 +47,7 @@ int run(Format format) {
 }  // namespace
 
 void add_targets(CLI::App& app, int& exit_code) {
-  auto* command =
-      app.add_subcommand("targets", "Every target with its kernels, and what is known of each as it is built");
+  auto* command = app.add_subcommand("targets", "List targets, kernels and their evidence");
   static Format format = Format::text;
   add_format(*command, format);
   command->callback([&exit_code] { exit_code = run(format); });

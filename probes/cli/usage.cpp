@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-//
-// What is wrong with a command line, in the words of docs/writing.md: CLI11's own say how it parses.
+// Messages about wrong command lines, worded as docs/writing.md requires. The messages of CLI11 describe its parsing
+// instead.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@
 namespace pbprobe::cli {
 namespace {
 
-// How many characters have to be typed, left out or changed.
+// Returns the number of characters to insert, delete or change.
 size_t edits_between(std::string_view one, std::string_view other) {
   std::vector<size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -27,8 +27,8 @@ size_t edits_between(std::string_view one, std::string_view other) {
   return row.back();
 }
 
-// ": did you mean gate?", where one is near.
-std::string nearest_of(std::string_view given, const std::vector<std::string>& known) {
+// Returns ": did you mean gate?" if a known name is similar.
+std::string suggest_nearest(std::string_view given, const std::vector<std::string>& known) {
   constexpr size_t kNear = 2;
   const std::string* best = nullptr;
   for (const auto& name : known) {
@@ -56,13 +56,13 @@ std::vector<std::string> known_options(const CLI::App& command) {
 
 std::string surplus_word(const CLI::App& command, std::string_view word) {
   if (word.starts_with('-'))
-    return fmt::format("there is no option {} here{}", word, nearest_of(word, known_options(command)));
+    return fmt::format("unknown option {}{}", word, suggest_nearest(word, known_options(command)));
   const auto commands = known_commands(command);
-  if (!commands.empty()) return fmt::format("there is no command {}{}", word, nearest_of(word, commands));
-  return fmt::format("{}: one word too many", word);
+  if (!commands.empty()) return fmt::format("unknown command {}{}", word, suggest_nearest(word, commands));
+  return fmt::format("{}: unexpected argument", word);
 }
 
-// What follows a mark in a message of CLI11; the message where it has none.
+// Returns the text after `mark` in a message of CLI11; the whole message if `mark` is missing.
 std::string_view text_after(std::string_view message, std::string_view mark) {
   const size_t at = message.find(mark);
   return at == message.npos ? message : message.substr(at + mark.size());

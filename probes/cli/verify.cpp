@@ -24,27 +24,28 @@ int run(const VerifyArguments& options) {
   }
   std::vector<std::string> names;
   for (const auto& key : options.keys) names.push_back(key.string());
-  const std::string of = options.artifact ? fmt::format(", and of {} as it is now", options.artifact->string()) : "";
+  const std::string of = options.artifact ? fmt::format(", and matches {}", options.artifact->string()) : "";
   return write_output(
-      fmt::format("{}: signed by {}, and as it was signed{}\n", options.folder.string(), fmt::join(names, " or "), of));
+      fmt::format("{}: signed by {}, unchanged{}\n", options.folder.string(), fmt::join(names, " or "), of));
 }
 
 }  // namespace
 
 void add_verify(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("verify",
-                                     "Whether evidence is as it was signed, byte for byte\n"
+                                     "Check that evidence is unchanged since it was signed\n"
                                      "Examples:\n"
                                      "  pbprobe verify evidence --key pbprobe.pub\n"
                                      "  pbprobe verify evidence --key pbprobe.pub --artifact torch.whl\n"
-                                     "Exit code: 0 it is, 1 it is not, 2 could not run");
+                                     "Exit code: 0 unchanged, 1 changed, 2 could not run");
   static VerifyArguments options;
-  command->add_option("DIR", options.folder, "The folder that `pbprobe gate --evidence` wrote")->required();
-  command->add_option("--key", options.keys, "Public key (PEM): openssl pkey -in KEY -pubout; given again: any of them")
+  command->add_option("DIR", options.folder, "Folder from `pbprobe gate --evidence`")->required();
+  command
+      ->add_option("--key", options.keys,
+                   "Public key (PEM): openssl pkey -in KEY -pubout; repeat for several accepted keys")
       ->required()
       ->allow_extra_args(false);
-  command->add_option("--artifact", options.artifact,
-                      "What was judged, as it is now: does each file have the digest that was signed?");
+  command->add_option("--artifact", options.artifact, "Artifact that was judged; compares the digest of each file");
   command->callback([&exit_code] { exit_code = run(options); });
 }
 

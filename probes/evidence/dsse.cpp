@@ -39,7 +39,7 @@ using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
 using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
 using Memory = std::unique_ptr<BIO, FreeMemory>;
 
-const uint8_t* data_of(std::string_view text) {
+const uint8_t* to_bytes_pointer(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
@@ -55,36 +55,35 @@ bool is_ed25519(const EVP_PKEY* key) {
   return EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519;
 }
 
-// Those that cosign and sigstore's libraries check with as well.
+// Reports whether cosign and the Sigstore libraries can verify signatures of this kind of key.
 bool is_known_kind(const EVP_PKEY* key) {
   return is_ed25519(key) || (EVP_PKEY_get_base_id(key) == EVP_PKEY_EC && EVP_PKEY_get_bits(key) == 256);
 }
 
-const EVP_MD* digest_for(const EVP_PKEY* key) {
-  return is_ed25519(key) ? nullptr : EVP_sha256();  // Ed25519 brings its own
+const EVP_MD* choose_digest(const EVP_PKEY* key) {
+  return is_ed25519(key) ? nullptr : EVP_sha256();  // Ed25519 includes its own digest
 }
 
 enum class Half { secret, open };
 
 Error no_key(const std::filesystem::path& path, Half half, bool of_cosign, bool encrypted) {
   if (of_cosign)
-    return make_error(
-        ErrorCode::usage,
-        "{}: only cosign opens a private key of its own: sign with its public half, --sign cosign.pub, and "
-        "the program that holds the key, --signer COMMAND; or import an encrypted PEM into both",
-        path.string());
+    return make_error(ErrorCode::usage,
+                      "{}: only cosign can read this private key: use --sign cosign.pub, and --signer COMMAND for the "
+                      "program that holds the key; or import an encrypted PEM into both",
+                      path.string());
   if (half == Half::secret && encrypted)
-    return make_error(ErrorCode::usage, "{}: it is encrypted, and {} in {}", path.string(),
-                      std::getenv(kPassphrase) == nullptr ? "there is no passphrase" : "that is not the passphrase",
+    return make_error(ErrorCode::usage, "{}: the key is encrypted, and {} in {}", path.string(),
+                      std::getenv(kPassphrase) == nullptr ? "there is no passphrase" : "the passphrase is wrong",
                       kPassphrase);
   return make_error(
-      ErrorCode::usage, "{}: it holds no {} key in PEM: {}", path.string(), half == Half::secret ? "private" : "public",
+      ErrorCode::usage, "{}: no {} key in PEM: {}", path.string(), half == Half::secret ? "private" : "public",
       half == Half::secret ? "openssl genpkey -algorithm ed25519 -out KEY" : "openssl pkey -in KEY -pubout -out PUB");
 }
 
 Result<Key> read_key(const std::filesystem::path& path, Half half) {
-  constexpr uint64_t kMostKeyBytes = 1 << 20;
-  PBPROBE_TRY(std::string text, read_whole_file(path, kMostKeyBytes), "the key");
+  constexpr uint64_t kMaxKeyBytes = 1 << 20;
+  PBPROBE_TRY(std::string text, read_whole_file(path, kMaxKeyBytes), "the key");
   const Memory memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   Key key(half == Half::secret ? PEM_read_bio_PrivateKey(memory.get(), nullptr, passphrase, nullptr)
                                : PEM_read_bio_PUBKEY(memory.get(), nullptr, passphrase, nullptr));
@@ -94,15 +93,14 @@ Result<Key> read_key(const std::filesystem::path& path, Half half) {
   if (half == Half::secret) OPENSSL_cleanse(text.data(), text.size());
   if (key == nullptr) return no_key(path, half, of_cosign, encrypted);
   if (!is_known_kind(key.get()))
-    return make_error(
-        ErrorCode::unsupported,
-        "{}: the key is neither an Ed25519 key nor one of ECDSA P-256: openssl genpkey -algorithm ed25519",
-        path.string());
+    return make_error(ErrorCode::unsupported,
+                      "{}: the key is neither Ed25519 nor ECDSA P-256: openssl genpkey -algorithm ed25519",
+                      path.string());
   return key;
 }
 
-// The public half as SubjectPublicKeyInfo: what `openssl pkey -pubin -outform DER` writes.
-std::string der_of(EVP_PKEY* key) {
+// Returns the public key as SubjectPublicKeyInfo, equal to the output of `openssl pkey -pubin -outform DER`.
+std::string encode_der(EVP_PKEY* key) {
   const int length = i2d_PUBKEY(key, nullptr);
   std::vector<uint8_t> der(static_cast<size_t>(std::max(length, 0)));
   uint8_t* end = der.data();
@@ -111,14 +109,14 @@ std::string der_of(EVP_PKEY* key) {
 }
 
 std::string key_id(std::string_view der) {
-  return sha256_of(der);
+  return compute_sha256(der);
 }
 
-Result<Key> key_of(std::string_view der) {
-  const uint8_t* begin = data_of(der);
+Result<Key> decode_key(std::string_view der) {
+  const uint8_t* begin = to_bytes_pointer(der);
   Key key(d2i_PUBKEY(nullptr, &begin, static_cast<long>(der.size())));
-  if (key == nullptr || !is_known_kind(key.get()) || der_of(key.get()) != der)
-    return make_error(ErrorCode::malformed, "publicKey: it is neither an Ed25519 key nor one of ECDSA P-256");
+  if (key == nullptr || !is_known_kind(key.get()) || encode_der(key.get()) != der)
+    return make_error(ErrorCode::malformed, "publicKey: the key is neither Ed25519 nor ECDSA P-256");
   return key;
 }
 
@@ -132,99 +130,100 @@ Result<Key> read_either_half(const std::filesystem::path& path) {
 }
 
 Result<std::string> decoded(std::string_view text, std::string_view what) {
-  auto bytes = from_base64(text);
-  if (!bytes) return make_error(ErrorCode::malformed, "{}: it is not base64", what);
+  auto bytes = decode_base64(text);
+  if (!bytes) return make_error(ErrorCode::malformed, "{}: not base64", what);
   return std::move(*bytes);
 }
 
 struct Envelope {
   std::string payload;
-  std::string key;         // its id
+  std::string key;         // key id
   std::string public_key;  // DER
   std::string signature;
 };
 
-std::string text_of(const Envelope& envelope) {
-  Json signature{
-      {"keyid", envelope.key}, {"publicKey", base64_of(envelope.public_key)}, {"sig", base64_of(envelope.signature)}};
+std::string write_envelope(const Envelope& envelope) {
+  Json signature{{"keyid", envelope.key},
+                 {"publicKey", encode_base64(envelope.public_key)},
+                 {"sig", encode_base64(envelope.signature)}};
   const Json json{{"payloadType", kStatementType},
-                  {"payload", base64_of(envelope.payload)},
+                  {"payload", encode_base64(envelope.payload)},
                   {"signatures", Json::array({std::move(signature)})}};
   return json.dump(2) + "\n";
 }
 
-Result<std::string> text_at(const Json& json, const char* key) {
+Result<std::string> read_text_member(const Json& json, const char* key) {
   const auto found = json.find(key);
-  if (found == json.end() || !found->is_string())
-    return make_error(ErrorCode::malformed, "{}: a text is expected there", key);
+  if (found == json.end() || !found->is_string()) return make_error(ErrorCode::malformed, "{}: expected a string", key);
   return found->get<std::string>();
 }
 
 Result<Envelope> read_envelope(std::string_view text) {
   PBPROBE_TRY(const Json json, parse_json(text));
-  if (!json.is_object()) return make_error(ErrorCode::malformed, "it is not an envelope");
+  if (!json.is_object()) return make_error(ErrorCode::malformed, "not an envelope");
   const auto signatures = json.find("signatures");
   if (signatures == json.end() || !signatures->is_array() || signatures->size() != 1 || !(*signatures)[0].is_object())
-    return make_error(ErrorCode::malformed, "signatures: exactly one is expected");
-  PBPROBE_TRY(const std::string payload, text_at(json, "payload"));
-  PBPROBE_TRY(const std::string signature, text_at((*signatures)[0], "sig"));
+    return make_error(ErrorCode::malformed, "signatures: expected exactly one");
+  PBPROBE_TRY(const std::string payload, read_text_member(json, "payload"));
+  PBPROBE_TRY(const std::string signature, read_text_member((*signatures)[0], "sig"));
   Envelope envelope;
-  PBPROBE_TRY(envelope.key, text_at((*signatures)[0], "keyid"));
+  PBPROBE_TRY(envelope.key, read_text_member((*signatures)[0], "keyid"));
   PBPROBE_TRY(envelope.payload, decoded(payload, "payload"));
   PBPROBE_TRY(envelope.signature, decoded(signature, "sig"));
-  PBPROBE_TRY(const std::string public_key, text_at((*signatures)[0], "publicKey"));
+  PBPROBE_TRY(const std::string public_key, read_text_member((*signatures)[0], "publicKey"));
   PBPROBE_TRY(envelope.public_key, decoded(public_key, "publicKey"));
-  const std::string again = text_of(envelope);
+  const std::string again = write_envelope(envelope);
   if (again != text) {
     const auto differs = std::mismatch(again.begin(), again.end(), text.begin(), text.end()).first - again.begin();
-    return make_error(ErrorCode::malformed, "byte {}: it is not as pbprobe writes it", differs);
+    return make_error(ErrorCode::malformed, "byte {}: differs from the bytes that pbprobe writes", differs);
   }
   return envelope;
 }
 
 bool is_signature(std::string_view signature, std::string_view message, EVP_PKEY* key) {
   const Context context(EVP_MD_CTX_new());
-  return EVP_DigestVerifyInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
-         EVP_DigestVerify(context.get(), data_of(signature), signature.size(), data_of(message), message.size()) == 1;
+  return EVP_DigestVerifyInit(context.get(), nullptr, choose_digest(key), nullptr, key) == 1 &&
+         EVP_DigestVerify(context.get(), to_bytes_pointer(signature), signature.size(), to_bytes_pointer(message),
+                          message.size()) == 1;
 }
 
 Result<std::string> signed_by_key(std::string_view message, EVP_PKEY* key, const std::filesystem::path& file) {
   const Context context(EVP_MD_CTX_new());
   size_t length = 0;
   std::string signature;
-  const bool ready = EVP_DigestSignInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
-                     EVP_DigestSign(context.get(), nullptr, &length, data_of(message), message.size()) == 1;
+  const bool ready = EVP_DigestSignInit(context.get(), nullptr, choose_digest(key), nullptr, key) == 1 &&
+                     EVP_DigestSign(context.get(), nullptr, &length, to_bytes_pointer(message), message.size()) == 1;
   if (ready) signature.resize(length);
-  if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length, data_of(message),
-                               message.size()) != 1)
+  if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length,
+                               to_bytes_pointer(message), message.size()) != 1)
     return make_error(ErrorCode::unsupported, "{}: OpenSSL did not sign with it", file.string());
   signature.resize(length);
   return signature;
 }
 
-// What a program prints ends in a line feed where it is text.
-std::string without_end_of_line(std::string text) {
+// Removes the line ends that programs append to printed text.
+std::string trim_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
 }
 
 Result<std::string> signed_by_command(std::string_view message, EVP_PKEY* key, const Signer& signer) {
-  constexpr double kMostSeconds = 120;
+  constexpr double kMaxSeconds = 120;
   PBPROBE_TRY(const TempFolder folder, TempFolder::make());
   const std::string file = folder.path() / "to-sign";
   std::ofstream stream(file, std::ios::binary);
   if (!stream.write(message.data(), static_cast<std::streamsize>(message.size())).flush())
     return make_error(ErrorCode::unreadable, "{} cannot be written", file);
   PBPROBE_TRY(const ProgramOutput output,
-              run_program({.arguments = {"sh", "-c", signer.command + " \"$1\"", "sh", file}, .seconds = kMostSeconds}),
+              run_program({.arguments = {"sh", "-c", signer.command + " \"$1\"", "sh", file}, .seconds = kMaxSeconds}),
               "--signer {}", signer.command);
   if (output.exit_code != 0)
-    return make_error(ErrorCode::failed_child, "--signer {}: it ended with {}: {}", signer.command, output.exit_code,
-                      without_end_of_line(output.err));
+    return make_error(ErrorCode::failed_child, "--signer {}: exit code {}: {}", signer.command, output.exit_code,
+                      trim_line_end(output.err));
   if (is_signature(output.out, message, key)) return output.out;
-  const auto bytes = from_base64(without_end_of_line(output.out));
+  const auto bytes = decode_base64(trim_line_end(output.out));
   if (bytes && is_signature(*bytes, message, key)) return *bytes;
-  return make_error(ErrorCode::failed_child, "--signer {}: what it prints is not a signature by the key of {}",
+  return make_error(ErrorCode::failed_child, "--signer {}: the output is not a signature by the key of {}",
                     signer.command, signer.key.string());
 }
 
@@ -242,23 +241,23 @@ Result<void> check_signer(const Signer& signer) {
 Result<std::string> sign_envelope(std::string_view payload, const Signer& signer) {
   const std::string message = pre_authentication_encoding(kStatementType, payload);
   PBPROBE_TRY(const Key key, read_key(signer.key, signer.command.empty() ? Half::secret : Half::open));
-  Envelope envelope{.payload = std::string(payload), .public_key = der_of(key.get())};
+  Envelope envelope{.payload = std::string(payload), .public_key = encode_der(key.get())};
   envelope.key = key_id(envelope.public_key);
   if (signer.command.empty()) {
     PBPROBE_TRY(envelope.signature, signed_by_key(message, key.get(), signer.key));
   } else {
     PBPROBE_TRY(envelope.signature, signed_by_command(message, key.get(), signer));
   }
-  return text_of(envelope);
+  return write_envelope(envelope);
 }
 
 Result<std::string> sigstore_bundle(std::string_view text) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
-  const Json signature{{"keyid", envelope.key}, {"sig", base64_of(envelope.signature)}};
+  const Json signature{{"keyid", envelope.key}, {"sig", encode_base64(envelope.signature)}};
   const Json bundle{{"mediaType", "application/vnd.dev.sigstore.bundle.v0.3+json"},
                     {"verificationMaterial", {{"publicKey", {{"hint", envelope.key}}}, {"tlogEntries", Json::array()}}},
                     {"dsseEnvelope",
-                     {{"payload", base64_of(envelope.payload)},
+                     {{"payload", encode_base64(envelope.payload)},
                       {"payloadType", kStatementType},
                       {"signatures", Json::array({signature})}}}};
   return bundle.dump(2) + "\n";
@@ -267,23 +266,23 @@ Result<std::string> sigstore_bundle(std::string_view text) {
 Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<std::filesystem::path>& keys) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
   if (key_id(envelope.public_key) != envelope.key)
-    return make_error(ErrorCode::malformed, "keyid: it is not that of the public key beside it");
+    return make_error(ErrorCode::malformed, "keyid: does not match publicKey");
   Key key;
   for (const auto& path : keys) {
     PBPROBE_TRY(Key given, read_either_half(path));
-    if (key_id(der_of(given.get())) == envelope.key) key = std::move(given);
+    if (key_id(encode_der(given.get())) == envelope.key) key = std::move(given);
   }
   const bool trusted = key != nullptr;
   if (!trusted && !keys.empty())
-    return make_error(ErrorCode::malformed, "keyid: it was signed by {}, which is not the key of {}", envelope.key,
+    return make_error(ErrorCode::malformed, "keyid: signed by {}, which is not the key in {}", envelope.key,
                       keys.size() == 1 ? keys.front().string() : "any of the files given");
   if (!trusted) {
-    PBPROBE_TRY(key, key_of(envelope.public_key));
+    PBPROBE_TRY(key, decode_key(envelope.public_key));
   }
   const std::string message = pre_authentication_encoding(kStatementType, envelope.payload);
   const bool sound = is_signature(envelope.signature, message, key.get());
   if (!sound)
-    return make_error(ErrorCode::malformed, "the signature does not fit the payload: one of them was changed");
+    return make_error(ErrorCode::malformed, "the signature does not match the payload: one of them was changed");
   return OpenedEnvelope{.payload = envelope.payload, .key = envelope.key, .trusted = trusted};
 }
 

@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/incomplete_path.hpp"
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
 #include "core/printable.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 #include "core/sha256.hpp"
-#include "core/unfinished.hpp"
 #include "probes/evidence/dsse.hpp"
 
 namespace pbprobe {
@@ -40,7 +40,7 @@ Result<void> write_file(const fs::path& file, std::string_view text) {
   if (descriptor < 0) return cannot_write(file, std::strerror(errno));
   size_t done = 0;
   while (done < text.size()) {
-    const ssize_t count = retried([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
+    const ssize_t count = retry_on_eintr([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
     if (count <= 0) break;
     done += static_cast<size_t>(count);
   }
@@ -53,7 +53,7 @@ Result<void> write_file(const fs::path& file, std::string_view text) {
 
 Result<void> fill(const fs::path& partial, const fs::path& folder, const EvidenceFiles& files) {
   for (const auto& [name, text] : files) PBPROBE_CHECK(write_file(partial / name, text));
-  // mkdtemp's folder is only its owner's.
+  // mkdtemp makes the folder accessible to its owner only.
   if (::chmod(partial.c_str(), 0755) != 0) return cannot_write(partial, std::strerror(errno));
   if (::rename(partial.c_str(), folder.c_str()) != 0) return cannot_write(folder, std::strerror(errno));
   return {};
@@ -64,7 +64,7 @@ bool is_known(std::string_view name) {
          name == kEnvelopeFile || name == kBundleFile;
 }
 
-// What the statement says of a file's bytes.
+// Returns the digest of a file that the statement records.
 std::string digest_stated(const Json& statement, std::string_view file) {
   const Json none = Json::array();
   const auto predicate = statement.find("predicate");
@@ -80,27 +80,28 @@ std::string digest_stated(const Json& statement, std::string_view file) {
 
 Result<void> check_digests(const EvidenceFiles& files) {
   PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
-  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is not a statement", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: not a statement", kStatementFile);
   for (const std::string_view name : kDigested) {
-    const std::string is = sha256_of(files.at(std::string(name)));
+    const std::string is = compute_sha256(files.at(std::string(name)));
     const std::string stated = digest_stated(statement, name);
     if (is != stated)
-      return make_error(ErrorCode::malformed, "{}: it was changed: its sha256 is {}, and the statement says {}", name,
-                        is, stated);
+      return make_error(ErrorCode::malformed, "{}: the file was changed: its sha256 is {}, but the statement has {}",
+                        name, is, stated);
   }
   return {};
 }
 
-// It says what the envelope says, in Sigstore's form.
+// Checks that the Sigstore bundle has the contents of the envelope.
 Result<void> check_bundle(const EvidenceFiles& files) {
   const auto bundle = files.find(kBundleFile);
   if (bundle == files.end()) return {};
   const auto envelope = files.find(kEnvelopeFile);
   if (envelope == files.end())
-    return make_error(ErrorCode::malformed, "{}: {} is missing, of which it was made", kBundleFile, kEnvelopeFile);
+    return make_error(ErrorCode::malformed, "{}: {}, from which this file was made, is missing", kBundleFile,
+                      kEnvelopeFile);
   PBPROBE_TRY(const std::string made, sigstore_bundle(envelope->second), "{}", kEnvelopeFile);
   if (made != bundle->second)
-    return make_error(ErrorCode::malformed, "{}: it is not that of {}", kBundleFile, kEnvelopeFile);
+    return make_error(ErrorCode::malformed, "{}: does not match {}", kBundleFile, kEnvelopeFile);
   return {};
 }
 
@@ -108,7 +109,7 @@ Result<void> check_payload(const std::string& statement, const std::string& payl
   if (statement == payload) return {};
   const auto differs =
       std::mismatch(statement.begin(), statement.end(), payload.begin(), payload.end()).first - statement.begin();
-  return make_error(ErrorCode::malformed, "{}: byte {}: it is not what was signed", kStatementFile, differs);
+  return make_error(ErrorCode::malformed, "{}: byte {}: differs from the signed bytes", kStatementFile, differs);
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ Result<void> check_new_folder(const fs::path& folder) {
   std::error_code error;
   const bool there = fs::exists(fs::symlink_status(folder, error));
   if (there && !(fs::is_directory(fs::symlink_status(folder, error)) && fs::is_empty(folder, error)))
-    return make_error(ErrorCode::usage, "{} is there already: evidence is written into a new folder", folder.string());
+    return make_error(ErrorCode::usage, "{} exists: evidence needs a new folder", folder.string());
   return {};
 }
 
@@ -127,7 +128,7 @@ Result<void> write_folder(const fs::path& folder, const EvidenceFiles& files) {
   while (!plain.empty() && !plain.has_filename()) plain = plain.parent_path();  // "evidence/"
   std::string partial = plain.string() + ".partial-XXXXXX";
   if (::mkdtemp(partial.data()) == nullptr) return cannot_write(folder, std::strerror(errno));
-  const Unfinished unfinished(partial);
+  const IncompletePath unfinished(partial);
   auto written = fill(partial, plain, files);
   if (!written) remove_folder(partial);
   return written;
@@ -166,9 +167,9 @@ Result<Signature> check_files(const EvidenceFiles& files, const std::vector<fs::
   return signature;
 }
 
-Result<StatedSubjects> subjects_in(const EvidenceFiles& files) {
+Result<StatedSubjects> read_subjects(const EvidenceFiles& files) {
   PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
-  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is not a statement", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: not a statement", kStatementFile);
   StatedSubjects subjects;
   for (const auto& subject : statement.value("subject", Json::array())) {
     const bool formed = subject.is_object() && subject.contains("name") && subject["name"].is_string() &&

@@ -11,7 +11,7 @@
 namespace pbprobe {
 namespace {
 
-std::optional<std::string> hash_of(const std::string& path) {
+std::optional<std::string> query_hash(const std::string& path) {
   auto ran = run_program({.arguments = {"nix-store", "-q", "--hash", path}});
   if (!ran || ran->exit_code != 0) return std::nullopt;
   while (ran->out.ends_with('\n')) ran->out.pop_back();
@@ -20,10 +20,10 @@ std::optional<std::string> hash_of(const std::string& path) {
 
 }  // namespace
 
-std::optional<std::string> hex_of_nix32(std::string_view digits) {
+std::optional<std::string> decode_nix32(std::string_view digits) {
   constexpr std::string_view kAlphabet = "0123456789abcdfghijklmnpqrsvwxyz";
   constexpr size_t kDigits = 52;
-  std::array<uint8_t, 33> bytes{};  // the last one takes what must be zero
+  std::array<uint8_t, 33> bytes{};  // the last byte receives bits that must be zero
   if (digits.size() != kDigits) return std::nullopt;
   for (size_t n = 0; n < kDigits; ++n) {
     const size_t digit = kAlphabet.find(digits[kDigits - 1 - n]);
@@ -33,18 +33,19 @@ std::optional<std::string> hex_of_nix32(std::string_view digits) {
     if (shifted > 255) bytes[n * 5 / 8 + 1] = static_cast<uint8_t>(bytes[n * 5 / 8 + 1] | (shifted >> 8));
   }
   if (bytes.back() != 0) return std::nullopt;
-  return hex_of(std::span(bytes).first(32));
+  return encode_hex(std::span(bytes).first(32));
 }
 
 Result<NarHash> read_nar_hash(const std::string& path) {
-  const auto stated = hash_of(path);
+  const auto stated = query_hash(path);
   constexpr std::string_view kKind = "sha256:";
-  const auto hex = stated && stated->starts_with(kKind) ? hex_of_nix32(std::string_view(*stated).substr(kKind.size()))
+  const auto hex = stated && stated->starts_with(kKind) ? decode_nix32(std::string_view(*stated).substr(kKind.size()))
                                                         : std::nullopt;
   if (!hex)
-    return make_error(ErrorCode::failed_child,
-                      "{}: `nix-store -q --hash` does not tell its NAR hash{}: a build in the store is attested by it",
-                      path, stated ? ", it says \"" + *stated + "\"" : "");
+    return make_error(
+        ErrorCode::failed_child,
+        "{}: `nix-store -q --hash` does not report the NAR hash{}, which evidence of a build in the store needs", path,
+        stated ? ", it says \"" + *stated + "\"" : "");
   return NarHash{*stated, *hex};
 }
 

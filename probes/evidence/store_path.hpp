@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What Nix knows of a path in its store.
+// NAR hash of a path in the Nix store.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 namespace pbprobe {
 
 struct NarHash {
-  std::string nix;  // "sha256:…", as `nix-store -q --hash` says it
-  std::string hex;  // the same in hexadecimal digits
+  std::string nix;  // "sha256:…", as printed by `nix-store -q --hash`
+  std::string hex;  // the hash in hexadecimal digits
 };
 
-// Of a store path. Error: failed_child, where nix-store does not tell it.
+// Returns the NAR hash of a store path. Error: failed_child, if nix-store does not report it.
 [[nodiscard]] Result<NarHash> read_nar_hash(const std::string& path);
 
-// 32 bytes from Nix's own base 32, in hexadecimal digits; null: they are none.
-[[nodiscard]] std::optional<std::string> hex_of_nix32(std::string_view digits);
+// Converts 32 bytes in Nix's base 32 to hexadecimal digits; nullopt if `digits` is malformed.
+[[nodiscard]] std::optional<std::string> decode_nix32(std::string_view digits);
 
 }  // namespace pbprobe

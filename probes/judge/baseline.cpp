@@ -74,10 +74,10 @@ int64_t bytes_of(const Inventory& inventory) {
   return bytes;
 }
 
-std::string list_of(const BaselineComparison& comparison, std::string_view device, Gained wanted) {
+std::string list_of(const BaselineComparison& comparison, std::string_view device, GainClass wanted) {
   std::vector<std::string> sentences;
   for (const auto& gain : comparison.gains) {
-    if (gain.device == device && !gain.disturbed && gained(gain) == wanted)
+    if (gain.device == device && !gain.disturbed && classify_gain(gain) == wanted)
       sentences.push_back(fmt::format("{} {:.2f}", gain.area, gain.gain));
   }
   return fmt::format("{}", fmt::join(sentences, ", "));
@@ -121,14 +121,14 @@ Measured measured_on(const std::optional<BaselineComparison>& comparison, std::s
   const bool any = std::any_of(comparison->gains.begin(), comparison->gains.end(),
                                [&](const AreaGain& gain) { return gain.device == device; });
   if (!any) return {.detail = comparison->problem.value_or(fmt::format("nothing was measured on {}", device))};
-  const std::string lost = list_of(*comparison, device, Gained::less);
+  const std::string lost = list_of(*comparison, device, GainClass::less);
   if (!lost.empty()) return {Outcome::fail, fmt::format("slower than the baseline: {}", lost)};
   const auto disturbed = std::find_if(comparison->gains.begin(), comparison->gains.end(), [&](const AreaGain& gain) {
     return gain.device == device && gain.disturbed.has_value();
   });
   if (disturbed != comparison->gains.end())
     return {.detail = fmt::format("not judged, since others used the GPU: {}", *disturbed->disturbed)};
-  const std::string more = list_of(*comparison, device, Gained::more);
+  const std::string more = list_of(*comparison, device, GainClass::more);
   return {Outcome::pass, more.empty() ? "no gain shown over the baseline" : fmt::format("gains: {}", more)};
 }
 

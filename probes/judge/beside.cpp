@@ -25,24 +25,24 @@ std::optional<Answer> no_speeds(const BaselineComparison& beside) {
                                 .remedy = "ask for it, on a machine that can run both: --require measured"}};
 }
 
-Answer areas_that(const Facts& facts, Gained which, std::string_view what) {
+Answer areas_that(const Facts& facts, GainClass which, std::string_view what) {
   const BaselineComparison& beside = *facts.report.baseline;
   if (auto answer = no_speeds(beside)) return std::move(*answer);
   Answer answer;
   for (const auto& gain : beside.gains) {
     if (gain.disturbed) answer.unknown = disturbed_by(*gain.disturbed);
-    if (!gain.disturbed && gained(gain) == which)
+    if (!gain.disturbed && classify_gain(gain) == which)
       answer.seen.push_back({.what = say("{}: {}", in_words(what), sentence_of(gain)), .where = beside.path});
   }
   return answer;
 }
 
 Answer nothing_is_slower(const Facts& facts) {
-  return areas_that(facts, Gained::less, "slower than the baseline");
+  return areas_that(facts, GainClass::less, "slower than the baseline");
 }
 
 Answer each_area_gains(const Facts& facts) {
-  return areas_that(facts, Gained::not_shown, "no gain shown");
+  return areas_that(facts, GainClass::not_shown, "no gain shown");
 }
 
 Answer is_smaller(const Facts& facts) {

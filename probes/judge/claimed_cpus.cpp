@@ -20,8 +20,8 @@ constexpr size_t kMostFiles = 4;
 
 // What the claimed target's CPUs have, and ld.so knows of them before it takes this file.
 Names there_for(const Target& target, const File& file) {
-  Names there = features_for(target);
-  const Names promised = promised_by_loader(file.path).value_or(Names{});
+  Names there = list_target_features(target);
+  const Names promised = list_hwcaps_features(file.path).value_or(Names{});
   there.insert(there.end(), promised.begin(), promised.end());
   return there;
 }

@@ -23,7 +23,7 @@ bool is_libtorch(const Facts& facts, const File& file) {
 }
 
 // That of a chip, without a suffix.
-std::string sm_of(const Target& target) {
+std::string format_base_sm(const Target& target) {
   const auto sm = chip_of(target);
   return sm ? sm_name(*sm) : "";
 }
@@ -35,7 +35,7 @@ bool made_for(std::string_view cubin, const Target& target) {
 }
 
 bool belongs_to(std::string_view cubin, const Target& target) {
-  return cubin == sm_of(target) ||
+  return cubin == format_base_sm(target) ||
          std::find(target.siblings.begin(), target.siblings.end(), cubin) != target.siblings.end();
 }
 
@@ -363,8 +363,8 @@ Answer tensor_paths_have_their_cubin(const Facts& facts) {
       damaged = damaged || (is_own(*facts.inventory, file) && file.problem);
       if (!is_libtorch(facts, file)) continue;
       for (const auto& [cubin, count] : file.device_code->cubin) {
-        any = any || cubin == sm_of(*target);
-        with_suffix = with_suffix || (cubin != sm_of(*target) && made_for(cubin, *target));
+        any = any || cubin == format_base_sm(*target);
+        with_suffix = with_suffix || (cubin != format_base_sm(*target) && made_for(cubin, *target));
       }
     }
     if (!any || with_suffix || damaged) continue;  // without any, another check's

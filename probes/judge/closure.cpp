@@ -102,7 +102,7 @@ std::map<std::string, std::string> toolkit_versions(const Inventory& inventory) 
   for (const auto* known : {&inventory.component_versions, &inventory.required_versions}) {
     if (!*known || (known == &inventory.required_versions && inventory.layout != "wheel")) continue;
     for (const auto& [component, version] : **known) {
-      if (is_of_toolkit(component)) versions.emplace(component, version);
+      if (is_toolkit_component(component)) versions.emplace(component, version);
     }
   }
   return versions;

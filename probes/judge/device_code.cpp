@@ -67,7 +67,7 @@ SmCensus census_that_runs(const Censuses& censuses, const Sm& chip) {
   for (const auto& [name, census] : censuses) {
     const auto cubin = parse_sm(name);
     if (!cubin || !cubin_runs_on(*cubin, chip)) continue;
-    SmCensus& sum = by_capability[number_of(*cubin)];
+    SmCensus& sum = by_capability[get_sm_number(*cubin)];
     add_to(sum, census);
     most = std::max(most, sum.cubins);
   }

@@ -103,7 +103,7 @@ Answer packages_serve_the_gpus(const Facts& facts) {
          .where = row.folder,
          .remedy = fmt::format("install a build of {} with {}, which `pbprobe recommend` looks for, or build it with "
                                "TORCH_CUDA_ARCH_LIST={}",
-                               row.name, sm_name(gpu), capability_of(gpu)),
+                               row.name, sm_name(gpu), format_capability(gpu)),
          .distribution = row.name});
   });
   return answer;

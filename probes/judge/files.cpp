@@ -15,7 +15,7 @@ Answer unreadable(const Inventory& inventory, bool of_libtorch) {
   std::optional<Seen> not_read;  // this process could not, which tells nothing of the file
   for (const auto& file : inventory.files) {
     if (!file.problem || is_own(inventory, file) != of_libtorch) continue;
-    if (obstacle_in(*file.problem)) {
+    if (classify_message(*file.problem)) {
       not_read =
           Seen{.what = *file.problem,
                .where = file.path,

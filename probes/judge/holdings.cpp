@@ -70,7 +70,7 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
   std::set<std::string> capabilities;
   for (const auto& file : inventory.files) {
     const bool asked = facts.other || is_own(inventory, file);
-    if (!asked || !file.host_code || !file.machine || promised_by_loader(file.path)) continue;
+    if (!asked || !file.host_code || !file.machine || list_hwcaps_features(file.path)) continue;
     machine = *file.machine;
     const HostCode& code = *file.host_code;
     // Of other libraries than torch's only what runs at load is known to run everywhere.

@@ -57,7 +57,7 @@ Seen seen_in(const File& file, Sentence what, const std::string& function) {
 }
 
 Names promised_to(const File& file) {
-  return promised_by_loader(file.path).value_or(Names{});
+  return list_hwcaps_features(file.path).value_or(Names{});
 }
 
 // Whether ld.so takes this file on a CPU with these features.
@@ -67,7 +67,7 @@ bool is_loaded_with(const File& file, const Names& features) {
 
 // What unguarded code of those of libtorch's files uses that are loaded on the target's CPUs, all together.
 Names used_by_libtorch(const Inventory& inventory, const Target& target) {
-  const Names there = features_for(target);
+  const Names there = list_target_features(target);
   std::set<std::string> used;
   for (const auto& file : inventory.files) {
     if (!is_libtorch(inventory, file) || !is_loaded_with(file, there)) continue;
@@ -94,7 +94,7 @@ std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& 
   int64_t all = 0;
   std::map<std::string, int64_t> counts;
   for (const auto& file : inventory.files) {
-    if (!is_libtorch(inventory, file) || !is_loaded_with(file, features_for(target))) continue;
+    if (!is_libtorch(inventory, file) || !is_loaded_with(file, list_target_features(target))) continue;
     all += file.host_code->unguarded_instructions;
     for (const auto& mark : *target.marks) {
       const auto found = file.host_code->unguarded.find(mark);
@@ -174,7 +174,7 @@ Names allowed_in(const std::string& capability, const Facts& facts) {
     const bool claimed = std::find(claims.begin(), claims.end(), &row) != claims.end();
     const bool beyond = best && row.kind == TargetKind::cpu && row.architecture == least->architecture;
     if (&row != least && !claimed && !beyond) continue;
-    const Names more = features_for(row);
+    const Names more = list_target_features(row);
     allowed.insert(allowed.end(), row.requires_features.begin(), row.requires_features.end());
     allowed.insert(allowed.end(), more.begin(), more.end());
   }
@@ -302,7 +302,7 @@ Answer no_capability_leaks(const Facts& facts) {
 Answer hwcaps_keep_their_level(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    const auto promised = promised_by_loader(file.path);
+    const auto promised = list_hwcaps_features(file.path);
     if (!promised || !is_libtorch(*facts.inventory, file) || answer.seen.size() >= kMostFiles) continue;
     std::set<std::string> used;
     for (const auto& name : keys(file.host_code->unguarded)) used.insert(name);
@@ -346,7 +346,7 @@ Answer claimed_cpu_suffices(const Facts& facts) {
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer = capabilities_suffice(facts);
   for (const Target* target : facts.claimed_cpus) {
-    const Names there = features_for(*target);
+    const Names there = list_target_features(*target);
     for (const auto& file : facts.inventory->files) {
       if (!is_libtorch(*facts.inventory, file) || file.machine != target->architecture ||
           answer.seen.size() >= kMostFiles)

@@ -113,7 +113,7 @@ std::optional<Sm> nearest(const Censuses& censuses, const Sm& chip) {
   for (const auto& [name, census] : censuses) most = std::max(most, census.cubins);
   std::optional<Sm> best;
   const auto distance = [&](const Sm& sm) {
-    return std::tuple(sm.major != chip.major, std::llabs(number_of(chip) - number_of(sm)));
+    return std::tuple(sm.major != chip.major, std::llabs(get_sm_number(chip) - get_sm_number(sm)));
   };
   for (const auto& [name, census] : censuses) {
     const auto sm = parse_sm(name);

@@ -290,7 +290,7 @@ std::string loads_with(const Inventory& inventory) {
   const auto unknown = find_unknown_name(inventory);
   if (all.empty() && unknown && has_old_string(*unknown)) return explain_unknown_torch_name(*unknown);
   if (all.empty()) return fmt::format("none of torch {} has all that it needs", known_torch_releases());
-  return fmt::format("it loads with torch {} only", in_ranges(all.names()));
+  return fmt::format("it loads with torch {} only", join_ranges(all.names()));
 }
 
 Seen lacking_in_torch(const Facts& facts, const Fault& fault) {

@@ -117,7 +117,7 @@ Answer store_closure_has_one_cuda(const Facts& facts) {
   std::map<std::string, Tellers> components;
   for (const auto& path : facts.inventory->store_closure->paths) {
     if (const auto release = cuda_of(path)) releases.emplace(*release, path.path);
-    if (path.component && path.version && is_of_toolkit(*path.component))
+    if (path.component && path.version && is_toolkit_component(*path.component))
       components[*path.component].emplace(*path.version, path.path);
   }
   if (releases.size() > 1) return {.seen = {several("more than one CUDA toolkit", releases)}};

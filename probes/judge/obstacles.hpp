@@ -13,7 +13,8 @@
 
 namespace pbprobe {
 
-// Reports whether libtorch was not started because it has no C shims: torch before 2.8. That is not a fault of the build.
+// Reports whether libtorch was not started because it has no C shims: torch before 2.8. That is not a fault of the
+// build.
 [[nodiscard]] bool was_only_read(const Facts& facts);
 
 // `device`: "cuda:0", or empty for the CPU.

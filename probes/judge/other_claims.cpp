@@ -75,7 +75,7 @@ bool is_of_release(const std::string& toolkit, const MajorMinor& claimed) {
 }
 
 Answer ask_cuda(const std::string& version, const ClaimedFiles& part) {
-  const Distribution row = distribution_of(part.inventory);
+  const Distribution row = make_distribution(part.inventory);
   const auto claimed = parse_major_minor(version);
   if (!claimed || (row.cuda.empty() && row.toolkits.empty()))
     return {.unknown = Seen{.what = say("no file of {} tells its CUDA", part.name), .remedy = "leave cuda=… out"}};
@@ -110,7 +110,7 @@ std::string tag_of(const std::string& python) {
 }
 
 Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
-  const Distribution row = distribution_of(part.inventory);
+  const Distribution row = make_distribution(part.inventory);
   if (row.python.empty())
     return {.unknown = Seen{.what = say("no extension module of {} tells its Python", part.name),
                             .remedy = "leave python=… out: it is for any"}};
@@ -216,7 +216,7 @@ Answer ask_torch_symbols(const std::string& claimed, const ClaimedFiles& part) {
              ? say("torch {} is claimed, and {} of {} needs {}, which {}", claimed, base_name(file.path), part.name,
                    demangled(unknown->front()), in_words(explain_unknown_torch_name(unknown->front())))
              : say("torch {} is claimed, and {} of {} takes symbols that only torch {} has", claimed,
-                   base_name(file.path), part.name, releases.empty() ? "of no single release" : in_ranges(releases)),
+                   base_name(file.path), part.name, releases.empty() ? "of no single release" : join_ranges(releases)),
          file.path});
   }
   return answer;

@@ -37,7 +37,7 @@ const std::string* comparable(const std::map<std::string, ReferenceCode>& code, 
   const std::string* best = nullptr;
   const auto distance = [&](const std::string& name) {
     const Sm sm = parse_sm(name).value_or(Sm{});
-    const int64_t apart = number_of(chip) - number_of(sm);
+    const int64_t apart = get_sm_number(chip) - get_sm_number(sm);
     return std::tuple(sm.major != chip.major, apart < 0, std::llabs(apart));
   };
   for (const auto& [name, row] : code) {

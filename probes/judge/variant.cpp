@@ -55,7 +55,7 @@ std::vector<std::string> features_stated(const std::vector<VariantProperty>& pro
   std::vector<std::string> features;
   for (const auto& [provider, feature, value] : properties) {
     if (provider == "x86_64" && feature == "level") {
-      const auto level = promised_by_loader(fmt::format("lib/glibc-hwcaps/x86-64-{}/lib.so", value));
+      const auto level = list_hwcaps_features(fmt::format("lib/glibc-hwcaps/x86-64-{}/lib.so", value));
       if (level) features.insert(features.end(), level->begin(), level->end());
     } else if (value == "on" && (provider == "x86_64" || provider == "aarch64")) {
       features.push_back(feature == "sse3" ? "pni" : feature);
@@ -111,7 +111,7 @@ Answer properties_are_true(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const WheelVariant& variant = *inventory.variant;
   const ClaimedFiles all{.inventory = inventory, .name = facts.torch};
-  const Distribution row = distribution_of(inventory);
+  const Distribution row = make_distribution(inventory);
   Answer answer;
   for (const auto& property : variant.properties) {
     if (property.provider == "nvidia" && property.feature == "sm_arch") ask_sm_arch(answer, property, all);

@@ -20,7 +20,7 @@ namespace {
 class Deriving {
  public:
   explicit Deriving(const Inventory& inventory)
-      : inventory_(inventory), row_(distribution_of(inventory)), all_{.inventory = inventory, .name = row_.name} {
+      : inventory_(inventory), row_(make_distribution(inventory)), all_{.inventory = inventory, .name = row_.name} {
     derived_.variant.label = "derived";
   }
 
@@ -49,10 +49,11 @@ class Deriving {
       if (sm->suffix == '\0') continue;
       const Sm same{sm->major, sm->minor};
       const auto without = row_.cubin.find(sm_name(same));
-      derived_.notes.push_back(fmt::format(
-          "{}_real is not enough: {} of the cubins for {} are {}, which runs {} ({} without a suffix)", number_of(*sm),
-          count, capability_of(same), name, sm->suffix == 'a' ? "on that chip only" : "in that chip's family only",
-          without == row_.cubin.end() ? 0 : without->second));
+      derived_.notes.push_back(
+          fmt::format("{}_real is not enough: {} of the cubins for {} are {}, which runs {} ({} without a suffix)",
+                      get_sm_number(*sm), count, format_capability(same), name,
+                      sm->suffix == 'a' ? "on that chip only" : "in that chip's family only",
+                      without == row_.cubin.end() ? 0 : without->second));
     }
     for (const auto& sm : plain) state(sm, "real");
     for (const auto& [name, count] : row_.ptx) {
@@ -62,7 +63,7 @@ class Deriving {
   }
 
   void state(const Sm& sm, const std::string& kind) {
-    const std::string value = fmt::format("{}_{}", number_of(sm), kind);
+    const std::string value = fmt::format("{}_{}", get_sm_number(sm), kind);
     Answer answer;
     if (kind == "real") {
       ask_machine_code(answer, value, sm, all_);
@@ -99,7 +100,7 @@ class Deriving {
     std::vector<std::string> missing = needs;
     for (const char* level : {"v2", "v3", "v4"}) {
       if (!x86) break;
-      const auto has = promised_by_loader(fmt::format("lib/glibc-hwcaps/x86-64-{}/lib.so", level));
+      const auto has = list_hwcaps_features(fmt::format("lib/glibc-hwcaps/x86-64-{}/lib.so", level));
       if (!has) continue;
       missing = missing_features(needs, *has);
       if (!missing.empty() && level != std::string("v4")) continue;

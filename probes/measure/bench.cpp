@@ -200,7 +200,8 @@ class CaseRun {
   }
 
   [[nodiscard]] double gflops_at(const Rounds& rounds, size_t index) const {
-    return gflops_of(one_.problem.m, one_.problem.n, numbers_along_k(one_.problem), median(rounds.samples_us[index]));
+    return compute_gflops(one_.problem.m, one_.problem.n, numbers_along_k(one_.problem),
+                          median(rounds.samples_us[index]));
   }
 
   void report(const Rounds& rounds, int64_t units) {
@@ -293,7 +294,7 @@ class CaseRun {
       const size_t skip = slices.size() - samples.size();  // the warm-up's
       for (size_t i = 0; i < samples.size(); ++i)
         pairs.push_back(
-            {slices[skip + i].gflops, gflops_of(row.m, row.n, row.k, samples[i]), slices[skip + i].clock_ghz});
+            {slices[skip + i].gflops, compute_gflops(row.m, row.n, row.k, samples[i]), slices[skip + i].clock_ghz});
     }
     const Target* const target = find_target(row.target);
     bool second_hand = false;

@@ -22,11 +22,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/finally.hpp"
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
+#include "core/scope_exit.hpp"
 #include "probes/measure/crash.hpp"
 #include "probes/measure/worker.hpp"
 #include "probes/process/channel.hpp"
@@ -83,12 +83,12 @@ enum class Wait { worker_ended, limit, asked_to_stop, failed };
 Wait wait_for(pid_t worker, Clock::time_point until, Broker* broker, int& status) {
   const sigset_t watched = watched_signals();
   const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
-  const Finally close_it{[&] { close(signals); }};
+  const ScopeExit close_it{[&] { close(signals); }};
   const auto reap = [&] { return waitpid(-1, &status, WNOHANG); };
   bool heard = broker != nullptr;
   while (true) {
     pid_t pid = 0;
-    while ((pid = retried(reap)) > 0)
+    while ((pid = retry_on_eintr(reap)) > 0)
       if (pid == worker) return Wait::worker_ended;
     if (pid < 0 && errno == EINTR) return Wait::failed;
     const auto left = std::chrono::duration<double>(until - Clock::now()).count();
@@ -107,7 +107,7 @@ bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_
   const auto until = after(supervision.patience_seconds);
   // In a namespace of its own there is nobody else. Where /proc has other numbers than kill() and nobody says why, the
   // worker's number is the only one known.
-  const bool knows_numbers = proc_is_ours();
+  const bool knows_numbers = has_own_proc();
   const bool by_itself = supervision.isolated && !knows_numbers;
   bool worker_runs = worker_status != nullptr;  // once it is reaped its number may be another's
   while (true) {
@@ -123,7 +123,7 @@ bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_
     }
     int status = 0;
     pid_t pid = 0;
-    while ((pid = retried([&] { return waitpid(-1, &status, WNOHANG); })) > 0) {
+    while ((pid = retry_on_eintr([&] { return waitpid(-1, &status, WNOHANG); })) > 0) {
       if (by_itself && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) seen.insert(pid);
       if (pid != worker || worker_status == nullptr) continue;
       worker_runs = false;
@@ -135,8 +135,8 @@ bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_
   }
 }
 
-Ended ended_with(int status) {
-  Ended ended;
+WorkerEnd ended_with(int status) {
+  WorkerEnd ended;
   if (WIFSIGNALED(status)) {
     ended.how = How::signal;
     ended.signal = signal_name(WTERMSIG(status));
@@ -150,7 +150,7 @@ Result<MeasureRequest> read_request(int descriptor) {
   std::string text;
   std::array<char, 65536> buffer;
   ssize_t count = 0;
-  while ((count = retried([&] { return read(descriptor, buffer.data(), buffer.size()); })) != 0) {
+  while ((count = retry_on_eintr([&] { return read(descriptor, buffer.data(), buffer.size()); })) != 0) {
     if (count < 0)
       return make_error(ErrorCode::unreadable, "reading the request from descriptor {}: {}", descriptor,
                         std::strerror(errno));
@@ -173,7 +173,8 @@ void confine() {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
 }
 
-[[noreturn]] void be_worker(pid_t supervisor, const MeasureRequest& request, Channel& channel, LastWords* last_words) {
+[[noreturn]] void be_worker(pid_t supervisor, const MeasureRequest& request, Channel& channel,
+                            CrashMessage* last_words) {
   EventWriter events(channel);
   setpgid(0, 0);  // who ends its own group ends no supervisor
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -212,7 +213,7 @@ class Audience {
                 }};
   }
 
-  void tell_last(const LastWords& words) {
+  void tell_last(const CrashMessage& words) {
     const uint32_t length = std::min<uint32_t>(words.length, static_cast<uint32_t>(words.text.size()));
     if (length > 0) write_event(events_, std::string(words.text.data(), length));
     if (bytes_ == 0) return;
@@ -230,12 +231,12 @@ class Audience {
 
 }  // namespace
 
-Ended supervise(pid_t worker, const Supervision& supervision) {
+WorkerEnd supervise(pid_t worker, const Supervision& supervision) {
   int status = 0;
   const Wait wait = wait_for(worker, after(supervision.limit_seconds), supervision.broker, status);
   std::set<pid_t> seen;
   const bool gone = end_descendants(supervision, seen, worker, wait == Wait::worker_ended ? nullptr : &status);
-  Ended ended = wait == Wait::limit ? Ended{.how = How::time_limit} : ended_with(status);
+  WorkerEnd ended = wait == Wait::limit ? WorkerEnd{.how = How::time_limit} : ended_with(status);
   if (!gone) ended.how = How::hung;
   if (wait == Wait::failed) ended.how = How::unseen;
   seen.erase(worker);
@@ -259,7 +260,7 @@ int measure_main(int request_descriptor, int result_descriptor, bool isolated) {
   }
   Audience audience(events);
   Broker broker(ends->supervisor, audience.ears());
-  LastWords* const last_words = share_last_words();
+  CrashMessage* const last_words = share_crash_message();
   const pid_t supervisor = getpid();
   const pid_t worker = fork();
   if (worker < 0) {
@@ -274,7 +275,7 @@ int measure_main(int request_descriptor, int result_descriptor, bool isolated) {
     be_worker(supervisor, *request, channel, last_words);
   }
   close(ends->worker);
-  const Ended ended = supervise(
+  const WorkerEnd ended = supervise(
       worker, {.limit_seconds = request->limit_seconds, .isolated = isolated, .end_them = ::kill, .broker = &broker});
   broker.finish();
   audience.tell_last(*last_words);

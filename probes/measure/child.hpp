@@ -29,6 +29,6 @@ struct Supervision {
 
 // Waits for the worker, ends it at the limit, and ends whatever it left behind. The caller must be the subreaper of
 // its descendants and have SIGCHLD, SIGTERM and SIGINT blocked (measure_main sees to it).
-[[nodiscard]] Ended supervise(pid_t worker, const Supervision& supervision);
+[[nodiscard]] WorkerEnd supervise(pid_t worker, const Supervision& supervision);
 
 }  // namespace pbprobe

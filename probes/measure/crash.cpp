@@ -19,7 +19,7 @@
 namespace pbprobe {
 namespace {
 
-LastWords* last_words = nullptr;
+CrashMessage* last_words = nullptr;
 pid_t owner = 0;
 
 uintptr_t instruction_of(const ucontext_t& context) {
@@ -86,7 +86,7 @@ void on_signal(int signal, siginfo_t*, void* context) {
 
 }  // namespace
 
-void report_crashes(LastWords* words) {
+void report_crashes(CrashMessage* words) {
   last_words = words;
   owner = getpid();
   // A stack of its own, for a fault that is an overflow of the stack.

@@ -9,6 +9,6 @@
 namespace pbprobe {
 
 // From here on SIGILL, SIGSEGV, SIGBUS and SIGFPE leave {"crash": {…}} in memory that the supervisor shares.
-void report_crashes(LastWords* words);
+void report_crashes(CrashMessage* words);
 
 }  // namespace pbprobe

@@ -18,7 +18,7 @@ namespace {
 
 Error failed(int status, ErrorCode code, const std::string& what) {
   Error error = make_error(code, "{} answered status {}", what, status);
-  error.obstacle = obstacle_of(StatusOf::cublas, status);
+  error.obstacle = classify_status(StatusSource::cublas, status);
   return error;
 }
 

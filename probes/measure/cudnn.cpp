@@ -103,7 +103,7 @@ Result<Functions> functions_of(const Libtorch& library) {
 Result<void> check(const Functions& functions, const char* what, int status) {
   if (status == 0) return {};
   Error error = make_error(ErrorCode::device, "cuDNN, {}: {}", what, functions.error_string(status));
-  error.obstacle = obstacle_of(StatusOf::cudnn, status);
+  error.obstacle = classify_status(StatusSource::cudnn, status);
   return error;
 }
 

@@ -225,8 +225,8 @@ void note_kernels(const std::string& operation, const std::string& device,
                   const std::vector<GpuDevice::QueuedKernel>& kernels, LibtorchRun& run) {
   size_t noted = 0;
   for (const auto& kernel : kernels) {
-    LibtorchKernel entry{operation, device, function_name(kernel.name), sm_name(sm_of_number(kernel.binary)),
-                         compute_name(sm_of_number(kernel.ptx))};
+    LibtorchKernel entry{operation, device, function_name(kernel.name), sm_name(make_sm(kernel.binary)),
+                         compute_name(make_sm(kernel.ptx))};
     const bool known = std::any_of(run.kernels.begin(), run.kernels.end(), [&](const LibtorchKernel& other) {
       return other.operation == operation && other.name == entry.name && other.machine_code == entry.machine_code;
     });

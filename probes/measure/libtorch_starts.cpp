@@ -22,7 +22,7 @@
 
 #include "core/driver/driver_api.hpp"
 #include "core/json.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/measure/gpu_device.hpp"
 #include "probes/measure/libtorch.hpp"
@@ -58,7 +58,7 @@ struct Answer {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, 1);
   dup2(nowhere, 2);
-  close_from(3);
+  close_descriptors(3);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   const std::string text = body();
   const size_t length = std::min(text.size(), answer.text.size());
@@ -71,7 +71,7 @@ struct Answer {
 Result<bool> wait_for(pid_t child, double seconds, int& status) {
   const auto start = Clock::now();
   while (since(start) < seconds) {
-    const pid_t ended = retried([&] { return waitpid(child, &status, WNOHANG); });
+    const pid_t ended = retry_on_eintr([&] { return waitpid(child, &status, WNOHANG); });
     if (ended == child || (ended < 0 && errno == ECHILD)) return true;
     if (ended < 0) {
       const int why = errno;
@@ -82,7 +82,7 @@ Result<bool> wait_for(pid_t child, double seconds, int& status) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   kill(child, SIGKILL);
-  retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait);
+  retry_on_eintr([&] { return waitpid(child, &status, 0); }, kMaxWaitInterruptions);
   return false;
 }
 

@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 #include "probes/measure/landlock.hpp"
 #include "probes/process/sandbox.hpp"
 
@@ -67,13 +67,13 @@ enum class Stopped : uint8_t { no, time, memory };
 std::pair<int, Stopped> wait_for_end(pid_t child, const Sandbox& sandbox, unsigned seconds) {
   constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  const int64_t most = most_memory_bytes();
+  const int64_t most = default_memory_limit();
   Stopped stopped = Stopped::no;
   for (int status = 0, looks = 0;; ++looks) {
-    const pid_t ended = retried([&] { return waitpid(child, &status, WNOHANG); }, kMostInterruptionsOfAWait);
+    const pid_t ended = retry_on_eintr([&] { return waitpid(child, &status, WNOHANG); }, kMaxWaitInterruptions);
     if (ended != 0) return {ended == child ? status : -1, stopped};
     if (std::chrono::steady_clock::now() > limit) stopped = Stopped::time;
-    if (stopped == Stopped::no && looks % 5 == 0 && usage_of(child, sandbox).resident_bytes > most)
+    if (stopped == Stopped::no && looks % 5 == 0 && measure_usage(child, sandbox).resident_bytes > most)
       stopped = Stopped::memory;
     if (stopped != Stopped::no) kill(-child, SIGKILL);
     std::this_thread::sleep_for(kBetweenLooks);

@@ -32,7 +32,7 @@ struct Nccl {
     if (status == 0) return {};
     Error error =
         make_error(ErrorCode::device, "{}: {}", what, error_string == nullptr ? "it failed" : error_string(status));
-    error.obstacle = obstacle_of(StatusOf::nccl, status);
+    error.obstacle = classify_status(StatusSource::nccl, status);
     return error;
   }
 };

@@ -71,7 +71,7 @@ std::string Words::reported() const {
 
 Error Words::explained(Error error) const {
   const std::string words = reported();
-  const auto found = obstacle_in(words);
+  const auto found = classify_message(words);
   const bool fault = is_fault(words);
   // Whoever lacks something says neither that an address is illegal nor that there is no memory.
   if (error.code == ErrorCode::unsupported && (fault || found))

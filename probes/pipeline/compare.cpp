@@ -5,8 +5,8 @@
 #include <gnu/libc-version.h>
 
 #include "probes/judge/baseline.hpp"
-#include "probes/pipeline/beside_others.hpp"
 #include "probes/pipeline/foreign.hpp"
+#include "probes/pipeline/gpu_monitor.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/python.hpp"
 #include "probes/process/gain.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of one process: most of them take two.
+// time limit of one process; most take two seconds
 constexpr double kProcessSeconds = 90;
 
 // One of the two libtorches, ready to be started again and again.
@@ -27,9 +27,9 @@ struct Side {
   ChildLimits limits;
 };
 
-Result<Side> side_of(const Inventory& inventory, const Host& host, const fs::path& program) {
+Result<Side> make_side(const Inventory& inventory, const Host& host, const fs::path& program) {
   if (!inventory.libtorch_dir)
-    return make_error(ErrorCode::unsupported, "{} holds no libtorch that can be started from where it lies",
+    return make_error(ErrorCode::unsupported, "{} contains no libtorch that can be started in place",
                       inventory.artifact);
   Side side;
   side.request.host = host;
@@ -37,20 +37,20 @@ Result<Side> side_of(const Inventory& inventory, const Host& host, const fs::pat
   side.request.timings = true;
   side.request.limit_seconds = kProcessSeconds;
   PBPROBE_TRY(side.foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
-  side.limits = limits_for(program, side.foreign);
+  side.limits = make_child_limits(program, side.foreign);
   return side;
 }
 
 Result<std::vector<AreaGain>> speeds(const Report& report, const Inventory& generic, const CompareRequest& request) {
-  if (!report.host) return make_error(ErrorCode::unsupported, "this machine was not looked at");
-  PBPROBE_TRY(const Side build, side_of(*report.inventory, *report.host, request.program));
-  PBPROBE_TRY(const Side baseline, side_of(generic, *report.host, request.program));
+  if (!report.host) return make_error(ErrorCode::unsupported, "this machine was not inspected");
+  PBPROBE_TRY(const Side build, make_side(*report.inventory, *report.host, request.program));
+  PBPROBE_TRY(const Side baseline, make_side(generic, *report.host, request.program));
   int64_t runs = 0;
   const auto runner = [&](const Side& side) {
     return [&]() -> Result<Measurements> {
       const std::string step = fmt::format("comparing with {}: round {}", request.baseline.string(), runs++ / 2 + 1);
       if (request.progress) request.progress(step);
-      return measure_beside_others(side.request, side.limits);
+      return measure_with_gpu_monitor(side.request, side.limits);
     };
   };
   return measure_gains(
@@ -86,9 +86,7 @@ Result<fs::path> find_default_baseline(const Report& report) {
   PBPROBE_TRY(fs::path found, find_default_artifact(torch_search_roots(system_env())), "--baseline");
   std::error_code error;
   if (report.inventory && fs::equivalent(found, report.inventory->artifact, error))
-    return make_error(ErrorCode::not_found,
-                      "--baseline: the only torch that was found is what is judged: name a generic one to compare it "
-                      "with");
+    return make_error(ErrorCode::not_found, "--baseline: no torch except the judged one was found: name a generic one");
   return found;
 }
 

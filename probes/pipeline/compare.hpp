@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Holds a build beside a generic one: what their files say, and interleaved on this machine, how fast they are.
+// Comparison of a build with a generic one: contents of files, and speed measured interleaved on this machine.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +15,18 @@ namespace pbprobe {
 
 struct CompareRequest {
   std::filesystem::path baseline;  // an artifact
-  bool speeds = false;             // run both; else only their files are compared
-  std::filesystem::path program;   // as in ReportOptions
+  bool speeds = false;             // true: runs both builds; false: compares only their files
+  std::filesystem::path program;   // see ReportOptions
   double budget_seconds = 180;
   std::function<void(std::string_view step)> progress;
 };
 
-// Fills the report's `baseline`; and its `reference`, where that knows nothing of this version of torch. The report has
-// an inventory, and for speeds a host. What could not be measured is `problem`, not an error. Errors: usage (a report
-// without an inventory, or the baseline is the build itself), else those of load_inventory.
+// Fills the report's `baseline`, and its `reference` if the reference table lacks this version of torch. Requires an
+// inventory and, for speeds, a host. Failures of the measurement are stored in `problem`. Errors: usage (no inventory,
+// or the baseline is the build itself), and as for load_inventory.
 [[nodiscard]] Result<void> compare_with_baseline(Report& report, const CompareRequest& request);
 
-// The torch of this machine that a build is compared with where none is named. Errors: not_found.
+// Finds the torch of this machine that serves as the default baseline. Error: not_found.
 [[nodiscard]] Result<std::filesystem::path> find_default_baseline(const Report& report);
 
 }  // namespace pbprobe

@@ -19,15 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The architecture of a program for Linux, as QEMU and GNU name it.
-Result<std::string> architecture_of(const fs::path& program) {
+// Returns the architecture of a Linux program, as named by QEMU and GNU.
+Result<std::string> read_architecture(const fs::path& program) {
   Elf64_Ehdr header{};
   const auto start = read_start_of_file(program, sizeof header);
   if (!start || start->size() < sizeof header)
-    return make_error(
-        ErrorCode::not_found,
-        "{} is not a program that can be read: name pbprobe, as built for the emulated platform, by --program",
-        program.string());
+    return make_error(ErrorCode::not_found,
+                      "{} is not a readable program: name a pbprobe for the emulated platform by --program",
+                      program.string());
   std::memcpy(&header, start->data(), sizeof header);
   switch (header.e_machine) {
     case EM_X86_64: return std::string("x86_64");
@@ -56,7 +55,7 @@ std::string first_line(const std::string& text) {
 
 Result<Emulator> find_emulator(const Emulation& emulation, const fs::path& self) {
   const fs::path program = emulation.program.empty() ? self : emulation.program;
-  PBPROBE_TRY(const std::string architecture, architecture_of(program));
+  PBPROBE_TRY(const std::string architecture, read_architecture(program));
   const std::string name = "qemu-" + architecture;
   const auto qemu = find_program({name + "-static", name});
   if (!qemu) return make_error(ErrorCode::not_found, "{} is not installed: apt install qemu-user-static", name);
@@ -78,7 +77,7 @@ Result<Emulator> find_emulator(const Emulation& emulation, const fs::path& self)
   const auto reported = run_program({.arguments = asked});
   const std::string words = reported.ok() ? reported.value().err : reported.error().message;
   if (words.find("unable to find CPU model") != std::string::npos)
-    return make_error(ErrorCode::usage, "{}: `{} -cpu help` lists those that there are", first_line(words),
+    return make_error(ErrorCode::usage, "{}: `{} -cpu help` lists the models", first_line(words),
                       qemu->filename().string());
   if (!reported.ok() || reported.value().exit_code != 0)
     return make_error(ErrorCode::failed_child,

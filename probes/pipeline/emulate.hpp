@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Another CPU than this machine's, emulated by QEMU's user mode: a build machine without the hardware tries whether a
-// libtorch starts and computes correctly on the minimum CPU that it claims. Speeds say nothing, and are not measured.
+// Emulation of another CPU by QEMU's user mode: a build machine without the hardware tests whether libtorch starts and
+// computes correctly on the minimum CPU of its claim. Speeds are meaningless under emulation and are not measured.
 #pragma once
 
 #include <filesystem>
@@ -15,19 +15,19 @@
 namespace pbprobe {
 
 struct Emulation {
-  std::string cpu;                // as `qemu-… -cpu help` names it: "SandyBridge", "max,sve-default-vector-length=32"
-  std::filesystem::path program;  // pbprobe for the emulated platform; empty: this one
-  std::filesystem::path sysroot;  // where its libc lies; empty: /usr/TRIPLET where the program is another platform's
+  std::string cpu;                // name in `qemu-… -cpu help`: "SandyBridge", "max,sve-default-vector-length=32"
+  std::filesystem::path program;  // pbprobe for the emulated platform; empty for this program
+  std::filesystem::path sysroot;  // folder of the emulated libc; empty for /usr/TRIPLET
 };
 
 struct Emulator {
   std::vector<std::string> words;  // starts pbprobe in it; arguments follow
   std::string sentence;            // "emulated by qemu-x86_64-static -cpu SandyBridge"
-  Host host;                       // what pbprobe sees in there
+  Host host;                       // host that pbprobe detects under emulation
 };
 
-// `self`: this program's file. Errors: not_found (no QEMU, no program), malformed (no program for Linux), usage (QEMU
-// does not know that CPU), failed_child (pbprobe does not start in there).
+// Starts pbprobe under QEMU. `self` is the file of this program. Errors: not_found (no QEMU, no program), malformed
+// (not a Linux program), usage (QEMU does not know the CPU), failed_child (pbprobe does not start under QEMU).
 [[nodiscard]] Result<Emulator> find_emulator(const Emulation& emulation, const std::filesystem::path& self);
 
 }  // namespace pbprobe

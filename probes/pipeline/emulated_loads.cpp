@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kSeconds = 60;  // libtorch_cpu.so takes 3 to 8 on a busy core
+constexpr unsigned kSeconds = 60;  // loading libtorch_cpu.so takes 3 to 8 s on a busy core
 
 #if defined(__x86_64__)
 constexpr std::string_view kMachine = "x86_64";
@@ -29,15 +29,15 @@ constexpr std::string_view kMachine = "x86_64";
 constexpr std::string_view kMachine = "aarch64";
 #endif
 
-// libtorch's own, libc10 and libtorch_cpu first: what they need comes with them.
-std::vector<std::string> files_of(const fs::path& libtorch_dir) {
+// Lists libtorch's own files, libc10 and libtorch_cpu first, because the others depend on them.
+std::vector<std::string> list_libtorch_files(const fs::path& libtorch_dir) {
   std::vector<std::string> first;
   std::vector<std::string> rest;
   std::error_code error;
   for (const auto& entry : list_folder(libtorch_dir, error)) {
     const std::string name = entry.path.filename().string();
     if (!name.starts_with("lib") || !is_shared_object_name(name) || component_of(name) != "libtorch") continue;
-    // Those of CUDA want a driver, and those of Python an interpreter.
+    // Files for CUDA need a driver, and files for Python an interpreter.
     if (name.find("cuda") != std::string::npos || name.find("python") != std::string::npos) continue;
     (name.starts_with("libc10.") || name.starts_with("libtorch_cpu.") ? first : rest).push_back(entry.path.string());
   }
@@ -49,7 +49,7 @@ std::vector<std::string> files_of(const fs::path& libtorch_dir) {
 
 struct Reported {
   std::string last;     // file that was opened last
-  std::string refused;  // why the first one was not
+  std::string refused;  // reason why the first refused file was not loaded
   int opened = 0;
   std::string end;
 };
@@ -68,14 +68,14 @@ Reported read_lines(const std::string& text) {
 
 void judge_end(const Reported& reported, EmulatedLoad& load) {
   const std::string name = fs::path(reported.last).filename().string();
-  // QEMU 7.2 ends a program by SIGSEGV where a handler of its own meets the illegal instruction.
+  // QEMU 7.2 ends a program by SIGSEGV if the program's handler runs the illegal instruction.
   if (reported.end == fmt::format("ended by signal {}", SIGILL)) {
     load.outcome = LoadOutcome::died;
     load.library = name;
-    load.what = "an illegal instruction, as it was opened or closed";
+    load.what = "an illegal instruction during opening or closing";
   } else if (reported.end != "ended with 0") {
     load.library = name;
-    load.what = fmt::format("{} at {}", reported.end.empty() ? "it ended without a word" : reported.end, name);
+    load.what = fmt::format("{} at {}", reported.end.empty() ? "exited without a message" : reported.end, name);
   } else if (reported.opened == 0) {
     load.what = reported.refused.empty() ? "nothing was opened" : reported.refused;
   } else {
@@ -84,7 +84,7 @@ void judge_end(const Reported& reported, EmulatedLoad& load) {
   }
 }
 
-EmulatedLoad load_on(const Target& target, const std::vector<std::string>& files, const fs::path& program) {
+EmulatedLoad load_emulated_row(const Target& target, const std::vector<std::string>& files, const fs::path& program) {
   EmulatedLoad load{.target = target.id, .cpu = target.emulated_cpu};
   if (!target.emulated_cpu) {
     load.what = fmt::format("QEMU has no CPU of exactly {}", target.id);
@@ -117,15 +117,15 @@ std::vector<EmulatedLoad> load_emulated(const fs::path& artifact, const Claim& c
     if (target == nullptr || target->kind != TargetKind::cpu) continue;
     EmulatedLoad load{.target = id, .cpu = target->emulated_cpu};
     if (target->architecture != kMachine) {
-      load.what = fmt::format("its program for {} is not here", target->architecture);
+      load.what = fmt::format("pbprobe for {} is not installed", target->architecture);
     } else if (!layout || !layout->libtorch_dir) {
-      load.what = "it lies where it cannot be loaded from: in a wheel, or nowhere";
+      load.what = "libtorch cannot be loaded in place: it is in a wheel, or missing";
     } else {
-      const auto files = files_of(*layout->libtorch_dir);
+      const auto files = list_libtorch_files(*layout->libtorch_dir);
       if (files.empty())
-        load.what = "none of its files can be opened by themselves";
+        load.what = "no file of libtorch can be opened separately";
       else
-        load = load_on(*target, files, program_of(program));
+        load = load_emulated_row(*target, files, resolve_program(program));
     }
     loads.push_back(std::move(load));
   }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// libtorch's files, loaded on an emulated CPU of exactly each claimed row: what dies there needs more than it may.
+// Loads of libtorch's files on an emulated CPU of each claimed row. A file that dies needs more features than the row
+// has.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,9 @@
 
 namespace pbprobe {
 
-// One for each claimed CPU row; none where none is claimed. `artifact`: as audit() takes it. `program`: this one, or
-// what stands for it; empty: this one. Takes a core for some seconds; may run beside an audit of the same artifact.
+// Loads libtorch on an emulated CPU for each claimed CPU row; returns nothing without a claimed row. `artifact` as for
+// audit(). `program` is the pbprobe to run; empty for this program. Uses one core for some seconds; may run in parallel
+// with an audit of the same artifact.
 [[nodiscard]] std::vector<EmulatedLoad> load_emulated(const std::filesystem::path& artifact, const Claim& claim,
                                                       const std::filesystem::path& program);
 

@@ -35,8 +35,8 @@ void take_findings(const Report& report, Distribution& row) {
   if (!row.findings.empty()) row.worst = row.findings.front().severity;
 }
 
-Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
-  Distribution row = distribution_of(inventory);
+Distribution make_row(Inventory inventory, const EnvironmentRequest& request) {
+  Distribution row = make_distribution(inventory);
   if (!request.gpus.empty()) row.gpus.emplace();
   for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu, request.driver));
   Report report = new_report();
@@ -45,12 +45,12 @@ Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
   return row;
 }
 
-// torch is judged with the packages that it needs, which stand in rows of their own.
+// Judges torch without the packages that it needs, which have their own rows.
 void judge_torch(const fs::path& artifact, const fs::path& cache, const std::optional<OtherProcessor>& other,
                  const std::optional<std::vector<RedirectedLibrary>>& redirected, Distribution& row) {
   Report report = new_report();
   auto inventory = audit(artifact, {.open_libraries = false, .cache = cache});
-  if (!inventory) return;  // a torch without its folder: what it lacks is known by its RECORD
+  if (!inventory) return;  // the folder of torch is missing: RECORD lists the missing files
   report.inventory = std::move(*inventory);
   report.inventory->loading = row.loading;
   report.inventory->other_processor = other;
@@ -59,7 +59,7 @@ void judge_torch(const fs::path& artifact, const fs::path& cache, const std::opt
   take_findings(report, row);
 }
 
-// As a shell takes it for one word.
+// Quotes `text` as one word of a shell command.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-@%:,=";
   if (text.find_first_not_of(kPlain) == text.npos) return text;
@@ -68,7 +68,7 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-// "pytorch=2.11.0": as conda calls the package, by conda-meta; as Python does, where that does not tell.
+// Returns "pytorch=2.11.0" with conda's package name from conda-meta, else with the Python name.
 std::string conda_spec(const fs::path& environment, const fs::path& packages, const Distribution& row) {
   std::error_code error;
   const std::string file = (fs::relative(packages, environment, error) / row.folder / "METADATA").string();
@@ -97,10 +97,11 @@ std::string index_options(const std::vector<Distribution>& rows) {
 
 // What is to be installed again, and by what.
 struct Faulty {
-  std::map<std::string, std::vector<Distribution>> rows = {};  // by installer; only their names and folders
-  std::set<std::string> local_versions = {};  // "cu130": of wheels that only the index of their publisher has
+  std::map<std::string, std::vector<Distribution>> rows =
+      {};                                     // faulty packages by installer; only names and folders are used
+  std::set<std::string> local_versions = {};  // "cu130": versions of wheels that only their publisher's index has
 
-  std::set<std::string> other_owners = {};  // packages that wrote over files of these
+  std::set<std::string> other_owners = {};  // packages that overwrote files of other packages
 
   void take(const Distribution& row, const std::string& installer, bool of_other_processor) {
     const bool changed = row.recorded && row.recorded->reinstall;
@@ -115,7 +116,7 @@ struct Faulty {
     if (on_other_index && installer != "conda") local_versions.insert(row.version->substr(local + 1));
   }
 
-  // Of two that write the same paths the one goes whose name is of another CUDA than torch's.
+  // If two packages write the same paths, removes the one named for a CUDA version that torch does not use.
   std::string removals(const std::string& python, const std::string& cuda) const {
     std::string names;
     for (const auto& owner : other_owners) {
@@ -131,7 +132,7 @@ struct Faulty {
                                : fmt::format("{} -m pip uninstall --yes{} && ", python, names);
   }
 
-  // Each by the installer that it came by: another one would leave two records of the same files.
+  // Reinstalls each package with its original installer: another installer would leave two records of the same files.
   std::string command(const fs::path& environment, const fs::path& packages, const std::string& cuda) const {
     std::error_code error;
     const fs::path own = environment / "bin/python";
@@ -153,7 +154,7 @@ struct Faulty {
   }
 };
 
-// "13": what torch is built with.
+// CUDA major version of torch: "13".
 std::string cuda_of_torch(const std::vector<Distribution>& rows) {
   for (const auto& row : rows) {
     if (package_name(row.name) == "torch" && !row.cuda.empty()) return row.cuda.back();
@@ -161,10 +162,10 @@ std::string cuda_of_torch(const std::vector<Distribution>& rows) {
   return "";
 }
 
-// By the installer that is there.
-std::optional<std::string> command_for(const AuditedPackage& package, const fs::path& artifact) {
+// Returns the command of the installer in use.
+std::optional<std::string> find_reinstall_command(const AuditedPackage& package, const fs::path& artifact) {
   Faulty one;
-  one.take(distribution_of(package.inventory), package.installer, true);
+  one.take(make_distribution(package.inventory), package.installer, true);
   if (one.rows.empty()) return std::nullopt;
   return one.command(package.environment, packages_folder(artifact).value_or(artifact), "");
 }
@@ -180,10 +181,10 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
     const bool installed = package.inventory.layout == "distribution";
     if (request.progress) request.progress("read " + package.inventory.artifact);
     if (package.inventory.other_processor && package.inventory.other_processor->expected != kMusl)
-      package.inventory.other_processor->reinstall = command_for(package, artifact);
+      package.inventory.other_processor->reinstall = find_reinstall_command(package, artifact);
     const auto other = package.inventory.other_processor;
     const auto redirected = package.inventory.redirected;
-    Distribution row = row_of(std::move(package.inventory), request);
+    Distribution row = make_row(std::move(package.inventory), request);
     row.recorded = std::move(package.recorded);
     const bool is_torch = installed && package_name(row.name) == "torch";
     if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, other, redirected, row);
@@ -200,10 +201,10 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
     environment.reinstall = faulty.command(audited.environment, packages_folder(artifact).value_or(artifact),
                                            cuda_of_torch(environment.distributions));
   if (!faulty.local_versions.empty())
-    environment.notes.push_back(
-        fmt::format("versions with +{} are only where they were installed from, as PyTorch's own index: give the "
-                    "command that index too, by --extra-index-url",
-                    fmt::join(faulty.local_versions, " and +")));
+    environment.notes.push_back(fmt::format(
+        "versions with +{} exist only on the index from which they were installed, such as the index of PyTorch: add "
+        "it to the command by --extra-index-url",
+        fmt::join(faulty.local_versions, " and +")));
   return {};
 }
 

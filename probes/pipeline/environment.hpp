@@ -21,17 +21,17 @@ namespace pbprobe {
 
 struct EnvironmentRequest {
   std::vector<std::filesystem::path> artifacts;
-  std::vector<Sm> gpus;                      // what each package has for them is counted, kernel by kernel
-  std::optional<MajorMinor> driver = {};     // the CUDA of the driver that is here, whose GPUs they are
-  std::string library_path;                  // LD_LIBRARY_PATH, as programs of the environment have it
-  std::filesystem::path cache = {};          // as AuditOptions::cache
-  const std::vector<File>* known = nullptr;  // as AuditOptions::known
-  bool beside_torch = false;                 // torch itself is judged elsewhere, and nobody asks for minimum CPUs
+  std::vector<Sm> gpus;                      // counts the kernels of each package for these GPUs
+  std::optional<MajorMinor> driver = {};     // CUDA version of this machine's driver, for the GPUs of this machine
+  std::string library_path;                  // LD_LIBRARY_PATH of programs in the environment
+  std::filesystem::path cache = {};          // see AuditOptions::cache
+  const std::vector<File>* known = nullptr;  // see AuditOptions::known
+  bool beside_torch = false;                 // torch is judged elsewhere, and minimum CPUs are not needed
   std::function<void(std::string_view step)> progress;
 };
 
-// What `pbprobe audit` does where a row of each package is wanted. What cannot be read of several artifacts becomes a
-// problem. Errors: those of `audit`, of one artifact.
+// Audits an environment with one row per package. If one of several artifacts cannot be read, that becomes a problem of
+// the result. Errors: as for `audit`, for a single artifact.
 [[nodiscard]] Result<Environment> make_environment(const EnvironmentRequest& request);
 
 }  // namespace pbprobe

@@ -26,11 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const Report& report) {
+std::string render_report_json(const Report& report) {
   return dump_json(to_json(report)) + "\n";
 }
 
-// The outputs of a build in Nix's store that this report read: those named alike, and that which libtorch lies in.
+// Returns the Nix store outputs that this report covers: outputs of the same name, and the output that contains
+// libtorch.
 std::set<std::string> store_outputs(const Inventory& inventory) {
   if (!inventory.store_closure) return {};
   const auto& closure = *inventory.store_closure;
@@ -58,17 +59,16 @@ bool all_read_from_files(const Report& report) {
                      [](const GatedRun& run) { return run.input == InputKind::artifact; });
 }
 
-// Who signs what several runs prove together answers for each of them.
+// A signer of joined runs answers for each of them: requires every run to be signed.
 Result<void> check_signable(const Report& report) {
   size_t number = 0;
   for (const auto& run : report.joined.value_or(std::vector<GatedRun>())) {
     number += 1;
     if (!run.signed_by)
-      return make_error(
-          ErrorCode::unsupported,
-          "no evidence was written: nothing tells who made run {}: --sign takes folders of evidence that were "
-          "signed by this key, or by one given with --key",
-          number);
+      return make_error(ErrorCode::unsupported,
+                        "no evidence was written: run {} has no trusted signature: --sign needs evidence signed by "
+                        "this key, or by a key given with --key",
+                        number);
   }
   return {};
 }
@@ -80,43 +80,41 @@ Result<void> check_attestable(const Report& report) {
   if (!all_read_from_files(report))
     return make_error(
         ErrorCode::unsupported,
-        "no evidence was written: its facts were read from a document, which can say anything of files: gate "
-        "the artifact itself");
+        "no evidence was written: the facts are from a document, not from files: gate the artifact itself");
   const auto& files = report.inventory->files;
   const bool whole = std::all_of(files.begin(), files.end(),
                                  [](const File& file) { return !file.machine || file.sha256.has_value(); });
-  if (!whole || subjects_of(report).empty())
+  if (!whole || list_subjects(report).empty())
     return make_error(ErrorCode::unsupported,
-                      "no evidence was written: the facts hold no digest of each shared object: gate the artifact "
-                      "itself");
+                      "no evidence was written: digests of shared objects are missing: gate the artifact itself");
   return {};
 }
 
-std::map<std::string, std::string> digests_of(const Report& report) {
+std::map<std::string, std::string> list_digests(const Report& report) {
   std::map<std::string, std::string> digests;
-  for (const auto& subject : subjects_of(report)) digests[subject.name] = subject.digest.at("sha256");
+  for (const auto& subject : list_subjects(report)) digests[subject.name] = subject.digest.at("sha256");
   return digests;
 }
 
 Result<void> check_same_build(const Report& one, const Report& other, const std::string& name) {
   if (to_json(*one.claim) != to_json(*other.claim))
-    return make_error(ErrorCode::malformed, "{}: its claim is \"{}\", and the first one's is \"{}\"", name,
+    return make_error(ErrorCode::malformed, "{}: the claim is \"{}\", but \"{}\" in the first report", name,
                       other.claim->text, one.claim->text);
-  const auto ours = digests_of(one);
-  const auto theirs = digests_of(other);
-  if (ours.empty()) return make_error(ErrorCode::malformed, "the first report holds no digests of what it judged");
+  const auto ours = list_digests(one);
+  const auto theirs = list_digests(other);
+  if (ours.empty()) return make_error(ErrorCode::malformed, "the first report has no digests");
   if (ours == theirs) return {};
   for (const auto& [path, digest] : ours) {
     const auto same = theirs.find(path);
-    if (same == theirs.end()) return make_error(ErrorCode::malformed, "{}: it knows no {}", name, path);
+    if (same == theirs.end()) return make_error(ErrorCode::malformed, "{}: {} is missing", name, path);
     if (same->second != digest)
-      return make_error(ErrorCode::malformed, "{}: its {} is another file: {} against {}", name, path, same->second,
-                        digest);
+      return make_error(ErrorCode::malformed, "{}: {} differs: {}, but {} in the first report", name, path,
+                        same->second, digest);
   }
-  return make_error(ErrorCode::malformed, "{}: it holds shared objects that the first one does not know", name);
+  return make_error(ErrorCode::malformed, "{}: has shared objects that the first report lacks", name);
 }
 
-GatedRun run_of(Report report) {
+GatedRun make_run(Report report) {
   return {.version = std::move(report.version),
           .commit = std::move(report.commit),
           .created = std::move(report.created),
@@ -131,7 +129,7 @@ GatedRun run_of(Report report) {
           .problems = std::move(report.problems)};
 }
 
-Report report_of(const GatedRun& run, const Claim& claim) {
+Report make_run_report(const GatedRun& run, const Claim& claim) {
   return {.version = run.version,
           .commit = run.commit,
           .created = run.created,
@@ -148,19 +146,19 @@ Report report_of(const GatedRun& run, const Claim& claim) {
           .problems = run.problems};
 }
 
-// Each run is judged again, and so is what they prove together.
+// Joins runs: judges each run again, and the combined facts.
 struct Joined {
   Report report;
   std::vector<Objection> later;
 };
 
-Result<Joined> joined_from(std::vector<GatedRun> runs, const Claim& claim, std::optional<Level> require,
-                           const std::string& name) {
+Result<Joined> join_runs(std::vector<GatedRun> runs, const Claim& claim, std::optional<Level> require,
+                         const std::string& name) {
   Joined joined{.report = new_report()};
   std::vector<Verdict> verdicts;
-  const Report first = report_of(runs.front(), claim);
+  const Report first = make_run_report(runs.front(), claim);
   for (auto& run : runs) {
-    const Report report = report_of(run, claim);
+    const Report report = make_run_report(run, claim);
     const std::string which = fmt::format("{}: run {}", name, verdicts.size() + 1);
     PBPROBE_TRY(Again again, judge_again(report), "{}", which);
     PBPROBE_CHECK(check_same_build(first, report, which));
@@ -177,19 +175,18 @@ Result<Joined> joined_from(std::vector<GatedRun> runs, const Claim& claim, std::
 
 Result<Again> join_again(const Report& report, const std::string& name) {
   if (!report.verdict || !report.claim || report.joined->size() < 2)
-    return make_error(ErrorCode::malformed, "{}: it holds no verdict of two runs: `pbprobe gate --join` writes one",
-                      name);
-  PBPROBE_TRY(Joined again, joined_from(*report.joined, *report.claim, report.verdict->require, name));
+    return make_error(ErrorCode::malformed, "{}: no verdict of two runs: `pbprobe gate --join` writes one", name);
+  PBPROBE_TRY(Joined again, join_runs(*report.joined, *report.claim, report.verdict->require, name));
   std::optional<std::string> where = first_difference(*report.verdict, *again.report.verdict);
   if (!where && to_json(*again.report.inventory) != to_json(report.inventory.value_or(Inventory{})))
     where = "inventory";
   if (where)
-    return make_error(ErrorCode::malformed, "{}: it is not what its {} runs give together: {} differs ({})", name,
+    return make_error(ErrorCode::malformed, "{}: {} differs from the result of its {} runs ({})", name,
                       report.joined->size(), *where, again.report.verdict->reason);
   return Again{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
 }
 
-// A report that `pbprobe gate` wrote, in today's words; what only checks since then find stands beside it.
+// Report of `pbprobe gate` with a recomputed verdict; `later` has objections of newer checks.
 struct Gated {
   Report report;
   std::vector<Objection> later;
@@ -197,8 +194,7 @@ struct Gated {
 
 Result<Gated> load_gated(const fs::path& file) {
   PBPROBE_TRY(auto document, load_report(file));
-  if (!document)
-    return make_error(ErrorCode::not_found, "{}: a report that `pbprobe gate` wrote is expected", file.string());
+  if (!document) return make_error(ErrorCode::not_found, "{}: expected a report from `pbprobe gate`", file.string());
   Gated gated{.report = std::move(*document)};
   Again again;
   if (gated.report.joined) {
@@ -211,7 +207,7 @@ Result<Gated> load_gated(const fs::path& file) {
   return gated;
 }
 
-// A folder, or a bare report, which nobody signed.
+// Evidence folder, or a bare report, which has no signature.
 struct Loaded {
   Gated gated;
   Signature signature;
@@ -221,7 +217,8 @@ Result<Loaded> load_evidence(const fs::path& folder, const TrustedKeys& keys) {
   PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
   PBPROBE_TRY(Signature signature, check_files(files, keys), "{}", folder.string());
   if (!keys.empty() && !signature.trusted)
-    return make_error(ErrorCode::malformed, "{}: {} is missing: it was not signed", folder.string(), kEnvelopeFile);
+    return make_error(ErrorCode::malformed, "{}: {} is missing: the evidence is not signed", folder.string(),
+                      kEnvelopeFile);
   PBPROBE_TRY(Gated gated, load_gated(folder / kReportFile));
   return Loaded{.gated = std::move(gated), .signature = std::move(signature)};
 }
@@ -230,13 +227,13 @@ Result<Loaded> load_either(const fs::path& input, const TrustedKeys& keys) {
   std::error_code error;
   if (fs::is_directory(input, error)) return load_evidence(input, keys);
   if (!keys.empty())
-    return make_error(ErrorCode::malformed, "{}: a bare report is signed by nobody: give its folder of evidence",
+    return make_error(ErrorCode::malformed, "{}: a bare report has no signature: give its evidence folder",
                       input.string());
   PBPROBE_TRY(Gated gated, load_gated(input));
   return Loaded{.gated = std::move(gated), .signature = {}};
 }
 
-// What is there now, as a statement names it.
+// Computes the digests of the artifact's current files, named as in the statement.
 Result<StatedSubjects> subjects_there(const StatedSubjects& stated, const fs::path& artifact) {
   Report report = new_report();
   PBPROBE_TRY(report.inventory, audit(artifact, {.digests = true}));
@@ -244,7 +241,7 @@ Result<StatedSubjects> subjects_there(const StatedSubjects& stated, const fs::pa
     if (file.problem && !file.sha256) return make_error(ErrorCode::malformed, "{}: {}", file.path, *file.problem);
   }
   StatedSubjects there;
-  for (const auto& subject : subjects_of(report)) there[subject.name] = subject.digest;
+  for (const auto& subject : list_subjects(report)) there[subject.name] = subject.digest;
   for (const auto& [name, digests] : stated) {
     if (!digests.contains("narSha256")) continue;
     PBPROBE_TRY(const NarHash hash, read_nar_hash(name));
@@ -261,18 +258,18 @@ Result<void> check_artifact(const StatedSubjects& stated, const fs::path& artifa
     if (same == there.end()) {
       faults.push_back(name + " is missing");
     } else if (same->second != digests) {
-      faults.push_back(name + " is another file");
+      faults.push_back(name + " differs");
     }
   }
   for (const auto& [name, digests] : there) {
-    if (!stated.contains(name)) faults.push_back(name + " was not among what was judged");
+    if (!stated.contains(name)) faults.push_back(name + " was not judged");
   }
   if (faults.empty()) return {};
-  constexpr size_t kMostReported = 10;
-  const size_t more = faults.size() - std::min(faults.size(), kMostReported);
-  faults.resize(std::min(faults.size(), kMostReported));
-  return make_error(ErrorCode::malformed, "{} is not what was signed: {}{}", artifact.string(), fmt::join(faults, "; "),
-                    more > 0 ? fmt::format("; and {} more", more) : "");
+  constexpr size_t kMaxReported = 10;
+  const size_t more = faults.size() - std::min(faults.size(), kMaxReported);
+  faults.resize(std::min(faults.size(), kMaxReported));
+  return make_error(ErrorCode::malformed, "{} differs from the signed artifact: {}{}", artifact.string(),
+                    fmt::join(faults, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
 }  // namespace
@@ -286,13 +283,15 @@ Result<void> check_evidence(const EvidenceRequest& request) {
 Result<void> write_evidence(const Report& report, const EvidenceRequest& request) {
   PBPROBE_CHECK(check_attestable(report));
   if (request.key) PBPROBE_CHECK(check_signable(report));
-  EvidenceFiles files{{kReportFile, text_of(report)}, {kJunitFile, junit_of(report)}, {kSarifFile, sarif_of(report)}};
+  EvidenceFiles files{{kReportFile, render_report_json(report)},
+                      {kJunitFile, render_junit(report)},
+                      {kSarifFile, render_sarif(report)}};
   std::map<std::string, std::string> digests;
-  for (const auto& [name, text] : files) digests[name] = sha256_of(std::string_view(text));
-  std::vector<StatementSubject> subjects = subjects_of(report);
+  for (const auto& [name, text] : files) digests[name] = compute_sha256(std::string_view(text));
+  std::vector<StatementSubject> subjects = list_subjects(report);
   PBPROBE_TRY(const auto outputs, store_subjects(*report.inventory));
   subjects.insert(subjects.end(), outputs.begin(), outputs.end());
-  const std::string statement = statement_of(report, subjects, digests);
+  const std::string statement = render_statement(report, subjects, digests);
   if (request.key) {
     PBPROBE_TRY(files[kEnvelopeFile], sign_envelope(statement, {.key = *request.key, .command = request.signer}));
     PBPROBE_TRY(files[kBundleFile], sigstore_bundle(files[kEnvelopeFile]));
@@ -318,34 +317,34 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
     PBPROBE_TRY(Loaded loaded, load_either(input, keys));
     auto& [gated, signature] = loaded;
     Report& report = gated.report;
-    if (!report.claim) return make_error(ErrorCode::malformed, "{}: it holds no claim", input.string());
+    if (!report.claim) return make_error(ErrorCode::malformed, "{}: no claim", input.string());
     if (!gated.later.empty())
-      return make_error(ErrorCode::malformed, "{}: a check since then finds {}: {}: gate the build again",
-                        input.string(), gated.later.front().id, gated.later.front().what);
+      return make_error(ErrorCode::malformed, "{}: a newer check finds {}: {}: gate the build again", input.string(),
+                        gated.later.front().id, gated.later.front().what);
     if (!first) first = report;
     PBPROBE_CHECK(check_same_build(*first, report, input.string()));
     const bool joined = report.joined.has_value();
     auto more = joined ? std::move(*report.joined) : std::vector<GatedRun>();
-    if (!joined) more.push_back(run_of(std::move(report)));
-    // A signed join answers for its runs as it found them; what is not signed answers for none.
+    if (!joined) more.push_back(make_run(std::move(report)));
+    // A signed join is responsible for its runs as it found them; an unsigned join is responsible for none.
     for (auto& run : more) {
       if (!signature.trusted) run.signed_by.reset();
       if (signature.trusted && !joined) run.signed_by = signature.key;
     }
     std::move(more.begin(), more.end(), std::back_inserter(runs));
   }
-  PBPROBE_TRY(Joined joined, joined_from(std::move(runs), *first->claim, require, "--join"));
+  PBPROBE_TRY(Joined joined, join_runs(std::move(runs), *first->claim, require, "--join"));
   return std::move(joined.report);
 }
 
 Result<void> verify_evidence(const fs::path& folder, const TrustedKeys& keys, const std::optional<fs::path>& artifact) {
   PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
   if (!files.contains(kEnvelopeFile))
-    return make_error(ErrorCode::malformed, "{}: {} is missing: it was not signed (pbprobe gate --sign KEY)",
+    return make_error(ErrorCode::malformed, "{}: {} is missing: the evidence is not signed (pbprobe gate --sign KEY)",
                       folder.string(), kEnvelopeFile);
   PBPROBE_TRY(const Signature signature, check_files(files, keys));
   if (!artifact) return {};
-  PBPROBE_TRY(const StatedSubjects stated, subjects_in(files));
+  PBPROBE_TRY(const StatedSubjects stated, read_subjects(files));
   return check_artifact(stated, *artifact);
 }
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 #if defined(__x86_64__)
 constexpr std::string_view kLoader = "ld-linux-x86-64.so.2";
-constexpr std::string_view kCached = ",x86-64";  // as ldconfig marks this architecture's files
+constexpr std::string_view kCached = ",x86-64";  // mark of this architecture in the output of ldconfig
 #elif defined(__aarch64__)
 constexpr std::string_view kLoader = "ld-linux-aarch64.so.1";
 constexpr std::string_view kCached = ",AArch64";
@@ -43,8 +43,8 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// Where libtorch's own files lead ld.so for a library by their run paths.
-std::optional<fs::path> library_of(const Inventory& inventory, std::string_view name) {
+// Finds a library by the run paths of libtorch's own files.
+std::optional<fs::path> find_library(const Inventory& inventory, std::string_view name) {
   std::error_code error;
   for (const auto& file : inventory.files) {
     if (file.component != "libtorch" || !file.links) continue;
@@ -73,8 +73,8 @@ std::vector<fs::path> own_cxx_libraries() {
   return found;
 }
 
-// "libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1": only the driver's files, for the folder
-// around them holds this machine's libc as well.
+// Parses "libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1". Uses only the driver's files, because
+// their folder also contains this machine's libc.
 std::vector<fs::path> driver_files(const std::string& ldconfig) {
   std::vector<fs::path> files;
   std::istringstream lines(ldconfig);
@@ -89,11 +89,11 @@ std::vector<fs::path> driver_files(const std::string& ldconfig) {
 }
 
 void link_into(const fs::path& folder, const std::vector<fs::path>& files) {
-  std::error_code error;  // of two files of one name the loader takes the first
+  std::error_code error;  // ignored: the loader takes the first of two files with one name
   for (const auto& file : files) fs::create_symlink(file, folder / file.filename(), error);
 }
 
-// Would this torch find libcuda by itself, as its user starts it?
+// Reports whether this torch finds libcuda without pbprobe's help.
 bool finds_libcuda(const DriverPlaces& places) {
   if (is_there(places.opengl_driver / kLibcuda) || places.env("LD_FLOXLIB_FILES_PATH")) return true;
   std::istringstream folders(places.env("LD_LIBRARY_PATH").value_or(""));
@@ -121,9 +121,9 @@ DriverPlaces system_driver_places() {
   return places;
 }
 
-std::optional<std::string> glibc_version_of(const fs::path& libc) {
-  constexpr uint64_t kMostLibcBytes = 256ULL << 20;  // with its debug information
-  const auto text = read_whole_file(libc, kMostLibcBytes);
+std::optional<std::string> read_glibc_version(const fs::path& libc) {
+  constexpr uint64_t kMaxLibcBytes = 256ULL << 20;  // includes debug information
+  const auto text = read_whole_file(libc, kMaxLibcBytes);
   const std::string bytes = text ? *text : "";
   constexpr std::string_view kBanner = "GNU C Library (";
   constexpr std::string_view kRelease = "release version ";
@@ -140,21 +140,20 @@ std::optional<std::string> glibc_version_of(const fs::path& libc) {
 
 Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inventory, const std::string& own_glibc,
                                                            const DriverPlaces& places) {
-  const auto libc = library_of(inventory, "libc.so.6");
+  const auto libc = find_library(inventory, "libc.so.6");
   if (!libc) return std::optional<ForeignClosure>();
-  const auto version = glibc_version_of(*libc);
+  const auto version = read_glibc_version(*libc);
   if (!version || !is_newer(*version, own_glibc)) return std::optional<ForeignClosure>();
   const fs::path loader = libc->parent_path() / kLoader;
   if (!is_there(loader))
     return make_error(
         ErrorCode::not_found,
-        "this libtorch takes {} (glibc {}, this machine's is {}), and no {} lies beside it, which is what "
-        "could load it: give the whole closure",
+        "this libtorch uses {} (glibc {}; this machine has {}), but its loader {} is missing: give the whole closure",
         libc->string(), *version, own_glibc, kLoader);
 
   PBPROBE_TRY(TempFolder links, TempFolder::make());
   std::vector<std::string> folders{libc->parent_path().string()};
-  const auto cxx = library_of(inventory, "libstdc++.so.6");
+  const auto cxx = find_library(inventory, "libstdc++.so.6");
   if (cxx) folders.push_back(cxx->parent_path().string());
   const bool opengl = is_there(places.opengl_driver / kLibcuda);
   const auto files = opengl ? std::vector<fs::path>() : driver_files(places.ldconfig());
@@ -171,16 +170,16 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
                                       std::move(links)});
 }
 
-fs::path program_of(const fs::path& program) {
+fs::path resolve_program(const fs::path& program) {
   std::error_code error;
   return program.empty() ? fs::read_symlink("/proc/self/exe", error) : program;
 }
 
-ChildLimits limits_for(const fs::path& program, const std::optional<ForeignClosure>& foreign) {
+ChildLimits make_child_limits(const fs::path& program, const std::optional<ForeignClosure>& foreign) {
   ChildLimits limits;
   if (foreign) {
     limits.program = foreign->words;
-    limits.program.push_back(program_of(program).string());
+    limits.program.push_back(resolve_program(program).string());
   } else if (!program.empty()) {
     limits.program = {program.string()};
   }

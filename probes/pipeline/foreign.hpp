@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A libtorch that brings a libc of its own, newer than this machine's, as Nix's do: this machine's dynamic loader
-// cannot load it, so the measuring child is started by that libc's loader.
+// A libtorch with its own libc, newer than this machine's libc, as in Nix. This machine's dynamic loader cannot load
+// it, so that the loader of that libc starts the child.
 #pragma once
 
 #include <filesystem>
@@ -18,35 +18,35 @@
 
 namespace pbprobe {
 
-// Where the driver's libraries may lie, for tests to say otherwise.
+// Places of the driver's libraries; tests replace them.
 struct DriverPlaces {
-  std::filesystem::path opengl_driver = "/run/opengl-driver/lib";  // NixOS, and where its loaders look
-  std::function<std::string()> ldconfig;                           // what `ldconfig -p` prints
+  std::filesystem::path opengl_driver = "/run/opengl-driver/lib";  // NixOS, and the search path of Nix loaders
+  std::function<std::string()> ldconfig;                           // output of `ldconfig -p`
   std::function<std::optional<std::string>(const char*)> env;
 };
 
 [[nodiscard]] DriverPlaces system_driver_places();
 
 struct ForeignClosure {
-  std::vector<std::string> words;  // its loader with options; a program and its arguments follow
+  std::vector<std::string> words;  // loader with its options; program and arguments follow
   ForeignLoader loader;            // for the report
-  TempFolder links;                // to the libraries that this machine adds: the driver's, and those of pbprobe itself
+  TempFolder links;  // links to libraries of this machine: the driver's libraries, and libraries of pbprobe
 };
 
-// "2.41", from the banner in the file of a glibc; null where it has none.
-[[nodiscard]] std::optional<std::string> glibc_version_of(const std::filesystem::path& libc);
+// Returns "2.41" from the banner in a glibc file; nullopt if the banner is missing.
+[[nodiscard]] std::optional<std::string> read_glibc_version(const std::filesystem::path& libc);
 
-// The closure of this artifact's libtorch; nothing where it takes this machine's libc, or brings one that is not newer
-// than `own_glibc`. Errors: not_found (a newer libc, and no loader beside it), unreadable.
+// Finds the closure of this artifact's libtorch. Returns nullopt if libtorch uses this machine's libc, or one that is
+// not newer than `own_glibc`. Errors: not_found (a newer libc without a loader), unreadable.
 [[nodiscard]] Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inventory,
                                                                          const std::string& own_glibc,
                                                                          const DriverPlaces& places);
 
-// `program`, or this one where it is empty.
-[[nodiscard]] std::filesystem::path program_of(const std::filesystem::path& program);
+// Returns `program`, or the path of this program if `program` is empty.
+[[nodiscard]] std::filesystem::path resolve_program(const std::filesystem::path& program);
 
-// How the measuring child is started: by that closure's loader where there is one.
-[[nodiscard]] ChildLimits limits_for(const std::filesystem::path& program,
-                                     const std::optional<ForeignClosure>& foreign);
+// Returns limits that start the child with the closure's loader, if there is a closure.
+[[nodiscard]] ChildLimits make_child_limits(const std::filesystem::path& program,
+                                            const std::optional<ForeignClosure>& foreign);
 
 }  // namespace pbprobe

@@ -55,22 +55,22 @@ Result<Report> facts_from_machine(const GateRequest& request) {
 Result<Report> gather(const GateRequest& request, bool on_files) {
   auto document = load_report(request.artifact);
   if (!document) return document.error();
-  if (*document) {  // its facts are those of the machine that wrote it
+  if (*document) {  // the facts belong to the machine that wrote the document
     (*document)->input = InputKind::facts;
     return std::move(**document);
   }
   return on_files ? facts_from_files(request) : facts_from_machine(request);
 }
 
-// Where it must be measured and nothing is named, with the torch of this machine. A report that was read has its own.
+// Compares with a baseline: the named one, or this machine's torch if `measured` is required. A loaded report has its
+// own comparison.
 Result<void> compare(const GateRequest& request, Level level, Report& report) {
-  const bool facts = report.input == InputKind::facts;  // of a machine that need not be this one
+  const bool facts = report.input == InputKind::facts;  // possibly from another machine
   if (facts && request.baseline && level >= Level::measured)
-    return make_error(
-        ErrorCode::usage,
-        "--baseline: {} is a report, and what it was made of cannot be timed beside another libtorch here: "
-        "name the build itself, or --require shipped to compare sizes",
-        request.artifact.string());
+    return make_error(ErrorCode::usage,
+                      "--baseline: {} is a report, which cannot be timed: name the build itself, or --require shipped "
+                      "to compare sizes",
+                      request.artifact.string());
   const bool speeds = level >= Level::measured && !request.emulation && !facts;
   if (report.baseline || !report.inventory || (!request.baseline && !speeds)) return {};
   CompareRequest beside{.baseline = request.baseline.value_or(fs::path()),
@@ -80,7 +80,7 @@ Result<void> compare(const GateRequest& request, Level level, Report& report) {
   if (request.budget_seconds > 0) beside.budget_seconds = request.budget_seconds;
   if (!request.baseline) {
     auto found = find_default_baseline(report);
-    if (!found) return {};  // then nothing was measured, and the gate says so
+    if (!found) return {};  // the gate reports that nothing was measured
     beside.baseline = std::move(*found);
   }
   return compare_with_baseline(report, beside);
@@ -95,7 +95,7 @@ void forget_names(Inventory& inventory) {
   }
 }
 
-// What a build of this version holds. A report that was read has its own.
+// Adds the reference for this version. A loaded report has its own reference.
 Result<void> refer(const GateRequest& request, Report& report) {
   if (report.reference || !report.inventory) return {};
   if (request.reference) {
@@ -108,7 +108,7 @@ Result<void> refer(const GateRequest& request, Report& report) {
   return {};
 }
 
-// Beside the audit, which leaves it time; never beside what is measured.
+// Runs in parallel with the audit, which leaves CPU time free; never in parallel with measurements.
 std::future<std::vector<EmulatedLoad>> begin_emulated_loads(const GateRequest& request, bool on_files) {
   return std::async(on_files ? std::launch::async : std::launch::deferred,
                     [&] { return load_emulated(request.artifact, request.claim, request.program); });
@@ -117,7 +117,7 @@ std::future<std::vector<EmulatedLoad>> begin_emulated_loads(const GateRequest& r
 }  // namespace
 
 Result<Policy> load_policy(const std::string& name) {
-  // What lies in the working folder never stands in for a built-in policy.
+  // A file in the working folder never replaces a built-in policy.
   if (name.find('/') == std::string::npos && !name.ends_with(".json")) return built_in_policy(name);
   std::error_code error;
   if (!fs::exists(name, error)) return make_error(ErrorCode::not_found, "{}: no such file", name);
@@ -131,7 +131,7 @@ Result<Report> make_gate(const GateRequest& request) {
   PBPROBE_TRY(terms.policy, load_policy(policy_name(request)), "--policy");
   if (terms.policy.stance != Stance::strict)
     return make_error(ErrorCode::usage,
-                      "--policy: \"{}\" is a lenient one, and a gate passes only by strict ones: builder, hardware",
+                      "--policy: \"{}\" is lenient, but a gate needs a strict policy: builder, hardware",
                       terms.policy.name);
   const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
   std::future<std::vector<EmulatedLoad>> loads;

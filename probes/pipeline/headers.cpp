@@ -31,8 +31,8 @@ int main() {
 
 using Words = std::vector<std::string>;
 
-// Of `text`, as a shell splits it: CXX may be "ccache c++". Nothing where it does not close a quote, or would run
-// commands.
+// Splits `text` as a shell does: CXX may be "ccache c++". Returns nullopt if a quote is not closed, or if splitting
+// would run commands.
 std::optional<Words> split_words(const char* text) {
   wordexp_t split{};
   if (wordexp(text, &split, WRDE_NOCMD) != 0) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<Words> find_compiler() {
   return std::nullopt;
 }
 
-// The first line with "error" in it, which says most.
+// Returns the first line with "error" in it, which is the most informative.
 std::string main_line(const std::string& text) {
   std::istringstream lines(text);
   std::string first;
@@ -64,7 +64,7 @@ std::string main_line(const std::string& text) {
   return first.substr(0, 300);
 }
 
-// The time that was left, the memory of this machine and its compiler are not torch's fault.
+// Exceeded time or memory, and a broken compiler, are not faults of torch.
 Error not_run(std::string_view what, const Error& error) {
   Error reported = make_error(error.code, "{}: {}", what, error.message);
   if (error.code == ErrorCode::limit) reported.obstacle = Obstacle::time_limit;
@@ -72,7 +72,7 @@ Error not_run(std::string_view what, const Error& error) {
   return reported;
 }
 
-// Whether the compiler works at all, before anything is asked of torch's headers.
+// Tests the compiler itself before using torch's headers.
 Result<void> try_compiler(const Words& compiler, const fs::path& scratch, double seconds) {
   std::ofstream(scratch / "empty.cpp") << "#include <vector>\nint main() {}\n";
   Words words = compiler;
@@ -81,14 +81,14 @@ Result<void> try_compiler(const Words& compiler, const fs::path& scratch, double
   if (!built.ok()) return not_run("starting the C++ compiler", built.error());
   if (built->exit_code == 0) return {};
   return make_error(Obstacle::missing, ErrorCode::failed_child,
-                    "the C++ compiler {} does not build a program of one line: {}; set CXX to one that does",
+                    "the C++ compiler {} cannot build an empty program: {}; set CXX to a working compiler",
                     fmt::join(compiler, " "), main_line(built->err));
 }
 
 template <class... Args>
 Error wrong(const std::string& printed, fmt::format_string<Args...> format, Args&&... args) {
   Error reported = make_error(ErrorCode::failed_child, format, std::forward<Args>(args)...);
-  reported.obstacle = obstacle_in(printed);
+  reported.obstacle = classify_message(printed);
   return reported;
 }
 
@@ -100,7 +100,7 @@ Result<void> build_and_run(const Words& compiler, const fs::path& include, const
   words.insert(words.end(), {"-std=c++20", "-w", "-I", include.string(), "-I",
                              (include / "torch/csrc/api/include").string(), (scratch / "program.cpp").string(), "-o",
                              (scratch / "program").string(), "-L" + libraries, "-Wl,-rpath," + libraries,
-                             // Who links by -ltorch finds what those need beside them.
+                             // Finds the dependencies of libraries linked with -ltorch.
                              "-Wl,-rpath-link," + libraries, "-Wl,--no-as-needed"});
   for (const char* name : {"torch", "torch_cpu", "c10"}) {
     std::error_code error;
@@ -126,7 +126,7 @@ LibtorchArea try_headers(const std::string& libtorch_dir, double seconds) {
   const fs::path include = fs::path(libtorch_dir).parent_path() / "include";
   std::error_code error;
   if (!fs::exists(include / "torch/csrc/api/include/torch/torch.h", error)) {
-    area.skipped = fmt::format("{} holds no torch/csrc/api/include/torch/torch.h", include.string());
+    area.skipped = fmt::format("{} has no torch/csrc/api/include/torch/torch.h", include.string());
     return area;
   }
   const auto compiler = find_compiler();

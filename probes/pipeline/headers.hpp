@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Can a C++ program be built against the headers that came with a libtorch, and does it run with its libraries?
-// PyTorch's own release gate asks the same, and so does whoever writes an extension.
+// Test that a C++ program compiles with the headers of a libtorch and runs with its libraries. PyTorch's release checks
+// include the same test, and extension builds depend on it.
 #pragma once
 
 #include <string>
@@ -11,8 +11,9 @@
 
 namespace pbprobe {
 
-// An area of its own: right, with a problem in the compiler's or the program's words, or skipped, with the reason (no
-// headers, no compiler). `libtorch_dir` holds libtorch_cpu.so; `include` lies beside it. Takes half a minute.
+// Runs the test and returns its area: right, with a problem (message of the compiler or program), or skipped with the
+// reason (no headers, no compiler). `libtorch_dir` contains libtorch_cpu.so; `include` is next to it. Takes half a
+// minute.
 [[nodiscard]] LibtorchArea try_headers(const std::string& libtorch_dir, double seconds);
 
 }  // namespace pbprobe

@@ -25,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Nothing that a package prints gets among the answer. It ends before destructors run: a process that computes nothing
-// need not end well.
+// Redirects output of packages, so that it cannot mix with the answer. Exits before destructors run, because their
+// failures do not matter here.
 constexpr const char* kScript = R"(
 import os, sys
 answer = os.fdopen(os.dup(1), "w", errors="replace")
@@ -55,8 +55,8 @@ answer.flush()
 os._exit(0)
 )";
 
-// This process's, but for what would be written to. The user's own packages stay in reach.
-std::vector<std::string> environment_with(const fs::path& scratch) {
+// Returns this process's environment with writable folders moved to `scratch`. Packages of the user remain visible.
+std::vector<std::string> make_environment_variables(const fs::path& scratch) {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
@@ -100,8 +100,8 @@ Answered read_answer(const std::string& text, Import& tried) {
   return answered;
 }
 
-// What a package may not do here, a user may let it do.
-bool is_of_confinement(const std::string& refusal) {
+// Reports whether the sandbox caused the refusal; outside of it, a user may permit the access.
+bool is_sandbox_refusal(const std::string& refusal) {
   constexpr std::string_view kWords[] = {"PermissionError", "Permission denied", "Read-only file system"};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view words) { return refusal.find(words) != refusal.npos; });
@@ -113,10 +113,11 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
     tried.problem = *answered.not_confined;
     tried.obstacle = Obstacle::unsupported;
   } else if (answered.end == "ended at the limit") {
-    tried.problem = fmt::format("it had not ended after {:g} s", seconds);
-    if (!answered.has_torch) tried.obstacle = Obstacle::time_limit;  // torch may be slow; what hangs is the extension
+    tried.problem = fmt::format("it did not end within {:g} s", seconds);
+    if (!answered.has_torch)
+      tried.obstacle = Obstacle::time_limit;  // torch itself may be slow, but a hanging extension is a fault
   } else if (answered.end == "ended for its memory") {
-    tried.problem = "it took more memory than there is";
+    tried.problem = "it exceeded the memory limit";
     tried.obstacle = Obstacle::memory;
   } else if (answered.end.starts_with(kBySignal)) {
     const int signal = std::atoi(answered.end.c_str() + kBySignal.size());
@@ -124,9 +125,9 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
     if (signal == SIGKILL) tried.obstacle = Obstacle::killed;
   } else if (answered.refused) {
     tried.problem = *answered.refused;
-    if (is_of_confinement(*answered.refused)) tried.obstacle = Obstacle::permission;
+    if (is_sandbox_refusal(*answered.refused)) tried.obstacle = Obstacle::permission;
   } else if (!answered.imported) {
-    tried.problem = answered.end.empty() ? "it ended without a word" : fmt::format("it {}", answered.end);
+    tried.problem = answered.end.empty() ? "it exited without a message" : fmt::format("it {}", answered.end);
     if (!answered.started) tried.obstacle = Obstacle::unexplained;
   }
 }
@@ -138,13 +139,14 @@ void try_import(const ImportRequest& request, const fs::path& python, Import& tr
     tried.obstacle = Obstacle::permission;
     return;
   }
-  std::vector<std::string> words{program_of(request.program).string(), "load", "--seconds",
+  std::vector<std::string> words{resolve_program(request.program).string(), "load", "--seconds",
                                  fmt::format("{:.0f}", std::max(request.seconds, 1.0)),
                                  "--writable=" + scratch->path().string()};
   for (const std::string& word : {python.string(), std::string("-c"), std::string(kScript), tried.module, tried.path})
     words.push_back("--start=" + word);
-  const auto ran = run_program(
-      {.arguments = words, .environment = environment_with(scratch->path()), .seconds = request.seconds + 10});
+  const auto ran = run_program({.arguments = words,
+                                .environment = make_environment_variables(scratch->path()),
+                                .seconds = request.seconds + 10});
   if (!ran) {
     tried.problem = ran.error().message;
     tried.obstacle = Obstacle::unexplained;
@@ -161,7 +163,7 @@ std::vector<Import> try_imports(const ImportRequest& request) {
   auto all = files.predicted();
   for (Import& tried : all) {
     if (request.seconds_left && request.seconds_left() < request.seconds / 4) {
-      tried.problem = "the time budget was used up before; give --budget more";
+      tried.problem = "the time budget was used up; increase --budget";
       tried.obstacle = Obstacle::time_limit;
       continue;
     }

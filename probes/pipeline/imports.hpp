@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Imports torch, and what links it, each in a process of its own, and holds what was mapped against the files.
+// Imports of torch and of packages that link it, in separate processes, and comparison of the mapped libraries with the
+// prediction from files.
 #pragma once
 
 #include <filesystem>
@@ -16,15 +17,15 @@ namespace pbprobe {
 
 struct ImportRequest {
   std::filesystem::path packages;        // the folder that has torch in it
-  std::string library_path;              // LD_LIBRARY_PATH, as programs of the environment have it
-  std::filesystem::path program;         // pbprobe itself, which starts them; empty: this one
-  double seconds = 60;                   // for each of them
-  std::function<double()> seconds_left;  // of all; what does not begin within has an obstacle
+  std::string library_path;              // LD_LIBRARY_PATH of programs in the environment
+  std::filesystem::path program;         // pbprobe, which starts the imports; empty for this program
+  double seconds = 60;                   // time limit of each import
+  std::function<double()> seconds_left;  // remaining total time; imports that do not start in time get an obstacle
   std::function<void(std::string_view step)> progress;
 };
 
-// Each with the environment's own Python, apart from network and other processes, unable to write. Empty: it has no
-// Python that can be followed, or no torch.
+// Imports torch and packages that link it, with the environment's Python, without network, access to other processes,
+// or write access. Returns nothing if the environment has no usable Python, or no torch.
 [[nodiscard]] std::vector<Import> try_imports(const ImportRequest& request);
 
 }  // namespace pbprobe

@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMerged = "fleet.json";  // what an earlier merge left in that folder
-constexpr uint64_t kMostFleetBytes = 4ULL << 30;    // a baseline of 100,000 nodes
+constexpr std::string_view kMerged = "fleet.json";  // result of an earlier merge in the folder
+constexpr uint64_t kMaxFleetBytes = 4ULL << 30;     // a baseline of 100,000 nodes
 
-Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& named) {
+Result<std::vector<fs::path>> list_report_files(const std::vector<fs::path>& named) {
   std::vector<fs::path> files;
   for (const auto& path : named) {
     std::error_code error;
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> read_hosts(const fs::path& file) {
 }  // namespace
 
 Result<Fleet> load_fleet(const fs::path& file) {
-  PBPROBE_TRY(const std::string text, read_whole_file(file, kMostFleetBytes));
+  PBPROBE_TRY(const std::string text, read_whole_file(file, kMaxFleetBytes));
   PBPROBE_TRY(const Json json, parse_json(text), "{}", file.string());
   PBPROBE_TRY(Fleet fleet, from_json<Fleet>(json), "{}", file.string());
   return fleet;
@@ -75,7 +75,7 @@ Result<Fleet> merge_documents(const MergeRequest& request) {
     PBPROBE_TRY(policy.baseline, load_fleet(*request.baseline), "--baseline");
     policy.baseline_name = request.baseline->string();
   }
-  PBPROBE_TRY(const auto files, files_of(request.documents));
+  PBPROBE_TRY(const auto files, list_report_files(request.documents));
   if (request.progress) request.progress(fmt::format("reading {} reports", files.size()));
   std::vector<std::optional<Result<NodeReport>>> read(files.size());
   run_tasks(files.size(), 0, [&](size_t i) { read[i] = read_node(files[i]); });

@@ -24,8 +24,8 @@ struct MergeRequest {
   std::function<void(std::string_view step)> progress;
 };
 
-// A document that cannot be read is one of the fleet's problems, and its node has no answer.
-// Errors: not_found (no document at all), those of the baseline and of the list of hosts.
+// Merges the documents. A document that cannot be read becomes a problem of the fleet, and its node has no result.
+// Errors: not_found (no document), and errors of the baseline and the host list.
 [[nodiscard]] Result<Fleet> merge_documents(const MergeRequest& request);
 
 // A fleet as `pbprobe merge` wrote it. Errors: not_found, unreadable, malformed.

@@ -21,9 +21,9 @@
 #include "probes/audit/packages/preflight.hpp"
 #include "probes/audit/packages/sys_path.hpp"
 #include "probes/judge/judge.hpp"
-#include "probes/pipeline/beside_others.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/foreign.hpp"
+#include "probes/pipeline/gpu_monitor.hpp"
 #include "probes/pipeline/headers.hpp"
 #include "probes/pipeline/imports.hpp"
 #include "probes/pipeline/presets.hpp"
@@ -91,16 +91,16 @@ Result<Report> parse_document(const fs::path& file, const std::string& text) {
 void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& measurements) {
   if (!foreign || !measurements.libtorch) return;
   measurements.libtorch->loader = foreign->loader;
-  measurements.notes.push_back(fmt::format("libtorch brings glibc {}, and this machine has {}: it was started by {}",
+  measurements.notes.push_back(fmt::format("libtorch has its own glibc {} (this machine: {}), and was started by {}",
                                            foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
 }
 
-// However little the audit has left: what ends a step earlier says nothing about the build.
-constexpr double kLeastMeasureSeconds = 2;
-constexpr double kLeastLoadSeconds = 10;
-constexpr double kLeastCompilerSeconds = 60;
-constexpr double kMostImportSeconds = 60;
-constexpr double kImportShare = 0.3;  // of the budget: what was measured before does not cost the imports
+// Minimum time limits of steps, even if the audit left less time: a shorter limit would prove nothing about the build.
+constexpr double kMinMeasureSeconds = 2;
+constexpr double kMinLoadSeconds = 10;
+constexpr double kMinCompilerSeconds = 60;
+constexpr double kMaxImportSeconds = 60;
+constexpr double kImportShare = 0.3;  // share of the budget, reserved for imports regardless of the measuring time
 
 class Pipeline {
  public:
@@ -111,7 +111,7 @@ class Pipeline {
 
   ReportResult run() {
     detect();
-    if (!from_document()) {
+    if (!use_document()) {
       audit_artifact();
       look_at_packages();
       forget_digests();
@@ -121,7 +121,7 @@ class Pipeline {
       ask_compilers();
       result_.report.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     }
-    if (options_.host) be_recorded();
+    if (options_.host) use_recorded_host();
     if (options_.claim) result_.report.claim = options_.claim;
     if (options_.judged) {
       begin("judging");
@@ -148,10 +148,10 @@ class Pipeline {
   double seconds_for_imports() const { return wants_imports() ? kImportShare * budget_.count() : 0; }
   double seconds_before_imports() const { return seconds_left() - seconds_for_imports(); }
 
-  // A budget that somebody gave is kept; else a slow audit does not cost the measuring.
+  // Without --budget, measuring gets at least kMinMeasureSeconds, even after a slow audit.
   double seconds_to_measure() const {
     const double seconds = 0.6 * seconds_before_imports();
-    return options_.budget_seconds > 0 ? seconds : std::max(seconds, kLeastMeasureSeconds);
+    return options_.budget_seconds > 0 ? seconds : std::max(seconds, kMinMeasureSeconds);
   }
 
   void detect() {
@@ -160,7 +160,7 @@ class Pipeline {
       result_.report.host = options_.host;
       return;
     }
-    begin("looking at this machine");
+    begin("inspecting this machine");
     auto host = detect_host(system_sources());
     if (host) {
       result_.report.host = std::move(*host);
@@ -170,8 +170,8 @@ class Pipeline {
     }
   }
 
-  // Of a document too only what it says of the files.
-  void be_recorded() {
+  // Drops all run results: --host names another machine.
+  void use_recorded_host() {
     Report& report = result_.report;
     report.host = options_.host;
     report.measurements.reset();
@@ -183,17 +183,17 @@ class Pipeline {
     report.problems.push_back(std::string(kRecordedMachine) + ": nothing was loaded, run or measured");
   }
 
-  // CUDA, cuDNN and cuSOLVER take their time to load.
+  // Loading CUDA, cuDNN and cuSOLVER takes time.
   void allow_for_gpu() {
     const auto& gpus = result_.report.host->gpus;
     const bool any = std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return !gpu.problem; });
     if (any && options_.depth == Depth::quick && options_.budget_seconds <= 0) budget_ = std::chrono::seconds(20);
   }
 
-  // Without the emulated CPU there is nothing to say about it: this machine's own is not asked in its stead.
+  // Without the emulated CPU nothing is measured: results of this machine's CPU would not answer the question.
   void emulate() {
     begin("starting " + options_.emulation->cpu);
-    auto emulator = find_emulator(*options_.emulation, program_of(options_.program));
+    auto emulator = find_emulator(*options_.emulation, resolve_program(options_.program));
     if (!emulator) return stop(emulator.error());
     result_.report.host = emulator->host;
     emulator_ = std::move(*emulator);
@@ -202,11 +202,12 @@ class Pipeline {
   void note_emulation(Measurements& measurements) const {
     // QEMU warns of each feature of the CPU that it lacks.
     std::erase_if(measurements.notes, [](const std::string& note) { return note.find(": warning: TCG") != note.npos; });
-    measurements.notes.push_back(emulator_->sentence + ": speeds say nothing there, and were not measured");
+    measurements.notes.push_back(emulator_->sentence +
+                                 ": speeds were not measured, because they are meaningless there");
   }
 
-  // A report is judged again from its own facts: those of the machine that wrote it.
-  bool from_document() {
+  // Judges a report again from its own facts, which belong to the machine that wrote it.
+  bool use_document() {
     if (!options_.artifact) return false;
     auto document = load_report(*options_.artifact);
     if (!document) {
@@ -233,9 +234,9 @@ class Pipeline {
     }
     begin("reading " + artifact.string());
     AuditOptions options = options_.audit;
-    // Opening CUDA's own libraries too takes 10 s of two cores: that is a claim's, and report --full's.
+    // Reading CUDA's libraries too takes 10 s on two cores: only with a claim, or for report --full.
     if (options_.judged && !options_.claim && options_.depth == Depth::quick) options.open_libraries = false;
-    // The packages' RECORDs want digests: with them nothing of torch is read twice.
+    // RECORD checks need digests; computing them now avoids reading torch twice.
     const bool digests = options.digests;
     const bool among_packages = packages_folder(artifact) || packages_folder(artifact.parent_path());
     options.digests = digests || (looks_at_packages() && among_packages);
@@ -248,8 +249,7 @@ class Pipeline {
 
   bool looks_at_packages() const { return options_.judged && !options_.claim && !options_.emulation; }
 
-  // What fails is mostly an extension, and not torch. A first reading takes its own time, later ones are from the
-  // cache.
+  // Most failing packages are extensions, not torch. The first reading has its own time; later ones use the cache.
   void look_at_packages() {
     const auto& inventory = result_.report.inventory;
     if (!inventory || !looks_at_packages()) return;
@@ -273,7 +273,7 @@ class Pipeline {
     for (auto& file : result_.report.inventory->files) file.sha256.reset();
   }
 
-  // Of a build that is claimed to deliver something, this machine's compilers tell nothing.
+  // Skipped for a build with a claim: the compilers of this machine do not matter to it.
   void look_at_compilers() {
     const auto& inventory = result_.report.inventory;
     if (!inventory || options_.host || options_.emulation || options_.claim || !other_root().empty()) return;
@@ -281,7 +281,7 @@ class Pipeline {
       result_.report.preflight = look_before_compiling(*packages, preflight_sources());
   }
 
-  // Of a container, whose packages these are; empty: they are this system's.
+  // Returns the root of the container that has these packages; empty for packages of this system.
   fs::path other_root() const {
     const auto packages = packages_of(*result_.report.inventory);
     return packages ? root_above(*packages) : fs::path();
@@ -290,32 +290,32 @@ class Pipeline {
   void measure() {
     if (!result_.report.host || options_.host) return;
     if (options_.artifact && !result_.could_run)
-      return;  // what was asked about cannot be read: our kernels do not help
+      return;  // the artifact is unreadable: measuring pbprobe's kernels would not answer the question
     std::optional<std::string> libtorch;
     if (result_.report.inventory && other_root().empty()) libtorch = result_.report.inventory->libtorch_dir;
     if (const auto root = result_.report.inventory ? other_root() : fs::path(); !root.empty())
       result_.report.problems.push_back(fmt::format(
-          "{} is the root of another system, so that its torch was not started: run pbprobe in that container",
-          root.string()));
+          "{} is the root of another system: its torch was not started; run pbprobe in that container", root.string()));
     const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;
     const bool timed = options_.timed && !emulator_;
     MeasureRequest request{.host = *result_.report.host,
                            .libtorch_dir = libtorch,
                            .benches = timed ? benches(libtorch.has_value()) : std::vector<BenchRequest>(),
                            .every_core = timed && options_.depth != Depth::quick,
-                           // No case begins after this; what has begun on a slow machine has the rest to end in.
+                           // No case begins after this time. The rest of the time is for running cases on slow
+                           // machines.
                            .budget_seconds = seconds_to_measure(),
-                           .limit_seconds = std::max(seconds_before_imports() - 0.5, kLeastLoadSeconds)};
+                           .limit_seconds = std::max(seconds_before_imports() - 0.5, kMinLoadSeconds)};
     if (request.budget_seconds < 0.5) {
-      result_.report.problems.push_back("nothing was measured: the time budget was used up before; give --budget more");
+      result_.report.problems.push_back("nothing was measured: the time budget was used up; increase --budget");
       return;
     }
     begin("measuring");
     const auto foreign = find_foreign();
-    auto limits = limits_for(options_.program, foreign);
+    auto limits = make_child_limits(options_.program, foreign);
     if (emulator_) limits.program = emulator_->words;
     limits.progress = options_.progress;
-    auto measurements = measure_beside_others(request, limits);
+    auto measurements = measure_with_gpu_monitor(request, limits);
     if (measurements) {
       if (emulator_) note_emulation(*measurements);
       note_foreign(foreign, *measurements);
@@ -325,7 +325,7 @@ class Pipeline {
     }
   }
 
-  // Several seconds each, and more memory than libtorch by itself: only where there is time.
+  // Imports take several seconds each, and more memory than libtorch: they run only if time is left.
   void import_torch() {
     if (!wants_imports()) return;
     const auto end = Clock::now() + std::chrono::duration<double>(std::max(seconds_left(), seconds_for_imports()));
@@ -333,23 +333,23 @@ class Pipeline {
     auto imports = try_imports({.packages = *packages_to_judge(*result_.report.inventory),
                                 .library_path = system_env()("LD_LIBRARY_PATH").value_or(""),
                                 .program = options_.program,
-                                .seconds = std::clamp(left() / 4, kLeastLoadSeconds, kMostImportSeconds),
+                                .seconds = std::clamp(left() / 4, kMinLoadSeconds, kMaxImportSeconds),
                                 .seconds_left = left,
                                 .progress = options_.progress});
     if (!imports.empty()) result_.report.imports = std::move(imports);
   }
 
-  // What takes a compiler, or Python: only where there is time, and a libtorch that loads on this very machine.
+  // Runs tests that need a compiler or Python: only if time is left, and libtorch loads on this machine.
   void ask_compilers() {
     auto& measurements = result_.report.measurements;
     if (options_.depth == Depth::quick || emulator_ || !measurements || !measurements->libtorch) return;
     LibtorchRun& run = *measurements->libtorch;
     if (!run.loaded || run.loader) return;
     begin("building a program against its headers");
-    run.areas.push_back(try_headers(run.path, std::max(seconds_left(), kLeastCompilerSeconds)));
+    run.areas.push_back(try_headers(run.path, std::max(seconds_left(), kMinCompilerSeconds)));
     if (options_.python.empty()) return;
     begin("asking Python");
-    for (auto& area : ask_python(options_.python, std::max(seconds_left(), kLeastCompilerSeconds)))
+    for (auto& area : ask_python(options_.python, std::max(seconds_left(), kMinCompilerSeconds)))
       run.areas.push_back(std::move(area));
   }
 
@@ -364,7 +364,7 @@ class Pipeline {
 
   const ReportOptions& options_;
   ReportResult result_;
-  bool shares_digests_ = false;  // they were taken for the packages, not for the report
+  bool shares_digests_ = false;  // computed for the checks of packages, not for the report
   std::optional<Emulator> emulator_;
   const Clock::time_point start_ = Clock::now();
   std::chrono::duration<double> budget_{};
@@ -409,10 +409,10 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     }
     PBPROBE_TRY(const Inventory inventory, load_inventory(artifact));
     if (!inventory.libtorch_dir)
-      return make_error(ErrorCode::unsupported,
-                        "{} holds no libtorch that can be loaded from where it lies: give a site-packages folder or a "
-                        "libtorch folder",
-                        artifact.string());
+      return make_error(
+          ErrorCode::unsupported,
+          "{} contains no libtorch that can be loaded in place: give a site-packages folder or a libtorch folder",
+          artifact.string());
     request.libtorch_dir = inventory.libtorch_dir;
     PBPROBE_TRY(foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
   }
@@ -428,9 +428,9 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     }
   }
   if (options.progress) options.progress("measuring");
-  auto limits = limits_for(options.program, foreign);
+  auto limits = make_child_limits(options.program, foreign);
   limits.progress = options.progress;
-  PBPROBE_TRY(Measurements measurements, measure_beside_others(request, limits));
+  PBPROBE_TRY(Measurements measurements, measure_with_gpu_monitor(request, limits));
   note_foreign(foreign, measurements);
   return measurements;
 }
@@ -459,7 +459,7 @@ Result<Host> load_host(const fs::path& file) {
     PBPROBE_TRY(Report report, from_json<Report>(json), "{}", file.string());
     if (report.host) return std::move(*report.host);
   }
-  return make_error(ErrorCode::usage, "{} states no host: give what `pbprobe host --format json` wrote, or a report",
+  return make_error(ErrorCode::usage, "{} has no host: give the output of `pbprobe host --format json`, or a report",
                     file.string());
 }
 

@@ -15,7 +15,7 @@ BenchRequest bench(DType dtype, std::vector<Shape> shapes, bool against_libtorch
 
 }  // namespace
 
-// A GPU computes 1024x1024x1024 in the time of a launch. One row of C shows what the memory gives.
+// A GPU computes 1024x1024x1024 within a launch time. A single row of C shows the memory rate.
 std::vector<BenchRequest> quick_benches(bool against_libtorch) {
   const std::vector<Shape> shapes{{1024, 1024, 1024}, {256, 256, 256}};
   const Shape row{1, 4096, 4096};
@@ -48,7 +48,7 @@ std::vector<Shape> random_shapes(int64_t count, uint64_t seed) {
     const double part = std::ldexp(static_cast<double>(state >> 11U), -53);
     return static_cast<int64_t>(std::llround(std::exp(part * std::log(kMost))));
   };
-  for (int i = 0; i < 8; ++i) next();  // small seeds begin alike
+  for (int i = 0; i < 8; ++i) next();  // small seeds produce similar first numbers
   std::vector<Shape> shapes;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t m = next();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a report measures. The shapes are those of docs/performance.md's classes, fewest first.
+// Shapes that a report measures. They are from the classes in docs/performance.md, smallest count first.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace pbprobe {
 
-// Seconds: one large and one small square in FP32 and BF16, beside libtorch where there is one.
+// Returns benchmarks that take seconds: a large and a small square in FP32 and BF16, with libtorch as peer if
+// requested.
 [[nodiscard]] std::vector<BenchRequest> quick_benches(bool against_libtorch);
 
 // Minutes: squares, ragged sizes and a transformer layer's shapes, with all threads and with one.

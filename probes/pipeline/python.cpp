@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// bin/python3 → the prefix that holds lib/python3.x: beside the link as it stands on PATH (a virtual environment), or
-// behind it (pyenv, a distribution's python3).
+// Adds the prefix of bin/python3, which contains lib/python3.x: next to the link itself (a virtual environment), and
+// next to its target (pyenv, a distribution's python3).
 void add_prefixes_of_python(const fs::path& folder, std::vector<fs::path>& roots) {
   std::error_code error;
   const fs::path python = folder / "python3";
@@ -69,7 +69,7 @@ std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, doub
     const auto json = parse_json(line);
     auto area = json.ok() ? from_json<LibtorchArea>(*json) : Result<LibtorchArea>(json.error());
     if (!area.ok()) continue;
-    if (area->problem) area->obstacle = obstacle_in(*area->problem);
+    if (area->problem) area->obstacle = classify_message(*area->problem);
     const bool again = !areas.empty() && areas.back().area == area->area && areas.back().device == area->device;
     if (again) areas.pop_back();
     areas.push_back(std::move(*area));
@@ -81,11 +81,11 @@ std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, doub
                       ended->err.substr(ended->err.size() > 300 ? ended->err.size() - 300 : 0));
   if (why.empty()) return areas;
   if (areas.empty()) areas.push_back({"Python", "cpu", {}, {}, {}});
-  // The time that was left is not a fault of torch's.
+  // Exceeding the remaining time is not a fault of torch.
   LibtorchArea& last = areas.back();
   const bool late = !ended.ok() && ended.error().code == ErrorCode::limit;
   last.problem = why;
-  last.obstacle = late ? Obstacle::time_limit : obstacle_in(why);
+  last.obstacle = late ? Obstacle::time_limit : classify_message(why);
   return areas;
 }
 

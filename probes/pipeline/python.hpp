@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where the torch of this user may lie: the folders of Python environments, found without running Python.
+// Search for the user's torch in the folders of Python environments, without running Python.
 #pragma once
 
 #include <filesystem>
@@ -23,8 +23,8 @@ using GetEnv = std::function<std::optional<std::string>(const char*)>;
 // current folder.
 [[nodiscard]] std::vector<std::filesystem::path> torch_search_roots(const GetEnv& env);
 
-// Starts these words with the path of a file after them, and reads the areas that are in it then, the later of two that
-// are named alike. What ends its process or takes longer is the problem of the last one.
+// Runs a command with a file path appended, and reads the areas that it wrote to the file. The later of two areas with
+// one name counts. If the process fails or exceeds its time, that is the problem of the last area.
 [[nodiscard]] std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, double seconds);
 
 }  // namespace pbprobe

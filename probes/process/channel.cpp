@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 namespace pbprobe {
 namespace {
@@ -28,26 +28,26 @@ constexpr int kHigh = 200;  // out of the way of who expects the next free numbe
 // Foreign code may have made it one that does not wait.
 bool waited(int descriptor, short what) {
   pollfd ready{descriptor, what, 0};
-  return errno == EAGAIN && retried([&] { return poll(&ready, 1, -1); }, kMostInterruptionsOfAWait) > 0;
+  return errno == EAGAIN && retry_on_eintr([&] { return poll(&ready, 1, -1); }, kMaxWaitInterruptions) > 0;
 }
 
-// To the end, or as far as the other side reads. A socket whose reader is gone must raise no signal.
+// Writes all bytes, or as many as the other side reads. Raises no signal if the reader of a socket has ended.
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t count = retried([&] { return ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL); });
+    const ssize_t count = retry_on_eintr([&] { return ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL); });
     if (count < 0 && waited(descriptor, POLLOUT)) continue;
     if (count <= 0) return;
     text.remove_prefix(static_cast<size_t>(count));
   }
 }
 
-// Of the supervisor's answer, which is short; empty where it is gone.
+// Reads the supervisor's answer, which is short. Returns "" if the supervisor has ended.
 std::string read_line(int descriptor) {
   constexpr size_t kMost = 100;
   std::string line;
   char letter = 0;
   while (line.size() < kMost) {
-    const ssize_t count = retried([&] { return read(descriptor, &letter, 1); });
+    const ssize_t count = retry_on_eintr([&] { return read(descriptor, &letter, 1); });
     if (count < 0 && waited(descriptor, POLLIN)) continue;
     if (count <= 0 || letter == '\n') break;
     line += letter;
@@ -58,7 +58,7 @@ std::string read_line(int descriptor) {
 template <class T>
 T random_number() {
   T number{};
-  retried([&] { return getrandom(&number, sizeof number, 0); });
+  retry_on_eintr([&] { return getrandom(&number, sizeof number, 0); });
   return number;
 }
 
@@ -68,7 +68,7 @@ Channel::Channel(int descriptor, std::string word, uint64_t seed)
     : descriptor_(descriptor), word_(std::move(word)), seed_(seed) {}
 
 void Channel::send(const std::string& line) {
-  // A killed worker may have left half a line: a line starts with a newline of its own.
+  // Begins each line with a newline, because a killed worker may have left an incomplete line.
   write_all(descriptor_, "\n" + word_ + " " + line + "\n");
 }
 
@@ -78,7 +78,7 @@ void Channel::close(const std::string& library) {
   send(event.dump(-1, ' ', false, Json::error_handler_t::replace));
   explicit_bzero(word_.data(), word_.size());
   word_.clear();
-  // What was reported so far has gone on, should this code end the supervisor.
+  // Waits for the supervisor, so that all events are forwarded before the loaded code can end it.
   read_line(descriptor_);
 }
 
@@ -86,7 +86,7 @@ void Channel::open() {
   write_all(descriptor_, "\n" + std::string(kLoaded) + "\n");
   const std::string answer = read_line(descriptor_);
   const size_t space = answer.find(' ');
-  if (space == std::string::npos) {  // the supervisor is gone, or the way to it: nobody is left to report to
+  if (space == std::string::npos) {  // the supervisor has ended: stop sending
     descriptor_ = -1;
     return;
   }
@@ -120,7 +120,7 @@ void Broker::take(std::string_view line) {
   write_all(descriptor_, "closed\n");
 }
 
-// Lines, in whatever pieces they come. What is nobody's event is not kept, however long it is.
+// Splits the bytes into lines, across calls. Drops the excess of long lines without the word.
 void Broker::hear(std::string_view bytes) {
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
@@ -134,10 +134,10 @@ void Broker::hear(std::string_view bytes) {
 }
 
 bool Broker::pump() {
-  constexpr int kMostReads = 64;
+  constexpr int kMaxReads = 64;
   std::array<char, 65536> buffer;
-  for (int reads = 0; reads < kMostReads; ++reads) {
-    const ssize_t count = retried([&] { return read(descriptor_, buffer.data(), buffer.size()); });
+  for (int reads = 0; reads < kMaxReads; ++reads) {
+    const ssize_t count = retry_on_eintr([&] { return read(descriptor_, buffer.data(), buffer.size()); });
     if (count < 0) return errno == EAGAIN;
     if (count == 0) return false;
     hear(std::string_view(buffer.data(), static_cast<size_t>(count)));
@@ -156,7 +156,7 @@ void Broker::finish() {
 Result<ChannelEnds> make_channel() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return make_error(ErrorCode::failed_child, "making the worker's channel: {}", std::strerror(errno));
+    return make_error(ErrorCode::failed_child, "cannot create the worker's channel: {}", std::strerror(errno));
   ChannelEnds channel{.worker = ends[1], .supervisor = ends[0]};
   for (int* end : {&channel.worker, &channel.supervisor}) {
     const int high = fcntl(*end, F_DUPFD_CLOEXEC, kHigh);
@@ -167,10 +167,10 @@ Result<ChannelEnds> make_channel() {
   return channel;
 }
 
-LastWords* share_last_words() {
-  void* const page = mmap(nullptr, sizeof(LastWords), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  static LastWords own;  // without such memory a crash is known only by its signal
-  return page == MAP_FAILED ? &own : new (page) LastWords();
+CrashMessage* share_crash_message() {
+  void* const page = mmap(nullptr, sizeof(CrashMessage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  static CrashMessage own;  // fallback: a crash is then known only by its signal
+  return page == MAP_FAILED ? &own : new (page) CrashMessage();
 }
 
 }  // namespace pbprobe

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The way of a worker's events to its supervisor, the only one to hold the answer's descriptor. Each line begins with a
-// word that the supervisor draws; while a library is loaded there is none, so that what comes then is nobody's event:
+// Channel for a worker's events to its supervisor, the only process with the result descriptor. The supervisor draws a
+// random word that must precede each line. While a library is loaded there is no valid word, so that the library's code
+// cannot send events:
 //
 //   worker      "<word> {"loading": "/…/libtorch_cpu.so"}"
 //   supervisor  "closed", and forgets the word: every line but one is an intrusion from now on
 //   worker      "loaded"
-//   supervisor  "<new word> <seed>\n", which stands before every line from then on
+//   supervisor  "<new word> <seed>\n"; the word precedes every later line
 #pragma once
 
 #include <array>
@@ -22,22 +23,22 @@
 
 namespace pbprobe {
 
-// What the worker's signal handler tells, in memory of both: it needs no descriptor, and so works while a library is
+// Message of the worker's signal handler in shared memory. Needs no descriptor, so that it works while a library is
 // loaded.
-struct LastWords {
+struct CrashMessage {
   std::atomic<uint32_t> length{0};
   std::array<char, 1020> text{};
 };
 
-// The worker's end.
+// Worker side of the channel.
 class Channel {
  public:
   Channel(int descriptor, std::string word, uint64_t seed);
   void send(const std::string& line);
-  // Between these two foreign code runs that must not answer.
+  // Invalidates the word before foreign code is loaded. Call open() after loading.
   void close(const std::string& library);
   void open();
-  // Of the operands: drawn anew by the supervisor each time that the channel is opened.
+  // Seed of the operands. The supervisor draws a new one each time the channel is opened.
   [[nodiscard]] uint64_t seed() const { return seed_; }
 
  private:
@@ -46,10 +47,10 @@ class Channel {
   uint64_t seed_;
 };
 
-// The supervisor's end.
+// Supervisor side of the channel.
 class Broker {
  public:
-  // `forward` gets each event, a line of JSON; `intrude` what was written without the word, and while what was loaded.
+  // `forward` gets each event, a line of JSON. `intrude` gets lines without the word, and the library that was loading.
   struct To {
     std::function<void(std::string_view event, uint64_t seed)> forward;
     std::function<void(const std::string& loading, std::string_view line)> intrude;
@@ -60,10 +61,10 @@ class Broker {
   [[nodiscard]] uint64_t seed() const { return seed_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  // Reads what there is, and no more than some MiB: who writes without end must not keep the clock from being looked
-  // at. False: nobody holds the other end any more.
+  // Reads the available bytes, at most some MiB, so that a worker that writes endlessly cannot block the time limit.
+  // Returns false once all writers have closed the channel.
   bool pump();
-  // After the worker's end: what is left.
+  // Processes the remaining bytes. Call after the worker has ended.
   void finish();
 
  private:
@@ -73,10 +74,10 @@ class Broker {
 
   int descriptor_;
   To to_;
-  std::string word_;  // empty: a library is being loaded
+  std::string word_;  // current word; empty while a library is loaded
   uint64_t seed_ = 0;
   std::string loading_;
-  std::string pending_;  // of a line without an end
+  std::string pending_;  // beginning of an incomplete line
 };
 
 struct ChannelEnds {
@@ -86,6 +87,6 @@ struct ChannelEnds {
 [[nodiscard]] Result<ChannelEnds> make_channel();
 
 // Memory that a forked process shares with this one; never null.
-[[nodiscard]] LastWords* share_last_words();
+[[nodiscard]] CrashMessage* share_crash_message();
 
 }  // namespace pbprobe

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 namespace pbprobe {
 namespace {
@@ -57,15 +57,15 @@ bool record(const Json& event, EventLog& log) {
          take<std::string>(event, "refused", [&](std::string text) { log.refused = std::move(text); }) ||
          take<Stage>(event, "stage", [&](Stage stage) { log.stage = std::move(stage); }) ||
          take<Crash>(event, "crash", [&](Crash crash) { log.crash = std::move(crash); }) ||
-         take<Ended>(event, "ended", [&](Ended ended) { log.ended = std::move(ended); }) ||
+         take<WorkerEnd>(event, "ended", [&](WorkerEnd ended) { log.ended = std::move(ended); }) ||
          take<bool>(event, "finished", [&](bool finished) { log.finished = finished; });
 }
 
 void write_all(int descriptor, const std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
-    const ssize_t count = retried([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
-    if (count <= 0) return;  // the reader is gone: nobody is left to report to
+    const ssize_t count = retry_on_eintr([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
+    if (count <= 0) return;  // the reader has ended: stop writing
     done += static_cast<size_t>(count);
   }
 }
@@ -81,7 +81,7 @@ void write_event(const EventWriter& events, const char* key, Json value) {
 
 void write_event(const EventWriter& events, const std::string& line) {
   if (events.channel_ != nullptr) return events.channel_->send(line);
-  // A killed worker may have left half a line: a line starts with a newline of its own.
+  // Begins each line with a newline, because a killed worker may have left an incomplete line.
   write_all(events.descriptor_, "\n" + line + "\n");
 }
 
@@ -153,7 +153,7 @@ void EventWriter::refused(const std::string& text) {
 void EventWriter::finished() {
   write_event(*this, "finished", true);
 }
-void EventWriter::ended(const Ended& ended) {
+void EventWriter::ended(const WorkerEnd& ended) {
   write_event(*this, "ended", to_json(ended));
 }
 

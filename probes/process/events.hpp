@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the child writes on its descriptor: one JSON object a line, at once, so that a crash loses only what comes
-// after.
+// Events that the child writes to its descriptor: one JSON object per line, written immediately, so that a crash loses
+// only later events.
 //
 //   {"stage": {"step": "libtorch", "doing": "loading /…/libtorch_cpu.so"}}
 //   {"row": {…BenchRow…}}   {"libtorch": {…LibtorchRun…}}   {"exact_cpu": 3}   {"note": "…"}   {"problem": "…"}
@@ -34,7 +34,7 @@ namespace pbprobe {
 enum class Step { start, libtorch, kernels };
 [[nodiscard]] std::span<const EnumName<Step>> enum_names(Step);
 
-// What the worker is about to do: named in the sentence if it dies there.
+// Current step of the worker, named in the message if the worker dies in it.
 struct Stage {
   Step step = Step::start;
   std::string doing = "starting";
@@ -43,20 +43,20 @@ struct Stage {
 enum class How { exited, signal, time_limit, hung, unseen };  // unseen: waiting for it failed
 [[nodiscard]] std::span<const EnumName<How>> enum_names(How);
 
-// The instruction that ended it, as its own signal handler saw it.
+// Faulting instruction, as recorded by the worker's signal handler.
 struct Crash {
-  std::string object;   // file that it lies in; empty: none, such as code made at run time
-  uint64_t offset = 0;  // in that file as loaded, else the address
-  std::string symbol;   // empty: none that is exported
-  std::string bytes;    // from the instruction on, in hexadecimal
+  std::string object;   // file of the faulting code; empty for generated code
+  uint64_t offset = 0;  // offset in the loaded file; without a file, the address
+  std::string symbol;   // exported symbol; empty if there is no such symbol
+  std::string bytes;    // code bytes from the instruction on, in hexadecimal
 };
 
-// How the worker ended, as its supervisor saw it.
-struct Ended {
+// End of the worker, as observed by its supervisor.
+struct WorkerEnd {
   How how = How::exited;
   int64_t code = 0;
   std::optional<std::string> signal;  // "SIGSEGV"
-  int64_t left_behind = 0;            // processes that it left, ended by the supervisor
+  int64_t left_behind = 0;            // processes that the worker left behind, ended by the supervisor
 };
 
 template <class Visitor, SameAs<Stage> T>
@@ -73,7 +73,7 @@ void fields(Visitor& visit, T& crash) {
   visit("bytes", crash.bytes);
 }
 
-template <class Visitor, SameAs<Ended> T>
+template <class Visitor, SameAs<WorkerEnd> T>
 void fields(Visitor& visit, T& ended) {
   visit("how", ended.how);
   visit("code", ended.code, "exit code");
@@ -81,11 +81,11 @@ void fields(Visitor& visit, T& ended) {
   visit("left_behind", ended.left_behind, "processes that it left, ended by the supervisor");
 }
 
-// Writes events to a descriptor. Only the process that made it writes: a library may fork the worker behind its back.
+// Writer of events. Only the process that created it writes: a library may fork the worker without its knowledge.
 class EventWriter {
  public:
-  explicit EventWriter(int descriptor);    // as it comes, one object a line
-  explicit EventWriter(Channel& channel);  // to the supervisor
+  explicit EventWriter(int descriptor);    // writes each event as one line
+  explicit EventWriter(Channel& channel);  // sends events to the supervisor
 
   void stage(Step step, std::string doing);
   void row(const BenchRow& row);
@@ -99,16 +99,16 @@ class EventWriter {
   void obstacle(Obstacle why);  // why this process itself cannot go on
   // What came of something that was tried on `device`, empty: on the CPU.
   void failed(const std::string& text, const Error& error, const std::string& device);
-  // Foreign code is loaded between these two, and has no way to answer.
+  // Marks the start and end of loading foreign code, which must not send events.
   void loading(const std::string& library);
   void loaded();
-  // Of the operands of libtorch's GEMMs; the supervisor's, drawn after the loading.
+  // Seed of the operands of libtorch's GEMMs, drawn by the supervisor after loading.
   [[nodiscard]] uint64_t seed() const;
   void gemm(const ReturnedGemm& gemm);
-  void intruded(const std::string& text);  // the supervisor's: somebody else wrote to the channel
-  void refused(const std::string& text);   // the request itself is wrong
+  void intruded(const std::string& text);  // sent by the supervisor: foreign code wrote to the channel
+  void refused(const std::string& text);   // the request is invalid
   void finished();
-  void ended(const Ended& ended);
+  void ended(const WorkerEnd& ended);
 
   [[nodiscard]] pid_t owner() const { return owner_; }
 
@@ -119,10 +119,10 @@ class EventWriter {
   pid_t owner_;
 };
 
-// A line as it is.
+// Writes `line` unchanged.
 void write_event(const EventWriter& events, const std::string& line);
 
-// What was read of a child's events.
+// Events received from a child.
 struct EventLog {
   Measurements measurements;  // a later libtorch event replaces an earlier one
   Stage stage;
@@ -130,19 +130,19 @@ struct EventLog {
   std::optional<Obstacle> obstacle;
   std::optional<std::string> intruded;
   bool finished = false;
-  std::optional<Ended> ended;
+  std::optional<WorkerEnd> ended;
   std::optional<std::string> refused;
   std::string strange;  // the first line that is not an event, shortened
   bool any = false;     // at least one event
 };
 
-// Reads what has been written so far; a last line without an end is left out unless it is an event.
+// Reads the bytes written so far. Ignores an incomplete last line unless it is an event.
 [[nodiscard]] EventLog read_events(std::string_view text);
 
-// What an area says until it is answered: where the process ends then, that was it.
-inline constexpr std::string_view kNothingCameBack = "nothing came back from it";
+// Placeholder result of an area until its answer arrives. If the process ends first, this area was the last one.
+inline constexpr std::string_view kNothingCameBack = "no result came back";
 
-// Foreign bytes on one line: control bytes become '?', at most `limit` characters stay.
+// Returns untrusted bytes as one line of at most `limit` characters: control bytes become '?'.
 [[nodiscard]] std::string one_line(std::string_view text, size_t limit);
 
 }  // namespace pbprobe

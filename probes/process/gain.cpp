@@ -22,7 +22,7 @@ const AreaTiming* find(const std::vector<AreaTiming>& timings, const AreaTiming&
   return found == timings.end() ? nullptr : &*found;
 }
 
-// Without an interval as yet. An area that one process lacks is none.
+// Collects the samples of all areas, without intervals. Leaves out areas that any process lacks.
 std::vector<AreaGain> collect(const std::vector<Turn>& rounds) {
   std::vector<AreaGain> gains;
   if (rounds.empty()) return gains;
@@ -44,11 +44,12 @@ std::vector<AreaGain> collect(const std::vector<Turn>& rounds) {
   return gains;
 }
 
-// Of `count` numbers in order, the place k from which on those from the k-th to the k-th last hold their median with
-// this confidence, whatever their distribution: each of them lies below it with a chance of one half. At least 1.
-size_t place_of(size_t count, double confidence) {
-  double chance = std::exp2(-static_cast<double>(count));  // of exactly `place` numbers below the median
-  double below = chance;                                   // of at most so many
+// Returns the rank k such that the interval from the k-th lowest to the k-th highest of `count` values contains their
+// median with this confidence, for any distribution: each value is below the median with probability one half. At
+// least 1.
+size_t find_median_rank(size_t count, double confidence) {
+  double chance = std::exp2(-static_cast<double>(count));  // probability of exactly `place` values below the median
+  double below = chance;                                   // probability of at most `place` values below the median
   size_t place = 0;
   while (2 * below <= 1 - confidence && 2 * (place + 1) < count) {
     ++place;
@@ -58,19 +59,19 @@ size_t place_of(size_t count, double confidence) {
   return std::max<size_t>(place, 1);
 }
 
-// Few rounds say little of how far a burst of noise reaches: drawn again and again they give too narrow an interval on
-// a busy machine. So it holds the one by ranks too.
+// With few rounds, the bootstrap underestimates bursts of noise on a busy machine. The interval therefore includes the
+// interval by ranks.
 void widen_by_ranks(AreaGain& gain, double confidence) {
   std::vector<double> ratios;
   for (size_t i = 0; i < gain.samples_us.size(); ++i)
     ratios.push_back(gain.baseline_samples_us[i] / gain.samples_us[i]);
   std::sort(ratios.begin(), ratios.end());
-  const size_t place = place_of(ratios.size(), confidence);
+  const size_t place = find_median_rank(ratios.size(), confidence);
   gain.low = std::min(gain.low, ratios[place - 1]);
   gain.high = std::max(gain.high, ratios[ratios.size() - place]);
 }
 
-// Rounds are drawn, and both sides of each together: what slowed one of them slowed the other.
+// Draws whole rounds, with both sides together: a disturbance of one side also affected the other.
 void add_interval(AreaGain& gain, double confidence, std::mt19937& random) {
   const size_t rounds = gain.samples_us.size();
   std::uniform_int_distribution<size_t> draw(0, rounds - 1);
@@ -89,21 +90,21 @@ void add_interval(AreaGain& gain, double confidence, std::mt19937& random) {
   gain.high = quantile(ratios, (1 + confidence) / 2);
 }
 
-Result<std::vector<AreaTiming>> timings_of(const std::function<Result<Measurements>()>& run, const char* which) {
+Result<std::vector<AreaTiming>> run_timings(const std::function<Result<Measurements>()>& run, const char* which) {
   PBPROBE_TRY(Measurements measurements, run(), "{}", which);
   if (!measurements.libtorch || !measurements.libtorch->executed)
     return make_error(ErrorCode::failed_child, "{}: {}", which,
-                      measurements.libtorch ? measurements.libtorch->problem.value_or("its libtorch computed nothing")
+                      measurements.libtorch ? measurements.libtorch->problem.value_or("libtorch computed nothing")
                                             : "no libtorch was started");
   return std::move(measurements.libtorch->timings);
 }
 
-// Whoever goes second finds a warmer machine.
+// Alternates the order, because the second process finds a warmer machine.
 Result<Turn> take_turn(const GainRequest& request, bool build_first) {
   Turn turn;
   for (const bool build : {build_first, !build_first}) {
     PBPROBE_TRY(auto timings,
-                build ? timings_of(request.build, "the build") : timings_of(request.baseline, "the baseline"));
+                build ? run_timings(request.build, "the build") : run_timings(request.baseline, "the baseline"));
     (build ? turn.build : turn.baseline) = std::move(timings);
   }
   return turn;
@@ -111,9 +112,9 @@ Result<Turn> take_turn(const GainRequest& request, bool build_first) {
 
 }  // namespace
 
-std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds) {
+std::vector<AreaGain> compute_gains(const std::vector<Turn>& rounds) {
   std::vector<AreaGain> gains = collect(rounds);
-  std::mt19937 random(1);  // the same figures give the same interval
+  std::mt19937 random(1);  // fixed seed, so that equal figures give equal intervals
   const double confidence = 1 - (1 - kConfidence) / static_cast<double>(std::max<size_t>(gains.size(), 1));
   for (AreaGain& gain : gains) {
     add_interval(gain, confidence, random);
@@ -134,9 +135,9 @@ Result<std::vector<AreaGain>> measure_gains(const GainRequest& request) {
     rounds.push_back(std::move(turn));
   }
   if (static_cast<int64_t>(rounds.size()) < request.least_rounds)
-    return make_error(ErrorCode::limit, "{} rounds of {} fitted into {:.0f} s: give --budget more", rounds.size(),
+    return make_error(ErrorCode::limit, "{} rounds of {} fit into {:.0f} s: increase --budget", rounds.size(),
                       request.least_rounds, request.budget_seconds);
-  return gains_of(rounds);
+  return compute_gains(rounds);
 }
 
 }  // namespace pbprobe

@@ -15,21 +15,22 @@
 
 namespace pbprobe {
 
-// One process each of the build and of its baseline, that ran beside each other in time.
+// One round: a process of the build and a process of its baseline, close in time.
 struct Turn {
   std::vector<AreaTiming> build;
   std::vector<AreaTiming> baseline;
 };
 
-// A figure for each area that both have in every round; a process speaks by the median of its samples. The interval is
-// a percentile bootstrap's over the rounds, of the ratio of medians, widened to the one that ranks of the rounds'
-// ratios give without any distribution, and so wide that all areas' hold at once with 95 % (Bonferroni): of eleven
-// areas that are the same, one would seem to differ every second time otherwise. Sources: B. Efron and R. Tibshirani,
-// An Introduction to the Bootstrap, 1993, chapter 13; H. David and H. Nagaraja, Order Statistics, 2003, section 7.1.
-[[nodiscard]] std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds);
+// Computes the gain of each area that both builds have in every round. Each process contributes the median of its
+// samples. The interval is a percentile bootstrap over the rounds for the ratio of medians, widened to the
+// distribution-free interval by ranks of the rounds' ratios. A Bonferroni correction makes the intervals of all areas
+// hold at once with 95 %; without it, one of eleven equal areas would seem different every second time. Sources: B.
+// Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; H. David and H. Nagaraja, Order
+// Statistics, 2003, section 7.1.
+[[nodiscard]] std::vector<AreaGain> compute_gains(const std::vector<Turn>& rounds);
 
 struct GainRequest {
-  std::function<Result<Measurements>()> build;  // one process, whose libtorch timings count
+  std::function<Result<Measurements>()> build;  // runs one process and returns its libtorch timings
   std::function<Result<Measurements>()> baseline;
   int64_t least_rounds = 12;  // fewer cannot speak for a hundred areas: 100 · 2^(1 - 12) is 5 %
   int64_t most_rounds = 20;

@@ -29,8 +29,8 @@ int64_t right(uint64_t seed, int64_t k, int64_t j) {
   return static_cast<int64_t>(mixed(~seed ^ static_cast<uint64_t>(k * kN + j)) % 5) - 2;
 }
 
-// Bits of a small integer in FP32, of which BF16 is the upper half.
-uint32_t bits_of(int64_t integer) {
+// Returns the FP32 bits of a small integer. Their upper half is its BF16 value.
+uint32_t convert_to_bits(int64_t integer) {
   const auto value = static_cast<float>(integer);
   uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
@@ -57,7 +57,7 @@ uint32_t load(const std::vector<unsigned char>& from, int64_t index, DType type)
   return bits;
 }
 
-std::optional<std::vector<unsigned char>> bytes_of(std::string_view hex) {
+std::optional<std::vector<unsigned char>> decode_hex(std::string_view hex) {
   const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
   if (hex.size() % 2 != 0) return std::nullopt;
   std::vector<unsigned char> bytes(hex.size() / 2);
@@ -77,9 +77,9 @@ GemmMatrices gemm_operands(DType type, uint64_t seed) {
   GemmMatrices matrices{std::vector<unsigned char>(kM * kK * size), std::vector<unsigned char>(kK * kN * size),
                         std::vector<unsigned char>(kM * kN * size, 0xff)};
   for (int64_t i = 0; i < kM; ++i)
-    for (int64_t k = 0; k < kK; ++k) store(matrices.a, i * kK + k, type, bits_of(left(seed, i, k)));
+    for (int64_t k = 0; k < kK; ++k) store(matrices.a, i * kK + k, type, convert_to_bits(left(seed, i, k)));
   for (int64_t k = 0; k < kK; ++k)
-    for (int64_t j = 0; j < kN; ++j) store(matrices.b, k * kN + j, type, bits_of(right(seed, k, j)));
+    for (int64_t j = 0; j < kN; ++j) store(matrices.b, k * kN + j, type, convert_to_bits(right(seed, k, j)));
   return matrices;
 }
 
@@ -94,10 +94,10 @@ Result<void> compare_gemm(const std::vector<unsigned char>& c, DType type, uint6
       for (int64_t k = 0; k < kK; ++k) sum += left(seed, i, k) * right(seed, k, j);
       const uint32_t seen = load(c, i * kN + j, type);
       // −0 where a sum of products cancels is right too.
-      if (seen == bits_of(sum) || (sum == 0 && seen == 0x80000000U)) continue;
+      if (seen == convert_to_bits(sum) || (sum == 0 && seen == 0x80000000U)) continue;
       float value = 0;
       std::memcpy(&value, &seen, sizeof value);
-      return make_error(ErrorCode::malformed, "C[{},{}] of a {}x{}x{} GEMM in {} is {}, and must be {}", i, j, kM, kN,
+      return make_error(ErrorCode::malformed, "C[{},{}] of a {}x{}x{} GEMM in {} is {}, but must be {}", i, j, kM, kN,
                         kK, name_of(type), value, sum);
     }
   }
@@ -117,9 +117,9 @@ ReturnedGemm returned_gemm(std::string device, DType type, const std::vector<uns
 void Verifier::take(const ReturnedGemm& gemm, uint64_t seed) {
   for (const DType type : {DType::fp32, DType::bf16}) {
     if (gemm.dtype != name_of(type)) continue;
-    const auto bytes = bytes_of(gemm.c);
+    const auto bytes = decode_hex(gemm.c);
     const auto same = bytes ? compare_gemm(*bytes, type, seed)
-                            : Result<void>(make_error(ErrorCode::malformed, "the GEMM that came back is not bytes"));
+                            : Result<void>(make_error(ErrorCode::malformed, "the returned GEMM is not hexadecimal"));
     if (same.ok()) {
       right_[gemm.device].insert(gemm.dtype);
     } else {
@@ -129,7 +129,7 @@ void Verifier::take(const ReturnedGemm& gemm, uint64_t seed) {
   }
 }
 
-bool Verifier::right_on(const std::string& device) const {
+bool Verifier::is_right(const std::string& device) const {
   const auto types = right_.find(device);
   return types != right_.end() && types->second.size() == 2 && !wrong_.contains(device);
 }
@@ -137,9 +137,9 @@ bool Verifier::right_on(const std::string& device) const {
 std::string Verifier::why_not(const std::string& device) const {
   const auto wrong = wrong_.find(device);
   return fmt::format(
-      "computing on {}: its process reports that the GEMM was correct, and the one that it handed over is "
-      "not: {}: this build computes wrong on this machine; take another one",
-      device, wrong == wrong_.end() ? "nothing came back" : wrong->second);
+      "computing on {}: the process reported a correct GEMM, but the returned GEMM is wrong: {}: this build computes "
+      "wrong results on this machine; use another build",
+      device, wrong == wrong_.end() ? "no GEMM came back" : wrong->second);
 }
 
 std::optional<std::string> Verifier::pass(std::string_view event, uint64_t seed) {
@@ -158,21 +158,21 @@ std::optional<std::string> Verifier::pass(std::string_view event, uint64_t seed)
     run->problem = why_not(device);
     run->obstacle.reset();
   };
-  if (run->executed && !right_on("cpu")) {
+  if (run->executed && !is_right("cpu")) {
     run->executed = false;
     refuse("cpu");
   }
   if (run->executed_on_gpu == true) {
     std::string device = "the GPU";
     bool any = false;
-    for (const auto& [name, types] : right_) any = any || (name != "cpu" && right_on(name));
+    for (const auto& [name, types] : right_) any = any || (name != "cpu" && is_right(name));
     for (const auto& [name, why] : wrong_)
       if (name != "cpu") device = name;
     run->executed_on_gpu = any;
     if (!any) refuse(device);
   }
   for (LibtorchArea& area : run->areas) {
-    if (area.area == kOfEachGpu && !area.problem && !right_on(area.device)) area.problem = why_not(area.device);
+    if (area.area == kOfEachGpu && !area.problem && !is_right(area.device)) area.problem = why_not(area.device);
   }
   Json reported = Json::object();
   reported["libtorch"] = to_json(*run);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The small GEMM that tells whether a libtorch computes: its operands are drawn by the supervisor once the library
-// is loaded, and what comes back is compared there, where no foreign code ever ran.
+// Small GEMM that shows whether a libtorch computes correctly. The supervisor draws the operands after the library is
+// loaded and compares the result in its own process, in which no foreign code ever ran.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace pbprobe {
 
-// Ragged, and small enough that |C| ≤ 4·k < 256: every integer up to there is a BF16 number.
+// Ragged sizes, small enough that |C| ≤ 4·k < 256: every integer up to 256 is a BF16 number.
 inline constexpr int64_t kGemmM = 37;
 inline constexpr int64_t kGemmN = 41;
 inline constexpr int64_t kGemmK = 61;
@@ -28,14 +28,13 @@ struct GemmMatrices {
   std::vector<unsigned char> a, b, c;  // row by row, FP32 or BF16; C is filled with NaN
 };
 
-// Integers from -2 to 2, the same for the same seed.
+// Fills A and B with integers in [-2, 2] from `seed`.
 [[nodiscard]] GemmMatrices gemm_operands(DType type, uint64_t seed);
 
-// Every bit against integers. Error malformed: the first element that differs, or another size.
+// Compares `c` bit for bit with the exact product. Error malformed: the first wrong element, or a wrong size.
 [[nodiscard]] Result<void> compare_gemm(const std::vector<unsigned char>& c, DType type, uint64_t seed);
 
-// What a worker hands over: C, as it came back.
-// The area of a GPU that is not the first: there only the exact GEMM is tried.
+// Area for GPUs other than the first, on which only the exact GEMM is tested.
 inline constexpr std::string_view kOfEachGpu = "matrix products";
 
 struct ReturnedGemm {
@@ -53,15 +52,15 @@ void fields(Visitor& visit, T& gemm) {
 
 [[nodiscard]] ReturnedGemm returned_gemm(std::string device, DType type, const std::vector<unsigned char>& c);
 
-// The supervisor's: what was really computed, whatever a worker says of itself.
+// Checks in the supervisor what a worker really computed, independent of the worker's own claims.
 class Verifier {
  public:
-  // A line of the worker's events; returns what goes on to the starter, or nothing.
+  // Checks one event of the worker. Returns the event to forward, or nullopt.
   [[nodiscard]] std::optional<std::string> pass(std::string_view event, uint64_t seed);
 
  private:
   void take(const ReturnedGemm& gemm, uint64_t seed);
-  [[nodiscard]] bool right_on(const std::string& device) const;
+  [[nodiscard]] bool is_right(const std::string& device) const;
   [[nodiscard]] std::string why_not(const std::string& device) const;
 
   std::map<std::string, std::set<std::string>> right_;  // types by device

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "core/finally.hpp"
+#include "core/scope_exit.hpp"
 #include "probes/process/events.hpp"
 
 namespace pbprobe {
@@ -34,7 +34,7 @@ int64_t parse_time(std::string_view record) {
 std::optional<std::vector<std::string>> read_kernel_log() {
   const int descriptor = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return std::nullopt;
-  const Finally close_it{[&] { close(descriptor); }};
+  const ScopeExit close_it{[&] { close(descriptor); }};
   std::vector<std::string> records;
   std::array<char, 8192> buffer;
   while (records.size() < kMaxRecords) {

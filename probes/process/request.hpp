@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the pipeline asks of the child. The host comes along: kernels and timing never detect anything.
+// Request of the pipeline to the child. It contains the host, because kernels and timing never detect hardware.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct Shape {
 
 // One `pbprobe bench`: every kernel of the target (or of every target that the host can run) on every shape.
 struct BenchRequest {
-  std::optional<std::string> target;  // id; null: all that this host can run
+  std::optional<std::string> target;  // target id; null for all targets that this host can run
   DType dtype = DType::fp32;
   std::string layout = "nt";
-  BlockScale blocks = BlockScale::none;  // of A and of B; GPUs' kernels
-  std::optional<DType> out;              // null: as the kernels of this dtype write it
+  BlockScale blocks = BlockScale::none;  // scales of A and B; GPU kernels only
+  std::optional<DType> out;              // type of C; null for the type that the kernels of this dtype write
   std::vector<Shape> shapes;
   bool drawn = false;                 // they were: those that memory does not hold are left out
   std::vector<Shape> gpu_shapes;      // on GPUs in place of those; empty: the same
@@ -47,11 +47,11 @@ struct MeasureRequest {
   std::optional<std::string> torch_libraries;  // folder where libcublasLt and OpenMP's runtime are looked for
   std::optional<std::string> scratch;          // the only folder that it may write to; null: wherever it can
   std::vector<BenchRequest> benches;
-  bool every_core = false;     // every kernel bit for bit on each CPU first
-  bool timings = false;        // of libtorch's areas, by all threads that the host lets us use
-  bool probes = false;         // the GPUs' memories, launches and instructions too
-  double budget_seconds = 10;  // what the measuring may take; rows that do not fit are named in the notes
-  double limit_seconds = 60;   // after this the child is ended
+  bool every_core = false;     // first checks every kernel bit for bit on each CPU
+  bool timings = false;        // measures libtorch's areas, with all threads that the host allows
+  bool probes = false;         // measures memories, launches and instructions of the GPUs
+  double budget_seconds = 10;  // time for measuring; the notes name rows that do not fit
+  double limit_seconds = 60;   // time limit, after which the child is killed
 };
 
 template <class Visitor, SameAs<Shape> T>
@@ -63,14 +63,14 @@ void fields(Visitor& visit, T& shape) {
 
 template <class Visitor, SameAs<BenchRequest> T>
 void fields(Visitor& visit, T& bench) {
-  visit("target", bench.target, "null: every target that the host can run");
+  visit("target", bench.target, "target id; null for every target that the host can run");
   visit("dtype", bench.dtype, "type of A and B");
   visit("layout", bench.layout, "nt, nn, tn or tt");
-  visit("blocks", bench.blocks, "what neighbours along k share: one of the names of --block-scales");
-  visit("out", bench.out, "type of C; null: as the kernels of this dtype write it");
+  visit("blocks", bench.blocks, "scales that neighbours along k share: one of the names of --block-scales");
+  visit("out", bench.out, "type of C; null for the type that the kernels of this dtype write");
   visit("shapes", bench.shapes);
-  visit("drawn", bench.drawn, "shapes were drawn: those that memory does not hold are left out");
-  visit("gpu_shapes", bench.gpu_shapes, "on GPUs in place of those; empty: the same");
+  visit("drawn", bench.drawn, "shapes were drawn at random; those that do not fit into memory are left out");
+  visit("gpu_shapes", bench.gpu_shapes, "shapes for GPUs; empty if equal to shapes");
   visit("chosen", bench.chosen, "only the kernel that dispatch chooses");
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");
   visit("kernel", bench.kernel, "only this one; null: all");
@@ -89,11 +89,11 @@ void fields(Visitor& visit, T& request) {
   visit("torch_libraries", request.torch_libraries, "folder where libcublasLt and OpenMP's runtime are looked for");
   visit("scratch", request.scratch, "the only folder that it may write to; null: wherever it can");
   visit("benches", request.benches);
-  visit("every_core", request.every_core, "every kernel bit for bit on each CPU first");
-  visit("timings", request.timings, "of libtorch's areas");
-  visit("probes", request.probes, "the GPUs' memories, launches and instructions too");
-  visit("budget_seconds", request.budget_seconds, "what the measuring may take");
-  visit("limit_seconds", request.limit_seconds, "after this the child is ended");
+  visit("every_core", request.every_core, "first checks every kernel bit for bit on each CPU");
+  visit("timings", request.timings, "measures libtorch's areas");
+  visit("probes", request.probes, "measures memories, launches and instructions of the GPUs");
+  visit("budget_seconds", request.budget_seconds, "time for measuring");
+  visit("limit_seconds", request.limit_seconds, "time limit, after which the child is killed");
 }
 
 }  // namespace pbprobe

@@ -26,12 +26,12 @@
 #include "core/host/host.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 namespace pbprobe {
 namespace {
 
-// glibc's fork() takes locks that another thread of the parent may hold.
+// Avoids glibc's fork(), which takes locks that another thread of the parent may hold.
 pid_t raw_fork(unsigned long namespaces) {
   return static_cast<pid_t>(syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
 }
@@ -43,13 +43,13 @@ void write_word(const char* file, const char* word) {
   close(descriptor);
 }
 
-void own_its_user(const Sandbox& sandbox) {
+void map_user(const Sandbox& sandbox) {
   write_word("/proc/self/setgroups", "deny");
   write_word("/proc/self/uid_map", sandbox.uid_map);
   write_word("/proc/self/gid_map", sandbox.gid_map);
 }
 
-// What tells of the processes of this namespace; the mount is seen only in here.
+// Mounts a /proc for the processes of this namespace. The mount is visible only inside of it.
 bool mount_proc() {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
@@ -66,16 +66,16 @@ void raise_loopback() {
   close(any);
 }
 
-// Tried by a process that ends at once: who is in the namespaces cannot leave them.
+// Tries the mount in a process that ends at once, because a process cannot leave its namespaces.
 bool can_mount_proc(const Sandbox& sandbox, unsigned long namespaces) {
   const pid_t child = raw_fork(namespaces);
   if (child == 0) {
-    if ((namespaces & CLONE_NEWUSER) != 0) own_its_user(sandbox);
+    if ((namespaces & CLONE_NEWUSER) != 0) map_user(sandbox);
     _exit(mount_proc() ? 0 : 1);
   }
   int status = 1;
   if (child < 0) return false;
-  return retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait) == child && status == 0;
+  return retry_on_eintr([&] { return waitpid(child, &status, 0); }, kMaxWaitInterruptions) == child && status == 0;
 }
 
 bool has_gpu_driver() {
@@ -84,31 +84,31 @@ bool has_gpu_driver() {
 
 constexpr unsigned long kIsolated = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
 
-// The first process of the namespace: reaps what nobody else does, and ends with the kept one. The kernel ends the
-// rest.
+// Runs as the first process of the namespace: reaps orphans, and exits when the kept process ends. The kernel then ends
+// all other processes of the namespace.
 [[noreturn]] void keep(pid_t kept, int status_write) {
   dup2(status_write, 0);
-  close_from(1);
+  close_descriptors(1);
   while (true) {
     int status = 0;
-    const pid_t ended = retried([&] { return waitpid(-1, &status, 0); }, kMostInterruptionsOfAWait);
+    const pid_t ended = retry_on_eintr([&] { return waitpid(-1, &status, 0); }, kMaxWaitInterruptions);
     if (ended >= 0 && ended != kept) continue;
     if (ended == kept) {
-      retried([&] { return write(0, &status, sizeof status); });
+      retry_on_eintr([&] { return write(0, &status, sizeof status); });
     }
     _exit(0);
   }
 }
 
-// Namespace of processes; null where it is unknown.
-std::optional<ino_t> namespace_of(const std::string& pid) {
+// Returns the inode of the process namespace; nullopt if unknown.
+std::optional<ino_t> read_namespace(const std::string& pid) {
   struct stat facts {};
   if (stat(("/proc/" + pid + "/ns/pid").c_str(), &facts) != 0) return std::nullopt;
   return facts.st_ino;
 }
 
-// The session, after the name in parentheses: "12 (any name) S ppid pgrp session …".
-long session_of(const std::string& pid) {
+// Parses the session id, which follows the name in parentheses: "12 (any name) S ppid pgrp session …".
+long read_session(const std::string& pid) {
   const auto stat = read_whole_file("/proc/" + pid + "/stat");
   const std::string text = stat.ok() ? *stat : "";
   long parent = 0, group = 0, session = 0;
@@ -128,7 +128,7 @@ int64_t resident_bytes(const std::string& pid) {
 
 }  // namespace
 
-void close_from(unsigned first) {
+void close_descriptors(unsigned first) {
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
 #endif
@@ -145,14 +145,14 @@ Sandbox prepare_sandbox() {
   std::snprintf(sandbox.uid_map, sizeof sandbox.uid_map, "%u %u 1", geteuid(), geteuid());
   std::snprintf(sandbox.gid_map, sizeof sandbox.gid_map, "%u %u 1", getegid(), getegid());
   sandbox.proc = can_mount_proc(sandbox, kIsolated | CLONE_NEWUSER) || can_mount_proc(sandbox, kIsolated);
-  // CUDA looks itself up in /proc by its number, and fails (error 304) where /proc knows other numbers.
+  // CUDA looks up its own pid in /proc, and fails (error 304) if /proc shows other pids.
   sandbox.pids = sandbox.proc || !has_gpu_driver();
   return sandbox;
 }
 
 pid_t fork_into(Sandbox& sandbox) {
   const unsigned long apart = sandbox.pids ? kIsolated : CLONE_NEWNET;
-  // Who is root needs no user namespace, and would lose in it what others' folders allow only root.
+  // Root needs no user namespace, and would lose access in it to folders of other users that only root may read.
   const unsigned long first = geteuid() == 0 ? 0 : CLONE_NEWUSER;
   for (const unsigned long namespaces : {apart | first, apart | (first ^ CLONE_NEWUSER), 0UL}) {
     sandbox.apart = (namespaces & CLONE_NEWPID) != 0;
@@ -161,7 +161,7 @@ pid_t fork_into(Sandbox& sandbox) {
     if (child < 0 && namespaces != 0) continue;  // not allowed here
     if (child != 0) return child;
     setsid();
-    if ((namespaces & CLONE_NEWUSER) != 0) own_its_user(sandbox);
+    if ((namespaces & CLONE_NEWUSER) != 0) map_user(sandbox);
     if ((namespaces & CLONE_NEWNET) != 0) raise_loopback();
     if (!sandbox.apart) return 0;
     if (sandbox.proc) mount_proc();
@@ -175,16 +175,16 @@ pid_t fork_into(Sandbox& sandbox) {
   return -1;
 }
 
-std::optional<int> kept_status(const Sandbox& sandbox) {
+std::optional<int> read_kept_status(const Sandbox& sandbox) {
   int status = 0;
   if (!sandbox.apart || fcntl(sandbox.status_read, F_SETFL, O_NONBLOCK) != 0) return std::nullopt;
-  const auto got = retried([&] { return read(sandbox.status_read, &status, sizeof status); });
+  const auto got = retry_on_eintr([&] { return read(sandbox.status_read, &status, sizeof status); });
   if (got != sizeof status) return std::nullopt;
   return status;
 }
 
 std::optional<int> end_status(const Sandbox& sandbox, std::optional<int> status) {
-  if (const auto kept = kept_status(sandbox)) return kept;
+  if (const auto kept = read_kept_status(sandbox)) return kept;
   return sandbox.apart && status == 0 ? std::nullopt : status;
 }
 
@@ -195,14 +195,14 @@ void close_sandbox(Sandbox& sandbox) {
   }
 }
 
-SandboxUsage usage_of(pid_t child, const Sandbox& sandbox) {
+SandboxUsage measure_usage(pid_t child, const Sandbox& sandbox) {
   SandboxUsage usage;
-  const auto own = namespace_of(std::to_string(child));
+  const auto own = read_namespace(std::to_string(child));
   std::error_code error;
   for (const FolderEntry& entry : list_folder("/proc", error)) {
     const std::string pid = entry.path.filename().string();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const bool inside = sandbox.apart ? own && namespace_of(pid) == own : session_of(pid) == child;
+    const bool inside = sandbox.apart ? own && read_namespace(pid) == own : read_session(pid) == child;
     if (!inside) continue;
     ++usage.processes;
     usage.resident_bytes += resident_bytes(pid);
@@ -210,13 +210,13 @@ SandboxUsage usage_of(pid_t child, const Sandbox& sandbox) {
   return usage;
 }
 
-int64_t most_memory_bytes() {
+int64_t default_memory_limit() {
   int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   bytes = std::min(bytes, memory_limit_bytes(system_sources()).value_or(bytes));
   return bytes / 5 * 4;
 }
 
-bool proc_is_ours() {
+bool has_own_proc() {
   std::array<char, 32> text{};
   const ssize_t length = readlink("/proc/self", text.data(), text.size() - 1);
   return length > 0 && std::atol(text.data()) == getpid();

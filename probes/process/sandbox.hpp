@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a child that runs foreign code is kept in, as far as this system allows: namespaces of its own for processes,
-// network and users, so that it reaches no process but its own, and all of them end with it.
+// Sandbox for a child that runs foreign code, as far as the system allows: its own process, network and user
+// namespaces. The child reaches no other process, and all its processes end with it.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace pbprobe {
 
-// What must be ready before the fork: only async-signal-safe calls may follow it.
+// Data that must be ready before the fork, after which only async-signal-safe calls are allowed.
 struct Sandbox {
-  bool pids = false;     // its processes may be in a namespace of their own
-  bool proc = false;     // and be listed by a /proc of their own
-  bool apart = false;    // they are
-  int status_read = -1;  // the kept process's wait status comes here
+  bool pids = false;     // a process namespace is possible
+  bool proc = false;     // a separate /proc is possible
+  bool apart = false;    // the child runs in its own namespaces
+  int status_read = -1;  // pipe for the wait status of the kept process
   int status_write = -1;
   char uid_map[64] = "";
   char gid_map[64] = "";
@@ -25,34 +25,35 @@ struct Sandbox {
 
 [[nodiscard]] Sandbox prepare_sandbox();
 
-// As fork(): in the child 0, in a session of its own; in the parent the number of the process whose end ends all.
+// Forks into the sandbox. Returns 0 in the child, which has its own session. In the parent, returns the pid whose end
+// ends all processes of the sandbox.
 [[nodiscard]] pid_t fork_into(Sandbox& sandbox);
 
-// The wait status of the kept process, once its keeper has ended; null where the keeper was ended first, or there is
-// none.
-[[nodiscard]] std::optional<int> kept_status(const Sandbox& sandbox);
+// Returns the wait status of the kept process after its keeper has ended; nullopt if the keeper was killed before, or
+// without a keeper.
+[[nodiscard]] std::optional<int> read_kept_status(const Sandbox& sandbox);
 
-// The wait status of the kept process, or that of its child, as the system tells it; null where it tells neither. A
-// keeper that ends without a word, and by itself, could not wait.
+// Returns the wait status of the kept process, else of the child; nullopt if neither is known. A keeper that exits
+// normally without reporting was unable to wait.
 [[nodiscard]] std::optional<int> end_status(const Sandbox& sandbox, std::optional<int> status);
 
 void close_sandbox(Sandbox& sandbox);
 
-// All descriptors from this number on.
-void close_from(unsigned first);
+// Closes all descriptors from `first` on.
+void close_descriptors(unsigned first);
 
 struct SandboxUsage {
   int64_t processes = 0;
-  int64_t resident_bytes = 0;  // shared pages are counted for each
+  int64_t resident_bytes = 0;  // shared pages count once per process
 };
 
-// Those in the child's namespace, or in its session where it has none.
-[[nodiscard]] SandboxUsage usage_of(pid_t child, const Sandbox& sandbox);
+// Measures the processes in the child's namespace, or in its session if it has no namespace.
+[[nodiscard]] SandboxUsage measure_usage(pid_t child, const Sandbox& sandbox);
 
-// Four fifths of what this machine, or this control group, has.
-[[nodiscard]] int64_t most_memory_bytes();
+// Returns the memory limit: four fifths of the memory of this machine or cgroup.
+[[nodiscard]] int64_t default_memory_limit();
 
-// Whether /proc tells of the processes that this one can reach by their numbers.
-[[nodiscard]] bool proc_is_ours();
+// Reports whether /proc shows the processes that this process can reach by pid.
+[[nodiscard]] bool has_own_proc();
 
 }  // namespace pbprobe

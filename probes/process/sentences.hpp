@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What became of a child, in one sentence with the way out. No I/O.
+// Sentences that describe the end of a child, with the fix. Does no I/O.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@
 
 namespace pbprobe {
 
-// How the started process itself ended, as its starter saw it.
+// End of the started process, as observed by its starter.
 struct ChildEnd {
-  int status = 0;           // as waitpid gives it
-  bool over_limit = false;  // it did not end itself in time
-  bool hung = false;        // it did not end by SIGKILL either
-  bool unseen = false;      // the system does not tell how
-  std::string excess;       // what it took too much of, for which it was ended: "600 processes, …"
+  int status = 0;           // wait status, as returned by waitpid
+  bool over_limit = false;  // exceeded its time limit
+  bool hung = false;        // did not end after SIGKILL
+  bool unseen = false;      // the system does not report the end
+  std::string excess;       // exceeded resource that caused the kill: "600 processes, …"
   bool too_much_memory = false;
 };
 
-// "SIGSEGV"; "signal 42" for those without a name here.
+// Returns "SIGSEGV", or "signal 42" for a signal without a known name.
 [[nodiscard]] std::string signal_name(int signal);
 
 [[nodiscard]] bool is_hung(const EventLog& log, const ChildEnd& end);
@@ -31,14 +31,14 @@ struct ChildEnd {
 [[nodiscard]] std::string no_answer_sentence(std::string_view program, const EventLog& log, const ChildEnd& end,
                                              std::string_view output);
 
-// Null where the worker finished and ended as it should.
+// Describes the fault; returns nullopt if the worker finished and ended normally.
 [[nodiscard]] std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& end,
                                                         std::string_view output, double limit_seconds);
 
-// Why it could not run; null: what ended it is a fault of what ran.
+// Returns why the worker could not run; nullopt if a fault of the tested code ended it.
 [[nodiscard]] std::optional<Obstacle> fault_obstacle(const EventLog& log, const ChildEnd& end, std::string_view output);
 
-// It worked, and printed something.
+// Describes the output of a worker that succeeded.
 [[nodiscard]] std::string output_sentence(std::string_view output, size_t bytes);
 
 [[nodiscard]] std::string left_behind_sentence(int64_t processes, const std::optional<std::string>& libtorch_dir);

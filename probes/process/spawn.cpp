@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/finally.hpp"
 #include "core/json.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
+#include "core/scope_exit.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/process/attribution.hpp"
 #include "probes/process/events.hpp"
@@ -64,25 +64,28 @@ struct Pipe {
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return make_error(ErrorCode::failed_child, "making a pipe for the measuring process: {}", std::strerror(errno));
+    return make_error(ErrorCode::failed_child, "cannot create a pipe for the measuring process: {}",
+                      std::strerror(errno));
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 Result<Descriptor> request_file(const MeasureRequest& request) {
   Descriptor file(memfd_create("pbprobe-request", MFD_CLOEXEC));
-  if (file.get() < 0) return make_error(ErrorCode::failed_child, "making the request's file: {}", std::strerror(errno));
+  if (file.get() < 0)
+    return make_error(ErrorCode::failed_child, "cannot create the request file: {}", std::strerror(errno));
   const std::string text = to_json(request).dump(-1, ' ', false, Json::error_handler_t::replace);
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t count = write(file.get(), text.data() + done, text.size() - done);
-    if (count <= 0) return make_error(ErrorCode::failed_child, "writing the request: {}", std::strerror(errno));
+    if (count <= 0) return make_error(ErrorCode::failed_child, "cannot write the request: {}", std::strerror(errno));
     done += static_cast<size_t>(count);
   }
   lseek(file.get(), 0, SEEK_SET);
   return file;
 }
 
-// What the forked process needs until exec: prepared before, since only async-signal-safe calls may follow a fork.
+// Data that the forked process needs until exec. Prepared before the fork, after which only async-signal-safe calls are
+// allowed.
 struct Launch {
   std::vector<std::string> words;
   std::vector<char*> arguments;
@@ -153,16 +156,17 @@ struct Sink {
   bool keep_last;
   std::string text;
   size_t seen = 0;
-  int why = 0;  // it cannot be read
+  int why = 0;  // errno of the last failed read; 0 if none
 
-  // False at the end of the pipe. Bounded: who writes without end must not keep the clock from being looked at.
+  // Reads the available bytes; returns false at the end of the pipe. Bounded, so that a process that writes endlessly
+  // cannot block the time limit.
   bool drain() {
-    constexpr int kMostReads = 256;
+    constexpr int kMaxReads = 256;
     std::array<char, 65536> buffer;
-    for (int reads = 0; reads < kMostReads; ++reads) {
-      const ssize_t count = retried([&] { return read(descriptor, buffer.data(), buffer.size()); });
+    for (int reads = 0; reads < kMaxReads; ++reads) {
+      const ssize_t count = retry_on_eintr([&] { return read(descriptor, buffer.data(), buffer.size()); });
       why = count < 0 && errno != EAGAIN ? errno : 0;
-      if (count < 0) return true;  // nothing more for now
+      if (count < 0) return true;  // no more data for now
       if (count == 0) return false;
       seen += static_cast<size_t>(count);
       text.append(buffer.data(), static_cast<size_t>(count));
@@ -177,10 +181,10 @@ struct Watched {
   Sink output;
   ChildEnd end;
   int64_t escaped = 0;  // processes that outlived the supervisor
-  bool apart = false;   // it was in namespaces of its own
+  bool apart = false;   // the child ran in its own namespaces
 };
 
-// Tells of the last thing that the child began since `reported`, of what it wrote so far.
+// Reports the last step that the child began since `reported`.
 void tell_stage(const ChildLimits& limits, const std::string& answer, size_t& reported) {
   constexpr std::string_view kStage = "{\"stage\"";
   const size_t end = answer.rfind('\n');
@@ -196,20 +200,20 @@ bool has_ended(pid_t child) {
   return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
 }
 
-// What it takes too much of; empty: nothing.
-std::string excess_of(pid_t child, const Sandbox& sandbox, const ChildLimits& limits, ChildEnd& end) {
-  const SandboxUsage usage = usage_of(child, sandbox);
+// Describes the resource that the child exceeds; empty if it exceeds none.
+std::string describe_excess(pid_t child, const Sandbox& sandbox, const ChildLimits& limits, ChildEnd& end) {
+  const SandboxUsage usage = measure_usage(child, sandbox);
   if (usage.processes > limits.processes)
-    return fmt::format("{} processes, and {} are allowed", usage.processes, limits.processes);
-  const int64_t most = limits.memory_bytes > 0 ? limits.memory_bytes : most_memory_bytes();
+    return fmt::format("{} processes, {} are allowed", usage.processes, limits.processes);
+  const int64_t most = limits.memory_bytes > 0 ? limits.memory_bytes : default_memory_limit();
   if (usage.resident_bytes > most) {
     end.too_much_memory = true;
-    return fmt::format("{} MB of memory, and {} are allowed", usage.resident_bytes >> 20, most >> 20);
+    return fmt::format("{} MB of memory, {} are allowed", usage.resident_bytes >> 20, most >> 20);
   }
   return {};
 }
 
-// Reads both pipes until the supervisor has ended, until its time is over, or until it takes too much.
+// Reads both pipes until the supervisor ends, its time is over, or it exceeds a resource.
 void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const ChildLimits& limits, Watched& watched) {
   constexpr double kBetweenLooks = 0.1;
   const auto start = Clock::now();
@@ -217,7 +221,7 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
   double limit = limit_seconds;
   double next_look = kBetweenLooks;
   bool killed = false;
-  size_t reported = 0;  // of the answer
+  size_t reported = 0;  // bytes of the answer that were reported
   while (!has_ended(child)) {
     if (elapsed() > limit) {
       if (killed) {
@@ -230,7 +234,7 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
     }
     if (!killed && elapsed() > next_look) {
       next_look = elapsed() + kBetweenLooks;
-      watched.end.excess = excess_of(child, sandbox, limits, watched.end);
+      watched.end.excess = describe_excess(child, sandbox, limits, watched.end);
       if (!watched.end.excess.empty()) {
         kill(-child, SIGKILL);
         killed = true;
@@ -245,7 +249,7 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
   }
   kill(-child, SIGKILL);  // before it is reaped, so that the group's number cannot have another owner
   int status = 0;
-  const bool reaped = retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait) == child;
+  const bool reaped = retry_on_eintr([&] { return waitpid(child, &status, 0); }, kMaxWaitInterruptions) == child;
   const auto known = end_status(sandbox, reaped ? std::optional(status) : std::nullopt);
   watched.end.unseen = !known;
   watched.end.status = known.value_or(0);
@@ -260,16 +264,18 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   const pid_t child = fork_into(sandbox);
   if (child == 0) become_child(launch, sandbox.apart);
   const int why = errno;
-  const Finally close_it{[&] { close_sandbox(sandbox); }};
-  if (child < 0) return make_error(ErrorCode::failed_child, "starting the measuring process: {}", std::strerror(why));
+  const ScopeExit close_it{[&] { close_sandbox(sandbox); }};
+  if (child < 0)
+    return make_error(ErrorCode::failed_child, "cannot start the measuring process: {}", std::strerror(why));
   launch.request.reset();
   for (Pipe* pipe : {&launch.result, &launch.output, &launch.exec_error}) pipe->write_end.reset();
   int exec_errno = 0;
   const int exec_error = launch.exec_error.read_end.get();
-  if (retried([&] { return read(exec_error, &exec_errno, sizeof exec_errno); }) == sizeof exec_errno) {
-    retried([&] { return waitpid(child, nullptr, 0); });
+  if (retry_on_eintr([&] { return read(exec_error, &exec_errno, sizeof exec_errno); }) == sizeof exec_errno) {
+    retry_on_eintr([&] { return waitpid(child, nullptr, 0); });
     return make_error(ErrorCode::failed_child,
-                      "starting {}: {}: nothing was measured; is the pbprobe program there and built for this machine?",
+                      "cannot start {}: {}: nothing was measured; check that the pbprobe program exists and is built "
+                      "for this machine",
                       launch.words[0], std::strerror(exec_errno));
   }
   Watched watched{.answer = {launch.result.read_end.get(), limits.answer_bytes, false, {}},
@@ -280,28 +286,30 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   watched.apart = sandbox.apart;
   watched.escaped = end_tagged(launch.tag, watched.end.hung ? 0 : 1);
   if (watched.answer.why != 0)
-    return make_error(ErrorCode::failed_child, "reading the measuring process's answer: {}",
+    return make_error(ErrorCode::failed_child, "cannot read the answer of the measuring process: {}",
                       std::strerror(watched.answer.why));
   if (watched.end.unseen && !watched.end.over_limit && watched.end.excess.empty())
-    return make_error(ErrorCode::failed_child, "how the measuring process ended could not be learned: its wait failed");
+    return make_error(ErrorCode::failed_child,
+                      "the exit status of the measuring process is not known: waiting for it failed");
   if (watched.answer.seen > limits.answer_bytes)
     return make_error(ErrorCode::limit, "the measuring process answered with {} bytes, more than the {} allowed",
                       watched.answer.seen, limits.answer_bytes);
   return watched;
 }
 
-// One child: its measurements, and whether it died while it was in libtorch's hands.
+// Runs one child. Returns its measurements, and whether it died in libtorch code.
 struct Attempt {
   Measurements measurements;
   bool died_in_libtorch = false;
 };
 
-// What is known of libtorch's process besides what it says itself.
+// Adds facts about libtorch's process that the process itself did not report.
 void add_confinement(const EventLog& log, const Watched& watched, const MeasureRequest& request,
                      Measurements& measurements) {
   if (!request.libtorch_dir) {
     if (log.intruded)
-      measurements.problems.push_back("a library beside our kernels wrote to the answer's channel: " + *log.intruded);
+      measurements.problems.push_back("a library loaded next to pbprobe's kernels wrote to the result channel: " +
+                                      *log.intruded);
     return;
   }
   if (!measurements.libtorch) measurements.libtorch = LibtorchRun{.path = *request.libtorch_dir};

@@ -16,17 +16,17 @@
 namespace pbprobe {
 
 struct ChildLimits {
-  double grace_seconds = 5;          // beyond the request's limit, after which the supervisor itself is given up
-  size_t output_bytes = 16 << 10;    // of what foreign code prints: its last bytes are kept
-  size_t answer_bytes = 64 << 20;    // of events
-  int64_t processes = 512;           // that it may have at a time
-  int64_t memory_bytes = 0;          // resident, of all of them; 0: four fifths of this machine's
-  std::vector<std::string> program;  // to start, with leading arguments; empty: this very program. The arguments
-                                     // "measure --request-fd N --result-fd M" follow
-  std::function<void(std::string_view doing)> progress;  // called as the child begins each thing
+  double grace_seconds = 5;        // added to the request's time limit, after which the supervisor is abandoned
+  size_t output_bytes = 16 << 10;  // kept output of foreign code: the last bytes
+  size_t answer_bytes = 64 << 20;  // maximum size of all events
+  int64_t processes = 512;         // maximum number of processes at a time
+  int64_t memory_bytes = 0;        // limit of resident memory of all processes; 0: four fifths of the machine's memory
+  std::vector<std::string> program;  // program and leading arguments; empty for this program. "measure --request-fd N
+                                     // --result-fd M" is appended
+  std::function<void(std::string_view doing)> progress;  // called when the child begins a step
 };
 
-// The same measurements, without loading a libtorch: what other peers they have stays.
+// Returns the request without libtorch. Other peers remain.
 [[nodiscard]] MeasureRequest without_libtorch(MeasureRequest request);
 
 // A libtorch that crashes, hangs or cannot be loaded is an answer (`libtorch.problem`), and our kernels are then

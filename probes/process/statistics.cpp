@@ -38,7 +38,7 @@ double median_ratio(std::span<const double> numerator, std::span<const double> d
   return median(ratios);
 }
 
-double gflops_of(int64_t m, int64_t n, int64_t k, double microseconds) {
+double compute_gflops(int64_t m, int64_t n, int64_t k, double microseconds) {
   if (microseconds <= 0) return 0;
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / microseconds * 1e-3;
 }
@@ -55,7 +55,7 @@ double ops_per_clock(std::vector<PeakPair> pairs, int64_t units) {
   return median(seen);
 }
 
-// Why the table does not bear the peak out; empty: it does.
+// Describes how the table contradicts the peak; empty if it does not.
 std::string disagreement(double seen, std::span<const int64_t> allowed, bool second_hand) {
   const bool agrees = std::any_of(allowed.begin(), allowed.end(), [&](int64_t ops) {
     return std::abs(seen - static_cast<double>(ops)) <= 0.03 * static_cast<double>(ops);
@@ -73,7 +73,7 @@ PeakVerdict judge_peak(std::span<const PeakPair> pairs, double fastest_gflops, s
                        bool second_hand, int64_t units) {
   double best = 0;
   for (const PeakPair& pair : pairs) best = std::max(best, pair.peak_gflops);
-  if (best <= 0) return {.why_not = "no peak was measured beside it"};
+  if (best <= 0) return {.why_not = "no peak was measured in the same run"};
   std::vector<double> ratios, clocks;
   std::vector<PeakPair> clocked;
   for (const PeakPair& pair : pairs) {
@@ -85,10 +85,10 @@ PeakVerdict judge_peak(std::span<const PeakPair> pairs, double fastest_gflops, s
   }
   PeakVerdict verdict{.fraction = median(ratios), .clock_ghz = median(clocks)};
   if (best < fastest_gflops)
-    verdict.why_not = fmt::format("the peak loop's best, {:.4g} Gop/s, is below the {:.4g} Gop/s that were reached",
-                                  best, fastest_gflops);
+    verdict.why_not = fmt::format(
+        "the best rate of the peak loop, {:.4g} Gop/s, is below the {:.4g} Gop/s of the kernel", best, fastest_gflops);
   else if (clocked.empty())
-    verdict.why_not = "no clock was read beside the peak";
+    verdict.why_not = "no clock was read with the peak";
   else
     verdict.why_not = disagreement(ops_per_clock(std::move(clocked), units), allowed, second_hand);
   return verdict;

@@ -21,19 +21,19 @@ namespace pbprobe {
 [[nodiscard]] double median_ratio(std::span<const double> numerator, std::span<const double> denominator);
 
 // 2·m·n·k over microseconds, in GFLOP/s (or Gop/s).
-[[nodiscard]] double gflops_of(int64_t m, int64_t n, int64_t k, double microseconds);
+[[nodiscard]] double compute_gflops(int64_t m, int64_t n, int64_t k, double microseconds);
 
-// One slice of a peak loop beside one sample of a kernel.
+// Slice of a peak loop paired with one sample of a kernel.
 struct PeakPair {
   double peak_gflops = 0;
   double kernel_gflops = 0;
-  double clock_ghz = 0;  // read beside the peak slice; 0: not read
+  double clock_ghz = 0;  // clock read with the peak slice; 0 if not read
 };
 
 struct PeakVerdict {
   double fraction = 0;
   double clock_ghz = 0;
-  std::string why_not;  // empty: the fraction stands
+  std::string why_not;  // reason for rejecting the fraction; empty if valid
 };
 
 // The fraction is the median of the pairs' ratios; pairs whose peak slice is below 90 % of the best are dropped. The

@@ -26,7 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Another user's processes cannot be read, and are none of ours. A zombie's environment is empty.
+// Reports whether the environment of a process contains `tag`. Processes of other users are not readable and never
+// carry a tag; the environment of a zombie is empty.
 bool carries(const std::filesystem::path& process, std::string_view tag, bool whole) {
   const auto environment = read_whole_file(process / "environ");
   if (!environment.ok()) return false;
@@ -39,13 +40,13 @@ bool carries(const std::filesystem::path& process, std::string_view tag, bool wh
 }
 
 struct Process {
-  bool has_ended = true;  // a zombie has
+  bool has_ended = true;  // true for a zombie
   pid_t parent = 0;
-  uint64_t start = 0;  // in ticks since the system's start
+  uint64_t start = 0;  // clock ticks since boot
 };
 
-// "12 (any name) S 11 …", in which the start is the 22nd word.
-Process look_at(const std::filesystem::path& process) {
+// Parses /proc/PID/stat: "12 (any name) S 11 …". The start time is word 22.
+Process read_process(const std::filesystem::path& process) {
   const auto stat = read_whole_file(process / "stat");
   const size_t end = stat.ok() ? stat->rfind(") ") : std::string::npos;
   if (end == std::string::npos) return {};
@@ -60,16 +61,17 @@ Process look_at(const std::filesystem::path& process) {
   return seen;
 }
 
-// Whatever was there before us is none of ours: of a machine's many processes few are left to look into.
+// Lists processes for which `which` holds. Skips processes that are older than this one, which leaves few to inspect on
+// a busy machine.
 template <class Which>
 std::vector<pid_t> processes(Which which) {
-  static const uint64_t own_start = look_at("/proc/self").start;
+  static const uint64_t own_start = read_process("/proc/self").start;
   std::vector<pid_t> found;
   std::error_code error;
   for (const FolderEntry& entry : list_folder("/proc", error)) {
     const int pid = std::atoi(entry.path.filename().c_str());
     if (pid <= 0 || pid == getpid()) continue;
-    const Process seen = look_at(entry.path);
+    const Process seen = read_process(entry.path);
     if (!seen.has_ended && seen.start >= own_start && which(entry.path, seen)) found.push_back(pid);
   }
   return found;

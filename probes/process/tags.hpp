@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A child and all that descends from it carry a word in their environment, by which they are found when they have left
-// its process group and their supervisor is gone, or was emulated and could not adopt them.
+// Tags of child processes. A child and all its descendants carry a random word in their environment. The word
+// identifies them after they left the process group, if their supervisor has ended or could not adopt them (under
+// emulation).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,10 @@ namespace pbprobe {
 // "PBPROBE_CHILD=4711-1-…", a new one at each call.
 [[nodiscard]] std::string new_tag();
 
-// Ends every process that was started with this word in its environment; does not wait longer than the patience for
-// them to disappear. Returns how many there were.
+// Ends every process with this word in its environment. Waits at most `patience` for their end. Returns their count.
 [[nodiscard]] int64_t end_tagged(const std::string& tag, double patience_seconds);
 
-// Ends what this process started, tagged or its own child: it is being stopped itself. Returns how many there were.
+// Ends all children and tagged processes of this process. Call when this process is being stopped. Returns their count.
 int64_t end_all_started(double patience_seconds);
 
 }  // namespace pbprobe

@@ -15,8 +15,8 @@
 namespace pbprobe::text {
 namespace {
 
-// Of the libraries beside libtorch's own, the largest, and only names: how often each stands there matters to nobody.
-constexpr size_t kMostComponents = 4;
+// Limit for the libraries other than libtorch's own files: the largest, by name only.
+constexpr size_t kMaxComponents = 4;
 
 // "sm_75, 80, 100a": the prefix once.
 std::string chips(std::vector<std::string> names) {
@@ -28,8 +28,8 @@ std::string chips(std::vector<std::string> names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// "444 × sm_75, 80; 4 × sm_90a": most frequent first.
-std::string by_count_of(const std::map<std::string, int64_t>& cubins) {
+// Returns "444 × sm_75, 80; 4 × sm_90a", the most frequent first.
+std::string group_by_count(const std::map<std::string, int64_t>& cubins) {
   std::map<int64_t, std::vector<std::string>, std::greater<>> by_count;
   for (const auto& [name, count] : cubins) by_count[count].push_back(name);
   std::vector<std::string> groups;
@@ -61,10 +61,10 @@ void add_components(Page& page, const Inventory& inventory) {
   std::vector<std::pair<std::string, Names>> largest(components.begin(), components.end());
   std::stable_sort(largest.begin(), largest.end(),
                    [](const auto& a, const auto& b) { return a.second.stored_bytes > b.second.stored_bytes; });
-  const size_t left_out = largest.size() > kMostComponents ? largest.size() - kMostComponents : 0;
+  const size_t left_out = largest.size() > kMaxComponents ? largest.size() - kMaxComponents : 0;
   largest.resize(largest.size() - left_out);
   for (const auto& [component, names] : largest) page.entry(component, names_line(names), 24);
-  if (left_out > 0) page.entry("", fmt::format("and {} more libraries: `pbprobe audit` has them all", left_out), 24);
+  if (left_out > 0) page.entry("", fmt::format("and {} more libraries: `pbprobe audit` lists all", left_out), 24);
 }
 
 }  // namespace
@@ -79,23 +79,23 @@ void add_package(Page& page, const Report& report) {
     return;
   }
   if (inventory.layout == "file") {
-    page.line({{std::string(base_name(inventory.artifact)), Colour::strong}, {", by itself: " + inventory.artifact}});
+    page.line({{std::string(base_name(inventory.artifact)), Colour::strong}, {", single file: " + inventory.artifact}});
   } else {
     page.line({{"torch ", Colour::strong}, {torch_line(inventory)}});
   }
-  if (unclaimed) page.entry("claim", report.verdict->holdings->sentence + ": that much could be claimed");
+  if (unclaimed) page.entry("claim", "none given; the files satisfy: " + report.verdict->holdings->sentence);
 }
 
 std::string torch_line(const Inventory& inventory) {
-  std::string line = inventory.torch_version.value_or("of unknown version");
+  std::string line = inventory.torch_version.value_or("(version unknown)");
   line += inventory.cuda_version ? ", CUDA " + *inventory.cuda_version : ", no CUDA version";
   return fmt::format("{}, {}: {}", line, inventory.layout, inventory.artifact);
 }
 
 std::string device_code_line(const DeviceCode& code) {
-  std::string line = code.cubin.empty() ? "no machine code" : by_count_of(code.cubin);
-  line += code.ptx.empty() ? "; no PTX" : "; PTX " + by_count_of(code.ptx);
-  if (!code.lto_ir.empty()) line += "; LTO-IR " + by_count_of(code.lto_ir);
+  std::string line = code.cubin.empty() ? "no machine code" : group_by_count(code.cubin);
+  line += code.ptx.empty() ? "; no PTX" : "; PTX " + group_by_count(code.ptx);
+  if (!code.lto_ir.empty()) line += "; LTO-IR " + group_by_count(code.lto_ir);
   return line;
 }
 
@@ -108,7 +108,7 @@ std::vector<std::string> device_code_details(const DeviceCode& code) {
   }
   if (code.stored_bytes > 0)
     lines.push_back(
-        fmt::format("{} of device code, {} as stored", bytes(code.uncompressed_bytes), bytes(code.stored_bytes)));
+        fmt::format("{} of device code, {} stored", bytes(code.uncompressed_bytes), bytes(code.stored_bytes)));
   if (!code.census) return lines;
   for (const auto& [sm, census] : *code.census) {
     std::string line = fmt::format("{}: {} {}", sm, census.kernels, census.kernels == 1 ? "kernel" : "kernels");

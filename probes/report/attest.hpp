@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A gate's decision in the formats that others read. They say what the report says, and compute nothing.
+// Decision of a gate in the formats of other programs. Contains only facts of the report.
 #pragma once
 
 #include <map>
@@ -12,25 +12,27 @@
 
 namespace pbprobe {
 
-// JUnit XML: a case for each claim and each check. A required check without an answer is an error, one that nobody
-// asked is skipped.
-[[nodiscard]] std::string junit_of(const Report& report);
+// Renders JUnit XML with one case per claim and per check. A required check without an answer is an error; a check that
+// was not asked is skipped.
+[[nodiscard]] std::string render_junit(const Report& report);
 
-// SARIF 2.1.0: a rule for each check, a result for each finding; what is waived is suppressed, what has no answer open.
-[[nodiscard]] std::string sarif_of(const Report& report);
+// Renders SARIF 2.1.0 with one rule per check and one result per finding. Waived findings are suppressed; checks
+// without an answer have kind "open".
+[[nodiscard]] std::string render_sarif(const Report& report);
 
-// What a statement speaks of.
+// Subject of an in-toto statement.
 struct StatementSubject {
-  std::string name;                           // a shared object's path, a store path
+  std::string name;                           // path of a shared object, or store path
   std::map<std::string, std::string> digest;  // "sha256" to hexadecimal digits
   std::map<std::string, std::string> annotations;
 };
 
-// in-toto Statement v1 with the test-result predicate v0.1; `files` are the digests of what lies beside it.
-[[nodiscard]] std::string statement_of(const Report& report, const std::vector<StatementSubject>& subjects,
-                                       const std::map<std::string, std::string>& files);
+// Renders an in-toto Statement v1 with the test-result predicate v0.1. `files` has the digests of the other evidence
+// files.
+[[nodiscard]] std::string render_statement(const Report& report, const std::vector<StatementSubject>& subjects,
+                                           const std::map<std::string, std::string>& files);
 
-// A wheel, and the shared objects of the report's inventory, with their digests.
-[[nodiscard]] std::vector<StatementSubject> subjects_of(const Report& report);
+// Returns the wheel and the shared objects of the report's inventory, with their digests.
+[[nodiscard]] std::vector<StatementSubject> list_subjects(const Report& report);
 
 }  // namespace pbprobe

@@ -27,8 +27,7 @@ void add_facts(Page& page, const Comparison& comparison) {
 }
 
 void add_figures(Page& page, const Comparison& comparison) {
-  text::Rows rows{
-      {{"times as fast", Colour::faint}, {"of all pairs", Colour::faint}, {"", Colour::faint}, {"", Colour::faint}}};
+  text::Rows rows{{{"speedup", Colour::faint}, {"range", Colour::faint}, {"", Colour::faint}, {"", Colour::faint}}};
   for (const auto& figure : comparison.figures) {
     if (figure.shift == Shift::not_shown) continue;
     rows.push_back({{fmt::format("{:.2f}", figure.times), Colour::none, true},
@@ -39,7 +38,7 @@ void add_figures(Page& page, const Comparison& comparison) {
   const size_t shown = rows.size() - 1;
   if (comparison.figures.empty()) return;
   page.heading("Figures");
-  // Where the names do not fit beside their figures they stand below them, whole.
+  // If the names do not fit next to their figures, prints them below, without truncation.
   std::vector<std::string> below;
   size_t longest = 0;
   for (const auto& row : rows) longest = std::max(longest, text::columns(row.back().text));

@@ -38,8 +38,8 @@ std::string gpu_line(const Gpu& gpu) {
 
 std::string driver_line(const Driver& driver) {
   if (driver.state == DriverState::no_driver) return "none";
-  std::string line = fmt::format("{}, supports CUDA {}", driver.version.value_or("of unknown version"),
-                                 driver.cuda_version.value_or("of unknown version"));
+  std::string line = fmt::format("{}, supports CUDA {}", driver.version.value_or("version unknown"),
+                                 driver.cuda_version.value_or("(version unknown)"));
   if (driver.state == DriverState::too_old) line += "; too old for pbprobe's own kernels";
   if (driver.state == DriverState::no_gpu) line += "; it lists no GPU";
   if (driver.state == DriverState::gpu_bad) line += "; a GPU cannot be used";
@@ -69,14 +69,14 @@ std::string bytes(int64_t count) {
   return unit == 0 ? fmt::format("{} bytes", count) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-std::vector<std::pair<std::string, std::string>> environment_of(const Host& host) {
+std::vector<std::pair<std::string, std::string>> describe_host(const Host& host) {
   std::vector<std::pair<std::string, std::string>> lines{
       {"system", system_line(host)},
       {"CPU", cpu_line(host.cpu)},
       {"targets",
-       host.cpu.targets.empty() ? "none of the table's" : fmt::format("{}", fmt::join(host.cpu.targets, ", "))},
+       host.cpu.targets.empty() ? "none in the target table" : fmt::format("{}", fmt::join(host.cpu.targets, ", "))},
       {"driver", driver_line(host.driver)}};
-  // Alike GPUs beside each other take one line.
+  // Adjacent equal GPUs share a line.
   for (size_t i = 0; i < host.gpus.size();) {
     size_t next = i + 1;
     while (next < host.gpus.size() && gpu_line(host.gpus[next]) == gpu_line(host.gpus[i])) ++next;
@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const Host& host
 }
 
 void add_environment(Page& page, const Host& host) {
-  for (const auto& [label, line] : environment_of(host)) page.entry(label, line);
+  for (const auto& [label, line] : describe_host(host)) page.entry(label, line);
 }
 
 namespace {
@@ -110,7 +110,7 @@ void add_preflight(Page& page, const Preflight& preflight) {
   page.entry("C++", found(preflight.cxx_compiler));
   if (preflight.c_compiler) page.entry("C", found(*preflight.c_compiler));
   if (preflight.python_header)
-    page.entry("Python.h", preflight.python_header->path + (preflight.python_header->there ? "" : ": not there"));
+    page.entry("Python.h", preflight.python_header->path + (preflight.python_header->there ? "" : ": missing"));
   if (preflight.driver) page.entry("libcuda", preflight.driver->path.value_or("not found"));
   for (const auto& ptxas : preflight.ptxas) page.entry("ptxas", found(ptxas));
   for (const auto& cache : preflight.caches)

@@ -23,7 +23,7 @@ using text::Cell;
 using text::Colour;
 using text::Page;
 
-constexpr size_t kMostNotes = 5;
+constexpr size_t kMaxNotes = 5;
 
 // "75 80 90a".
 std::string numbers(const std::map<std::string, int64_t>& names) {
@@ -36,8 +36,8 @@ std::string numbers(const std::map<std::string, int64_t>& names) {
   return text.empty() ? "-" : text;
 }
 
-// "75 80 (8.7), 120 (9.0)": with the PTX ISA version that a driver has to know.
-std::string ptx_of(const Distribution& row) {
+// Returns "75 80 (8.7), 120 (9.0)": SMs with the PTX ISA version that a driver must support.
+std::string format_ptx(const Distribution& row) {
   std::map<std::string, std::map<std::string, int64_t>> by_version;
   for (const auto& [sm, count] : row.ptx) {
     const auto version = row.ptx_versions.find(sm);
@@ -48,8 +48,8 @@ std::string ptx_of(const Distribution& row) {
   return groups.empty() ? "-" : fmt::format("{}", fmt::join(groups, ", "));
 }
 
-// What the extension modules are called; where there is none, what the tags say: "py3".
-std::string python_of(const Distribution& row) {
+// Returns the Python tags of the extension modules; without such modules, the wheel tags: "py3".
+std::string format_python(const Distribution& row) {
   std::set<std::string> words(row.python.begin(), row.python.end());
   for (const auto& tag : row.tags) {
     if (row.python.empty()) words.insert(tag.substr(0, tag.find('-')));
@@ -58,33 +58,33 @@ std::string python_of(const Distribution& row) {
 }
 
 // ": 2.10, 2.11": the releases that have all that it takes.
-std::string releases_of(const Distribution& row) {
+std::string format_releases(const Distribution& row) {
   if (row.unknown_torch_symbol) {
     const bool old = has_old_string(*row.unknown_torch_symbol);
     return fmt::format(": none of {}{}", known_torch_releases(),
                        old ? " (_GLIBCXX_USE_CXX11_ABI=0, for torch 2.6 or older)" : "");
   }
-  return row.torch_releases.empty() ? "" : ": " + in_ranges(row.torch_releases);
+  return row.torch_releases.empty() ? "" : ": " + join_ranges(row.torch_releases);
 }
 
-std::string torch_of(const Distribution& row) {
+std::string format_torch(const Distribution& row) {
   switch (row.torch_abi) {
     case TorchAbi::none: return "-";
-    case TorchAbi::stable: return "stable" + releases_of(row);
-    case TorchAbi::cxx: return fmt::format("C++ ({}){}", row.torch_symbols, releases_of(row));
+    case TorchAbi::stable: return "stable" + format_releases(row);
+    case TorchAbi::cxx: return fmt::format("C++ ({}){}", row.torch_symbols, format_releases(row));
     case TorchAbi::own: return "is torch";
   }
   return "";
 }
 
-// What was linked; where nothing was, what made the cubins.
-std::string cuda_of(const Distribution& row) {
+// Returns the linked CUDA versions; without any, the toolkits that made the cubins.
+std::string format_cuda(const Distribution& row) {
   if (!row.cuda.empty()) return fmt::format("{}", fmt::join(row.cuda, " "));
   if (!row.toolkits.empty()) return fmt::format("made by {}", fmt::join(row.toolkits, " "));
   return "-";
 }
 
-Cell worst_of(const Distribution& row) {
+Cell make_worst_cell(const Distribution& row) {
   if (!row.problems.empty() && !row.worst) return {"not all read", Colour::doubt};
   if (!row.worst) return {"-", Colour::faint};
   const Colour colour = *row.worst == Severity::fail   ? Colour::bad
@@ -107,13 +107,13 @@ void add_rows(Page& page, const Environment& environment) {
     const std::string sms = own == "-" && !row.self_loaded.empty() ? "(" + numbers(row.self_loaded) + ")" : own;
     rows.push_back({{row.name},
                     {row.version.value_or("-")},
-                    {torch_of(row)},
-                    {python_of(row)},
+                    {format_torch(row)},
+                    {format_python(row)},
                     {row.minimum_cpu.value_or("-")},
-                    {cuda_of(row)},
+                    {format_cuda(row)},
                     {sms},
-                    {ptx_of(row)},
-                    worst_of(row)});
+                    {format_ptx(row)},
+                    make_worst_cell(row)});
   }
   page.table(text::without_empty_columns(std::move(rows)));
 }
@@ -126,7 +126,7 @@ Cell served_cell(const ServedGpu& gpu) {
   };
   add(gpu.native, "native");
   add(gpu.same_major, "same family");
-  add(gpu.ptx, gpu.ptx_taken == false ? "PTX (which this driver is too old for)" : "PTX");
+  add(gpu.ptx, gpu.ptx_taken == false ? "PTX (driver too old)" : "PTX");
   add(gpu.none, "none");
   const Colour colour = gpu.code == GpuCode::none ? Colour::bad : gpu.none > 0 ? Colour::doubt : Colour::good;
   return parts.empty() ? Cell{"-", Colour::faint} : Cell{fmt::format("{}", fmt::join(parts, ", ")), colour};
@@ -138,7 +138,7 @@ bool has_kernels(const Distribution& row) {
 }
 
 void add_gpus(Page& page, const Environment& environment) {
-  page.heading("Kernels by the code that each GPU gets");
+  page.heading("Kernels by best code for each GPU");
   std::vector<std::vector<Cell>> rows{titles({"package"})};
   for (const auto& sm : environment.sms) rows.front().push_back({sm, Colour::strong});
   for (const auto& row : environment.distributions) {
@@ -146,7 +146,7 @@ void add_gpus(Page& page, const Environment& environment) {
     rows.push_back({{row.name}});
     for (const auto& gpu : *row.gpus) rows.back().push_back(served_cell(gpu));
   }
-  if (rows.size() == 1) return page.paragraph("none of these packages holds device code", 2);
+  if (rows.size() == 1) return page.paragraph("no package contains device code", 2);
   page.table(rows);
 }
 
@@ -154,8 +154,9 @@ void add_lacking(Page& page, const Distribution& row, const ServedGpu& gpu) {
   const int64_t all = gpu.native + gpu.same_major + gpu.ptx + gpu.none;
   std::string line = fmt::format("{} on {}: {} of {} kernels", row.name, gpu.sm, gpu.none, all);
   if (gpu.kept_by_suffix > 0)
-    line += fmt::format(", {} of them only by the suffix of their SM: `a` is for its own chip, `f` for its family",
-                        gpu.kept_by_suffix);
+    line += fmt::format(
+        ", {} of them only because of the suffix of their SM: `a` is for one capability, `f` for its family",
+        gpu.kept_by_suffix);
   page.paragraph(line, 2);
   for (const auto& group : gpu.lacking) {
     page.paragraph(fmt::format("{} only for {}", group.kernels, fmt::join(group.only_for, ", ")), 4);
@@ -168,14 +169,15 @@ void add_all_lacking(Page& page, const Environment& environment) {
   for (const auto& row : environment.distributions) {
     for (const auto& gpu : row.gpus.value_or(std::vector<ServedGpu>())) {
       if (gpu.lacking.empty()) continue;
-      if (!any) page.heading("Kernels that do not run there");
+      if (!any) page.heading("Kernels that do not run on a GPU");
       any = true;
       add_lacking(page, row, gpu);
     }
   }
 }
 
-// What could not be read stands at the end, with the command that fixes it.
+// Reports whether the problems below the table repeat this finding. There, unreadable files have the command that fixes
+// them.
 bool stands_below(const Finding& finding, const Distribution& row) {
   return std::any_of(row.problems.begin(), row.problems.end(),
                      [&](const std::string& problem) { return problem.ends_with(finding.what); });
@@ -196,7 +198,7 @@ void add_findings(Page& page, const Environment& environment) {
 
 void add_shared_libraries(Page& page, const Environment& environment) {
   if (environment.shared_libraries.empty()) return;
-  page.heading("Libraries in several places: what a process has that imported torch");
+  page.heading("Libraries in several places, and the copy that a process with torch loads");
   for (const auto& library : environment.shared_libraries) {
     std::string line = library.taken;
     if (!library.how.empty()) line += fmt::format(", by {}", library.how);
@@ -211,12 +213,12 @@ void add_problems(Page& page, const Environment& environment) {
   std::vector<std::string> problems = environment.problems;
   for (const auto& row : environment.distributions)
     problems.insert(problems.end(), row.problems.begin(), row.problems.end());
-  for (const auto& [title, sentences, most] :
-       {std::tuple("Not in order, or not read", problems, problems.size()), {"Noted", environment.notes, kMostNotes}}) {
+  for (const auto& [title, sentences, most] : {std::tuple("Defects and unreadable files", problems, problems.size()),
+                                               {"Noted", environment.notes, kMaxNotes}}) {
     if (!sentences.empty()) page.heading(title);
     for (size_t i = 0; i < sentences.size() && i < most; ++i) page.entry("-", sentences[i], 2);
     if (sentences.size() > most)
-      page.entry("-", fmt::format("and {} more: --format json has them all", sentences.size() - most), 2);
+      page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - most), 2);
   }
 }
 
@@ -246,7 +248,7 @@ std::string render_environment(const Environment& environment, const TextOptions
   add_shared_libraries(page, environment);
   add_problems(page, environment);
   if (environment.reinstall) {
-    page.heading("To install what is missing or changed again");
+    page.heading("Command that reinstalls damaged files");
     page.line({{*environment.reinstall}});
   }
   return std::move(page).take();

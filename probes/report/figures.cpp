@@ -19,12 +19,12 @@ std::string rate(double gflops) {
   return gflops < 100 ? fmt::format("{:.1f}", gflops) : fmt::format("{:.0f}", gflops);
 }
 
-std::string threads_of(int64_t threads) {
+std::string format_threads(int64_t threads) {
   return threads == 0 ? "GPU" : fmt::format("{}", threads);
 }
 
 template <class T>
-std::string shape_of(const T& row) {
+std::string format_shape(const T& row) {
   return fmt::format("{}×{}×{}", row.m, row.n, row.k);
 }
 
@@ -32,20 +32,20 @@ Cell right(std::string text, Colour colour = Colour::none) {
   return {std::move(text), colour, true};
 }
 
-std::string peak_of(const BenchRow& row) {
+std::string format_peak(const BenchRow& row) {
   if (launch_decides(row)) return "launch";
   return row.peak_fraction ? fmt::format("{:.0f} %", *row.peak_fraction * 100) : "-";
 }
 
-std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& peers) {
+std::vector<Cell> make_cells(const BenchRow& row, const std::set<std::string>& peers) {
   std::vector<Cell> cells{{row.kernel, row.best ? Colour::strong : Colour::none},
                           {row.best ? "*" : ""},
                           {row.dtype},
-                          right(shape_of(row)),
+                          right(format_shape(row)),
                           {row.layout},
-                          right(threads_of(row.threads)),
+                          right(format_threads(row.threads)),
                           right(rate(row.gflops)),
-                          right(peak_of(row))};
+                          right(format_peak(row))};
   for (const auto& name : peers) {
     const auto peer = row.peers.find(name);
     const bool there = peer != row.peers.end();
@@ -66,7 +66,7 @@ std::vector<Cell> header(const std::set<std::string>& peers) {
   return cells;
 }
 
-// What each GPU gave by itself, a line a figure.
+// Adds the results of the GPU probes, one line per figure.
 void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
   std::vector<std::vector<Cell>> rows;
   for (const auto& figure : probes) {
@@ -75,17 +75,17 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
     if (figure.per_clock) remarks.push_back(fmt::format("{:.0f} a clock and SM", *figure.per_clock));
     if (figure.fits) remarks.push_back(fmt::format("the rate of {}", *figure.fits == "all" ? "this SM" : *figure.fits));
     if (figure.proved) remarks.emplace_back(*figure.proved ? "bits proved" : "BITS ARE WRONG");
-    if (figure.disturbed) remarks.push_back("NOT JUDGED, others used the GPU: " + *figure.disturbed);
+    if (figure.disturbed) remarks.push_back("NOT JUDGED, other processes used the GPU: " + *figure.disturbed);
     const bool wrong = figure.proved == false;
     rows.push_back({{figure.device, Colour::faint},
                     {figure.name},
-                    right(value_of(figure)),
+                    right(format_value(figure)),
                     {fmt::format("{}", fmt::join(remarks, "; ")), wrong ? Colour::bad : Colour::faint}});
   }
   page.table(rows);
 }
 
-// The roofline: what a product could reach at most, by its instruction's own rate and by the bytes that it must move.
+// Adds the roofline: the maximum rate of a product, by its instruction rate and by the bytes that it must move.
 void add_roofline(Page& page, const Measurements& measurements) {
   std::vector<std::vector<Cell>> rows;
   for (const auto& row : measurements.rows) {
@@ -98,8 +98,8 @@ void add_roofline(Page& page, const Measurements& measurements) {
     }
     if (memory <= 0 || peak <= 0) continue;
     const auto size = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
-    const double bytes = (size(row.m, row.k) + size(row.k, row.n)) * bytes_of_type(row.dtype) +
-                         size(row.m, row.n) * bytes_of_type(row.out);
+    const double bytes = (size(row.m, row.k) + size(row.k, row.n)) * get_type_bytes(row.dtype) +
+                         size(row.m, row.n) * get_type_bytes(row.out);
     const double intensity = 2 * size(row.m, row.n) * static_cast<double>(row.k) / bytes;
     const double roof = std::min(peak, intensity * memory);
     if (rows.empty()) {
@@ -111,14 +111,14 @@ void add_roofline(Page& page, const Measurements& measurements) {
                       right("reached")});
       for (auto& cell : rows.back()) cell.colour = Colour::faint;
     }
-    rows.push_back(
-        {{row.kernel},
-         right(shape_of(row)),
-         right(fmt::format("{:.0f}", intensity)),
-         right(rate(roof)),
-         {peak <= intensity * memory ? "instruction" : "memory"},
-         right(fmt::format("{:.0f} %{}", 100 * row.gflops / roof, is_above(row.gflops, roof) ? ": measured wrong" : ""),
-               is_above(row.gflops, roof) ? Colour::bad : Colour::none)});
+    rows.push_back({{row.kernel},
+                    right(format_shape(row)),
+                    right(fmt::format("{:.0f}", intensity)),
+                    right(rate(roof)),
+                    {peak <= intensity * memory ? "instruction" : "memory"},
+                    right(fmt::format("{:.0f} %{}", 100 * row.gflops / roof,
+                                      is_above(row.gflops, roof) ? ": measurement error" : ""),
+                          is_above(row.gflops, roof) ? Colour::bad : Colour::none)});
   }
   if (rows.empty()) return;
   page.blank();
@@ -132,7 +132,7 @@ bool has_aligned_rows(const BenchRow& row) {
   const int64_t a = row.layout.starts_with('n') ? row.k : row.m;
   const int64_t b = row.layout.ends_with('t') ? row.k : row.n;
   const auto is_aligned = [&](int64_t elements) {
-    return std::fmod(static_cast<double>(elements) * bytes_of_type(row.dtype), kVectorBytes) == 0;
+    return std::fmod(static_cast<double>(elements) * get_type_bytes(row.dtype), kVectorBytes) == 0;
   };
   return is_aligned(a) && is_aligned(b);
 }
@@ -169,7 +169,7 @@ void add_summary(Page& page, const Measurements& measurements) {
                     right(fmt::format("{:.2f}", of.front()))});
   }
   if (rows.empty()) return;
-  rows.insert(rows.begin(), {{"ours/it, of what is chosen"},
+  rows.insert(rows.begin(), {{"speed of chosen kernels / peer"},
                              right("shapes"),
                              right("geometric mean"),
                              right("5th percentile"),
@@ -179,11 +179,11 @@ void add_summary(Page& page, const Measurements& measurements) {
   page.table(rows);
   if (errors.empty()) return;
   const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-  page.paragraph(fmt::format("the model's time is off by {:.0f} % on average", 100 * mean), 2);
+  page.paragraph(fmt::format("mean error of the model's time: {:.0f} %", 100 * mean), 2);
 }
 
-// The rows' words are the same for each GPU.
-std::optional<std::string> disturbed_by(const Measurements& measurements) {
+// Returns the other users of the GPU. The rows name the same users for each GPU.
+std::optional<std::string> find_other_users(const Measurements& measurements) {
   for (const auto& row : measurements.rows)
     if (row.disturbed) return row.disturbed;
   return std::nullopt;
@@ -195,7 +195,7 @@ std::string rate_with_unit(double gflops) {
   return gflops >= 10000 ? fmt::format("{:.1f} TFLOP/s", gflops / 1000) : rate(gflops) + " GFLOP/s";
 }
 
-std::string value_of(const ProbeFigure& figure) {
+std::string format_value(const ProbeFigure& figure) {
   if (figure.unit == "us") return fmt::format("{:.2f} us", figure.value);
   if (figure.unit == "Gop/s") return fmt::format("{:.1f} Top/s", figure.value * 1e-3);
   return fmt::format("{:.0f} {}", figure.value, figure.unit);
@@ -219,10 +219,10 @@ void add_libtorch_figures(Page& page, const LibtorchRun& run) {
   for (const auto& [key, figure] : largest) {
     const bool on_cpu = figure->device == "cpu";
     std::string remark = on_cpu ? run.cpu_capability.value_or("") : "";
-    if (figure->disturbed) remark = "not judged, others used it: " + *figure->disturbed;
+    if (figure->disturbed) remark = "not judged, other processes used the GPU: " + *figure->disturbed;
     rows.push_back({{on_cpu ? "CPU" : "GPU " + figure->device.substr(figure->device.find(':') + 1)},
                     {figure->dtype},
-                    right(shape_of(*figure)),
+                    right(format_shape(*figure)),
                     right(rate_with_unit(figure->gflops)),
                     {remark, Colour::faint}});
   }
@@ -230,7 +230,7 @@ void add_libtorch_figures(Page& page, const LibtorchRun& run) {
   page.fitted_table(without_empty_columns(std::move(rows)), 4);
 }
 
-// Whether no other of our kernels computed the same product faster on that device.
+// Reports whether no other pbprobe kernel computed the same product faster on that device.
 bool is_fastest(const BenchRow& row, const std::vector<BenchRow>& rows) {
   const auto product = [](const BenchRow& one) {
     return std::tie(one.dtype, one.m, one.n, one.k, one.layout, one.out, one.threads);
@@ -250,14 +250,14 @@ void add_own_kernels(Page& page, const Measurements& measurements) {
   Rows rows{header(peers)};
   for (const auto& row : measurements.rows) {
     if (row.gflops > 0 && rows.size() <= kMost && is_fastest(row, measurements.rows))
-      rows.push_back(cells_of(row, peers));
+      rows.push_back(make_cells(row, peers));
   }
   if (rows.size() == 1) return;
-  for (auto& row : rows) row.erase(row.begin() + 1);  // whether dispatch would choose it
+  for (auto& row : rows) row.erase(row.begin() + 1);  // drop the column of dispatch's choice
   page.heading("This machine (pbprobe's own kernels, each verified)");
   page.fitted_table(without_empty_columns(std::move(rows)), 0, {"threads", "layout", "libtorch", "of peak"});
-  if (const auto who = disturbed_by(measurements))
-    page.paragraph(fmt::format("not judged, since others used the GPU meanwhile: {}", *who), 2);
+  if (const auto who = find_other_users(measurements))
+    page.paragraph(fmt::format("not judged, because other processes used the GPU: {}", *who), 2);
 }
 
 void add_libtorch(Page& page, const LibtorchRun& run) {
@@ -286,7 +286,7 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
     for (const auto& [name, figure] : row.peers) peers.insert(name);
     chosen += row.best ? 1 : 0;
   }
-  // A short table keeps what dispatch would choose.
+  // A short table shows only kernels that dispatch would choose.
   const bool best_only = measurements.rows.size() > limit && chosen > 0;
   std::vector<std::vector<Cell>> rows;
   if (!measurements.rows.empty()) rows.push_back(header(peers));
@@ -295,17 +295,16 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
     if ((best_only && !row.best) || rows.size() > limit) {
       ++left_out;
     } else {
-      rows.push_back(cells_of(row, peers));
+      rows.push_back(make_cells(row, peers));
     }
   }
   page.table(without_empty_columns(std::move(rows)));
-  if (const auto who = disturbed_by(measurements))
-    page.paragraph(fmt::format("not judged, since others used the GPU meanwhile: {}", *who), 2);
+  if (const auto who = find_other_users(measurements))
+    page.paragraph(fmt::format("not judged, because other processes used the GPU: {}", *who), 2);
   if (!measurements.exact_cpus.empty()) {
-    page.paragraph(
-        fmt::format("every kernel is right, bit for bit, on each of {} CPUs", measurements.exact_cpus.size()), 2);
+    page.paragraph(fmt::format("every kernel is bit-exact on each of {} CPUs", measurements.exact_cpus.size()), 2);
   }
-  if (left_out > 0) page.paragraph(fmt::format("and {} more rows: --format json has them all", left_out), 2);
+  if (left_out > 0) page.paragraph(fmt::format("and {} more rows: --format json lists all", left_out), 2);
   add_roofline(page, measurements);
   add_summary(page, measurements);
 }

@@ -17,7 +17,7 @@ using text::Colour;
 using text::Page;
 
 constexpr size_t kWorstRanks = 10;
-constexpr size_t kMostSoundNodes = 16;  // a line each; more are counted
+constexpr size_t kMaxSoundNodes = 16;  // a line each; more are counted
 
 std::string upper(std::string_view word) {
   std::string text(word);
@@ -30,11 +30,11 @@ struct NamedRank {
   const FleetRank* rank = nullptr;
 };
 
-std::string label_of(const NamedRank& named) {
+std::string format_label(const NamedRank& named) {
   return named.rank->rank < 0 ? named.node->host : fmt::format("{} rank {}", named.node->host, named.rank->rank);
 }
 
-// Failed before unknown, and of those the ones with more findings first.
+// Sorts failed ranks before unknown ones, then by number of findings.
 std::vector<NamedRank> worst_ranks(const Fleet& fleet) {
   std::vector<NamedRank> ranks;
   for (const auto& node : fleet.nodes) {
@@ -59,8 +59,8 @@ void add_worst(Page& page, const Fleet& fleet) {
   for (size_t i = 0; i < std::min(ranks.size(), kWorstRanks); ++i) {
     const auto& findings = ranks[i].rank->findings;
     if (!reported.emplace(ranks[i].node->host, findings.front().what).second) continue;
-    page.entry(label_of(ranks[i]), fmt::format("{}: {}", name_of(findings.front().fault), findings.front().what), 18,
-               text::colour_of(ranks[i].rank->outcome));
+    page.entry(format_label(ranks[i]), fmt::format("{}: {}", name_of(findings.front().fault), findings.front().what),
+               18, text::choose_colour(ranks[i].rank->outcome));
     if (findings.size() > 1) page.entry("", fmt::format("and {} more", findings.size() - 1), 18, Colour::faint);
     page.entry("", "help: " + findings.front().fix, 18);
   }
@@ -69,12 +69,12 @@ void add_worst(Page& page, const Fleet& fleet) {
 void add_nodes(Page& page, const Fleet& fleet) {
   const auto sound = static_cast<size_t>(std::count_if(
       fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) { return node.outcome == Outcome::pass; }));
-  const bool all = page.verbose() || sound <= kMostSoundNodes;
+  const bool all = page.verbose() || sound <= kMaxSoundNodes;
   text::Rows rows{{{"node", Colour::faint}, {"", Colour::faint}, {"ranks", Colour::faint}, {"", Colour::faint}}};
   for (const auto& node : fleet.nodes) {
     if (!all && node.outcome == Outcome::pass) continue;
     rows.push_back({{node.host},
-                    {upper(name_of(node.outcome)), text::colour_of(node.outcome)},
+                    {upper(name_of(node.outcome)), text::choose_colour(node.outcome)},
                     {std::to_string(node.ranks.size()), Colour::none, true},
                     {node.reason}});
   }
@@ -98,7 +98,7 @@ void add_collectives(Page& page, const Fleet& fleet) {
                     {std::to_string(row.ranks), Colour::none, true},
                     {fmt::format("{:.2f}", row.algbw_gb_per_s), Colour::none, true},
                     {fmt::format("{:.2f}", row.busbw_gb_per_s), Colour::none, true},
-                    {verified, text::colour_of(row.verified)}});
+                    {verified, text::choose_colour(row.verified)}});
   }
   page.heading("Collectives");
   page.fitted_table(std::move(rows), 0);
@@ -134,7 +134,7 @@ std::string render_fleet(const Fleet& fleet, const TextOptions& options) {
   Page page(options);
   int64_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += static_cast<int64_t>(node.ranks.size());
-  page.headed(upper(name_of(fleet.outcome)) + "  ", text::colour_of(fleet.outcome),
+  page.headed(upper(name_of(fleet.outcome)) + "  ", text::choose_colour(fleet.outcome),
               fmt::format("{}, {}", text::plural(static_cast<int64_t>(fleet.nodes.size()), "node"),
                           text::plural(ranks, "rank")),
               Colour::strong);
@@ -153,7 +153,7 @@ std::string render_fleet(const Fleet& fleet, const TextOptions& options) {
 
 std::string render_fleet_quiet(const Fleet& fleet, const TextOptions& options) {
   Page page(options);
-  page.line({{upper(name_of(fleet.outcome)), text::colour_of(fleet.outcome)}, {"  " + fleet.reason}});
+  page.line({{upper(name_of(fleet.outcome)), text::choose_colour(fleet.outcome)}, {"  " + fleet.reason}});
   return std::move(page).take();
 }
 

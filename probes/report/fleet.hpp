@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A merged fleet for people, schedulers and monitoring. They say what the document says, and compute nothing.
+// A merged fleet rendered for people, schedulers and monitoring. Contains only facts of the document.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace pbprobe {
 
-// The verdict first, what differs between nodes, the ten worst ranks, then a line a node (those that pass only where
-// they are few, or the text is verbose), then collectives.
+// Renders the verdict, the differences between nodes, the ten worst ranks, one line per node, and collectives. Lists
+// passing nodes only in small fleets, or if the text is verbose.
 [[nodiscard]] std::string render_fleet(const Fleet& fleet, const TextOptions& options = {});
 
-// A page in one file, under 500 KB, that fetches nothing: nodes by measurements, links as a matrix, late arrivals. Of a
-// large fleet it has the worst.
-[[nodiscard]] std::string html_of(const Fleet& fleet);
+// Renders one self-contained HTML page under 500 KB: nodes by measurements, links as a matrix, late arrivals. For a
+// large fleet it shows the worst nodes.
+[[nodiscard]] std::string render_html(const Fleet& fleet);
 
 // One line: verdict, and the reason; for a prolog.
 [[nodiscard]] std::string render_fleet_quiet(const Fleet& fleet, const TextOptions& options = {});
@@ -25,10 +25,10 @@ namespace pbprobe {
 // Hosts to leave out, one a line: sbatch --exclude, and grep -v -x -f on a hostfile.
 [[nodiscard]] std::string exclude_list(const Fleet& fleet);
 
-// For node_exporter's textfile collector: base units, one HELP and TYPE a metric.
-[[nodiscard]] std::string prometheus_of(const Fleet& fleet);
+// Renders metrics for the textfile collector of node_exporter: base units, one HELP and TYPE per metric.
+[[nodiscard]] std::string render_prometheus(const Fleet& fleet);
 
-// JUnit XML: a case for each rank, and one for what differs.
-[[nodiscard]] std::string junit_of(const Fleet& fleet);
+// Renders JUnit XML with one case per rank, and one for the differences.
+[[nodiscard]] std::string render_junit(const Fleet& fleet);
 
 }  // namespace pbprobe

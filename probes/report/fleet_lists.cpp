@@ -14,7 +14,7 @@
 namespace pbprobe {
 namespace {
 
-// As Prometheus wants it: base units, and the unit at the end of the name.
+// Conversion to the base units and name suffixes that Prometheus requires.
 struct Unit {
   std::string_view ours;
   std::string_view theirs;
@@ -29,7 +29,7 @@ constexpr std::array<Unit, 5> kUnits{{
     {"_us", "_seconds", 1e-6},
 }};
 
-std::pair<std::string, double> metric_of(const std::string& figure) {
+std::pair<std::string, double> convert_metric(const std::string& figure) {
   std::string name = "pbprobe_rank_" + figure;
   double times = 1;
   for (const auto& unit : kUnits) {
@@ -54,7 +54,7 @@ std::string label_value(std::string_view text) {
   return out;
 }
 
-std::string labels_of(const FleetNode& node, const FleetRank& rank) {
+std::string format_labels(const FleetNode& node, const FleetRank& rank) {
   return fmt::format("host=\"{}\",rank=\"{}\",gpu=\"{}\",device=\"{}\"", label_value(node.host), rank.rank,
                      rank.local_rank, label_value(rank.device));
 }
@@ -64,20 +64,20 @@ std::string head(std::string_view name, std::string_view help) {
 }
 
 void add_outcomes(std::string& text, const Fleet& fleet) {
-  text += head("pbprobe_fleet_nodes", "Nodes by their outcome.");
+  text += head("pbprobe_fleet_nodes", "Nodes by outcome.");
   for (const auto& [outcome, name] : enum_names(Outcome{})) {
     const auto count = std::count_if(fleet.nodes.begin(), fleet.nodes.end(),
                                      [&, wanted = outcome](const FleetNode& node) { return node.outcome == wanted; });
     text += fmt::format("pbprobe_fleet_nodes{{outcome=\"{}\"}} {}\n", name, count);
   }
-  text += head("pbprobe_node_excluded", "1 where the node is to be left out of jobs.");
+  text += head("pbprobe_node_excluded", "1 if jobs should exclude the node.");
   for (const auto& node : fleet.nodes)
     text += fmt::format("pbprobe_node_excluded{{host=\"{}\"}} {}\n", label_value(node.host), node.excluded ? 1 : 0);
   text += head("pbprobe_rank_outcome", "1 for the outcome of this rank, 0 for the others.");
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {
       for (const auto& [outcome, name] : enum_names(Outcome{}))
-        text += fmt::format("pbprobe_rank_outcome{{{},outcome=\"{}\"}} {}\n", labels_of(node, rank), name,
+        text += fmt::format("pbprobe_rank_outcome{{{},outcome=\"{}\"}} {}\n", format_labels(node, rank), name,
                             rank.outcome == outcome ? 1 : 0);
     }
   }
@@ -93,19 +93,20 @@ std::string exclude_list(const Fleet& fleet) {
   return text;
 }
 
-std::string prometheus_of(const Fleet& fleet) {
+std::string render_prometheus(const Fleet& fleet) {
   std::string text;
   add_outcomes(text, fleet);
-  std::map<std::string, std::string> metrics;  // a metric's lines stand together
+  std::map<std::string, std::string>
+      metrics;  // grouped, because Prometheus requires the lines of a metric to be adjacent
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {
       for (const auto& [figure, value] : rank.figures) {
-        const auto [name, times] = metric_of(figure);
-        metrics[name] += fmt::format("{}{{{}}} {}\n", name, labels_of(node, rank), value * times);
+        const auto [name, times] = convert_metric(figure);
+        metrics[name] += fmt::format("{}{{{}}} {}\n", name, format_labels(node, rank), value * times);
       }
     }
   }
-  for (const auto& [name, lines] : metrics) text += head(name, "As this rank measured it.") + lines;
+  for (const auto& [name, lines] : metrics) text += head(name, "Measured by this rank.") + lines;
   return text;
 }
 

@@ -13,8 +13,8 @@ namespace pbprobe {
 namespace {
 
 using text::Cell;
+using text::choose_colour;
 using text::Colour;
-using text::colour_of;
 using text::Page;
 
 constexpr size_t kLabel = 15;
@@ -39,17 +39,17 @@ void add_claims(Page& page, const Verdict& gate) {
                     {*claim.claimed},
                     {level(claim.required)},
                     {level(claim.proven)},
-                    {std::string(name_of(outcome)), colour_of(outcome)}});
+                    {std::string(name_of(outcome)), choose_colour(outcome)}});
     details.push_back(claim.detail);
   }
   page.table(rows, details);
 }
 
-Cell verdict_of(const AreaGain& gain) {
-  switch (gained(gain)) {
-    case Gained::more: return {"gain", Colour::good};
-    case Gained::less: return {"slower", Colour::bad};
-    case Gained::not_shown: return {"no gain shown", Colour::doubt};
+Cell make_gain_cell(const AreaGain& gain) {
+  switch (classify_gain(gain)) {
+    case GainClass::more: return {"gain", Colour::good};
+    case GainClass::less: return {"slower", Colour::bad};
+    case GainClass::not_shown: return {"no gain shown", Colour::doubt};
   }
   return {""};
 }
@@ -65,13 +65,13 @@ void add_baseline(Page& page, const BaselineComparison& beside) {
       "which alternate, with the same number of threads.",
       2);
   text::Rows rows{{{""}}};
-  for (const char* title : {"device", "times as fast", "95 %", ""}) rows.front().push_back({title, Colour::strong});
+  for (const char* title : {"device", "speedup", "95 %", ""}) rows.front().push_back({title, Colour::strong});
   for (const auto& gain : beside.gains) {
     rows.push_back({{gain.area},
                     {gain.device},
                     {fmt::format("{:.2f}", gain.gain)},
                     {fmt::format("{:.2f} to {:.2f}", gain.low, gain.high)},
-                    verdict_of(gain)});
+                    make_gain_cell(gain)});
   }
   page.table(rows);
 }
@@ -79,7 +79,7 @@ void add_baseline(Page& page, const BaselineComparison& beside) {
 void add_policy(Page& page, const Verdict& gate) {
   page.heading("Policy");
   std::string line = gate.policy.name;
-  if (gate.require) line += fmt::format(", {} required of SMs and ISAs", name_of(*gate.require));
+  if (gate.require) line += fmt::format(", {} required for SMs and ISAs", name_of(*gate.require));
   page.entry("policy", line, kLabel);
   for (const auto& [id, change] : gate.policy.severity)
     page.entry(id, fmt::format("counts as {}: {}", name_of(change.severity), change.reason), kLabel, Colour::doubt);
@@ -118,7 +118,7 @@ std::string render_gate(const Report& report, bool explain, const TextOptions& o
   if (!report.verdict) return {};
   const Verdict& gate = *report.verdict;
   Page page(options);
-  text::add_headline(page, gate, subject_of(report.inventory));
+  text::add_headline(page, gate, format_subject(report.inventory));
   if (report.claim) page.paragraph("claimed: " + report.claim->text, 2);
   page.paragraph(gate.reason, 2);
   add_claims(page, gate);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a gate decided, as text for people.
+// Decision of a gate, rendered as text.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pbprobe {
 
-// The verdict and all that stands against it; with `explain` each check as well. Empty without a verdict.
+// Renders the verdict and all objections; with `explain`, each check too. Returns "" without a verdict.
 [[nodiscard]] std::string render_gate(const Report& report, bool explain, const TextOptions& options = {});
 
 }  // namespace pbprobe

@@ -11,9 +11,9 @@
 namespace pbprobe::text {
 namespace {
 
-constexpr size_t kMostOffenders = 3;  // of one file; JSON has more
+constexpr size_t kMaxOffenders = 3;  // per file; JSON has more
 
-std::string_view words_for(CodeClass code_class) {
+std::string_view describe_class(CodeClass code_class) {
   switch (code_class) {
     case CodeClass::unguarded: return "unguarded";
     case CodeClass::static_initializer: return "at load";
@@ -40,7 +40,7 @@ std::string cpu_capabilities_line(const std::map<std::string, CapabilityCode>& c
   return fmt::format("CPU capabilities, with functions: {}", fmt::join(parts, ", "));
 }
 
-// Code of nothing but the base is not news, except where torch's CPU capabilities show what else there is.
+// Skips files that use only the base instruction set, unless torch's CPU capabilities show more code.
 bool is_telling(const HostCode& code) {
   return !code.features.empty() || !code.cpu_capabilities.empty();
 }
@@ -53,8 +53,8 @@ void add_code(Page& page, const File& file, const HostCode& code) {
     page.paragraph("chosen at run time, functions: " + names_with_counts(code.dispatchers), 6);
   size_t shown = 0;
   for (const auto& offender : code.offenders) {
-    if (offender.code_class == CodeClass::unclassified || shown++ >= kMostOffenders) continue;
-    page.paragraph(fmt::format("{}: {} in {} needs {}", words_for(offender.code_class), offender.function,
+    if (offender.code_class == CodeClass::unclassified || shown++ >= kMaxOffenders) continue;
+    page.paragraph(fmt::format("{}: {} in {} needs {}", describe_class(offender.code_class), offender.function,
                                offender.section, fmt::join(offender.features, ", ")),
                    6);
   }

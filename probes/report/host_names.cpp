@@ -24,7 +24,7 @@ bool has_all(const Cpu& cpu, std::initializer_list<std::string_view> features) {
   });
 }
 
-// Level of the x86-64 psABI, by those of its features that detection lists.
+// Returns the level of the x86-64 psABI, by the features of each level that detection reports.
 int x86_level(const Cpu& cpu) {
   if (!has_all(cpu, {"sse4_1", "sse4_2", "popcnt"})) return 1;
   if (!has_all(cpu, {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"})) return 2;
@@ -35,13 +35,13 @@ bool is_x86(const Host& host) {
   return host.cpu.architecture == "x86_64";
 }
 
-// Major and minor as a number, so that 12.1 comes after 9.0.
+// Converts major.minor to a number, so that 12.1 sorts after 9.0.
 int rank(const std::string& capability) {
   const auto dot = capability.find('.');
   return std::atoi(capability.c_str()) * 100 + (dot == std::string::npos ? 0 : std::atoi(capability.c_str() + dot + 1));
 }
 
-// Of the GPUs that can be used, each once, least first.
+// Returns the distinct capabilities of the usable GPUs, lowest first.
 Names capabilities(const Host& host) {
   Names all;
   for (const Gpu& gpu : host.gpus)
@@ -66,22 +66,22 @@ Names variant_names(const Host& host) {
   return names;
 }
 
-// Name, version, build string: "0" where a package has nothing to say there.
+// Conda virtual packages have name, version and build string; "0" is the default.
 Names conda_names(const Host& host) {
   Names names{"__unix=0=0", fmt::format("__linux={}=0", host.kernel.substr(0, host.kernel.find('-')))};
   if (host.glibc) names.push_back(fmt::format("__glibc={}=0", *host.glibc));
-  // The microarchitecture's name is not known here, so its level stands for it.
+  // Uses the level, because the name of the microarchitecture is unknown.
   names.push_back(fmt::format("__archspec=1={}", is_x86(host) && x86_level(host.cpu) > 1
                                                      ? fmt::format("x86_64_v{}", x86_level(host.cpu))
                                                      : host.cpu.architecture));
   if (host.driver.cuda_version) names.push_back(fmt::format("__cuda={}=0", *host.driver.cuda_version));
-  // Of several GPUs the least: what is chosen has to run on each.
+  // The lowest capability: the chosen package must run on each GPU.
   if (const Names all = capabilities(host); !all.empty()) names.push_back(fmt::format("__cuda_arch={}=0", all.front()));
   return names;
 }
 
-// What a target's flags give to -march=, without its extensions: nixpkgs' gcc.arch has no others.
-std::string march_of(const Target& target) {
+// Returns the value of -march= in a target's flags without extensions, because gcc.arch in nixpkgs has none.
+std::string parse_march(const Target& target) {
   constexpr std::string_view kFlag = "-march=";
   for (const auto& flag : target.flags)
     if (flag.starts_with(kFlag)) return flag.substr(kFlag.size(), flag.find('+') - kFlag.size());
@@ -96,7 +96,7 @@ Names nix_names(const Host& host) {
   } else {
     for (const auto& id : host.cpu.targets) {
       const Target* const target = find_target(id);
-      const std::string march = target == nullptr ? "" : march_of(*target);
+      const std::string march = target == nullptr ? "" : parse_march(*target);
       if (!march.empty()) names.push_back("gccarch-" + march);
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// This machine in the words of other systems, which choose packages or builders by them.
+// Names of this machine in other systems, which select packages or builders by them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Naming : uint8_t {
   nix,      // system-features of nix.conf that this machine may offer: "gccarch-x86-64-v4", "cuda"
 };
 
-// One name a line, what a package may ask for most specific last. Empty: this machine has none.
+// Renders one name per line, the most specific last. Returns "" if this machine has no name in this naming.
 [[nodiscard]] std::string host_names(const Host& host, Naming naming);
 
 }  // namespace pbprobe

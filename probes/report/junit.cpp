@@ -50,7 +50,7 @@ class Cases {
     ++counts_.skipped;
     return fmt::format("<skipped message=\"{}\"/>", escaped(why));
   }
-  // As Jenkins' schema has it: skipped cases are counted by a suite only.
+  // Follows the schema of Jenkins, which counts skipped cases only per suite.
   [[nodiscard]] std::string document(std::string_view suite, std::string_view created) const {
     const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"0\"", counts_.tests,
                                            counts_.failures, counts_.errors);
@@ -65,7 +65,7 @@ class Cases {
   std::string text_;
 };
 
-std::string inside_of(const CheckRow& check, const Verdict& gate, Cases& cases) {
+std::string render_case(const CheckRow& check, const Verdict& gate, Cases& cases) {
   if (check.state == CheckState::unanswered || (check.state == CheckState::not_asked && check.required)) {
     const std::string why = check.why.value_or("not answered");
     return check.required ? cases.error(why) : cases.skipped(why);
@@ -84,7 +84,7 @@ std::string inside_of(const CheckRow& check, const Verdict& gate, Cases& cases) 
 
 }  // namespace
 
-std::string junit_of(const Report& report) {
+std::string render_junit(const Report& report) {
   Cases cases;
   const Verdict& gate = *report.verdict;
   for (const auto& claim : gate.claims) {
@@ -96,7 +96,8 @@ std::string junit_of(const Report& report) {
     if (claim.outcome == Outcome::unknown) inside = cases.error(what);
     cases.add("claim", claim.claim + " " + *claim.claimed, inside);
   }
-  for (const auto& check : gate.checks) cases.add("check", check.id + " " + check.asks, inside_of(check, gate, cases));
+  for (const auto& check : gate.checks)
+    cases.add("check", check.id + " " + check.asks, render_case(check, gate, cases));
   for (const auto& objection : gate.objections) {
     if (objection.id != "run" && objection.id != "waiver") continue;
     const bool failed = objection.outcome == Outcome::fail;
@@ -105,7 +106,7 @@ std::string junit_of(const Report& report) {
   return cases.document("pbprobe gate", report.created);
 }
 
-std::string junit_of(const Fleet& fleet) {
+std::string render_junit(const Fleet& fleet) {
   Cases cases;
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The kernels of an artifact, by the SMs that they are there for.
+// Kernels of an artifact, grouped by the SMs that they have code for.
 #include <map>
 #include <set>
 
@@ -16,7 +16,7 @@
 namespace pbprobe {
 namespace {
 
-// By a kernel's mangled name, what code there is of it: "sm_90a" by capability, PTX behind the cubins.
+// Code of each kernel, by mangled name: SMs ordered by capability ("sm_90a"), cubins before PTX.
 using Code = std::set<std::pair<bool, Sm>>;
 using Kernels = std::map<std::string, Code>;
 
@@ -27,7 +27,7 @@ void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
   });
 }
 
-std::string title_of(const Code& code) {
+std::string format_title(const Code& code) {
   std::vector<std::string> names;
   for (const auto& [ptx, sm] : code) names.push_back(ptx ? "PTX for " + compute_name(sm) : sm_name(sm));
   return fmt::format("{}", fmt::join(names, ", "));
@@ -51,12 +51,12 @@ std::string render_kernels(const Report& report, const TextOptions& options) {
     for (const auto& [name, code] : kernels) groups[code].push_back(name);
     for (const auto& [code, names] : groups) {
       page.paragraph(
-          fmt::format("{} {} for {}", names.size(), names.size() == 1 ? "kernel" : "kernels", title_of(code)), 2,
+          fmt::format("{} {} for {}", names.size(), names.size() == 1 ? "kernel" : "kernels", format_title(code)), 2,
           text::Colour::strong);
       for (const auto& name : names) page.paragraph(demangled(name, 4096), 6);
     }
   }
-  if (!any) page.paragraph("no kernels in it", 2);
+  if (!any) page.paragraph("no kernels", 2);
   return std::move(page).take();
 }
 

@@ -13,15 +13,16 @@ namespace pbprobe::text {
 namespace {
 
 constexpr size_t kLabel = 24;
-constexpr size_t kMostNames = 12;  // of a kind; JSON has them all
+constexpr size_t kMaxNames = 12;  // names per kind; JSON has all
 
-// What is installed, what torch's package asks for besides, and what is linked in and tells its own version.
-std::map<std::string, std::string> versions_of(const Inventory& inventory) {
+// Collects versions of installed components, of components that torch's package requires, and of linked libraries that
+// contain their version.
+std::map<std::string, std::string> collect_versions(const Inventory& inventory) {
   std::map<std::string, std::string> versions;
   if (inventory.component_versions) versions = *inventory.component_versions;
   if (inventory.required_versions) {
     for (const auto& [name, version] : *inventory.required_versions)
-      versions.emplace(name, version + ", asked for by its package");
+      versions.emplace(name, version + ", required by torch's package");
   }
   for (const auto& file : inventory.files) {
     if (!file.links) continue;
@@ -34,15 +35,15 @@ std::map<std::string, std::string> versions_of(const Inventory& inventory) {
   return versions;
 }
 
-std::string some_of(const std::set<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMostNames);
+std::string join_first(const std::set<std::string>& names) {
+  const size_t shown = std::min(names.size(), kMaxNames);
   std::string line =
       fmt::format("{}", fmt::join(names.begin(), std::next(names.begin(), static_cast<long>(shown)), ", "));
   if (shown < names.size()) line += fmt::format(" and {} more", names.size() - shown);
   return line;
 }
 
-void add_linked_in(Page& page, const Inventory& inventory) {
+void add_static_libraries(Page& page, const Inventory& inventory) {
   for (const auto& file : inventory.files) {
     if (!file.links || file.links->contains.empty()) continue;
     page.entry(base_name(file.path), fmt::format("holds {}", fmt::join(file.links->contains, ", ")), kLabel);
@@ -59,26 +60,26 @@ void add_cxx_abi(Page& page, const Inventory& inventory) {
   }
   if (after + before == 0) return;
   page.entry("C++ ABI",
-             before == 0  ? "that of C++11"
-             : after == 0 ? "that before C++11"
-                          : fmt::format("mixed: {} names of C++11, {} of before", after, before),
+             before == 0  ? "C++11"
+             : after == 0 ? "before C++11"
+                          : fmt::format("mixed: {} C++11 names, {} older names", after, before),
              kLabel);
 }
 
-std::string_view words_for(Provider provider) {
+std::string_view describe_provider(Provider provider) {
   switch (provider) {
-    case Provider::artifact: return "of the artifact";
-    case Provider::outside: return "of other folders";
-    case Provider::system: return "of the system";
-    case Provider::driver: return "of the driver";
-    case Provider::unresolved: return "not here";
+    case Provider::artifact: return "in the artifact";
+    case Provider::outside: return "in other folders";
+    case Provider::system: return "from the system";
+    case Provider::driver: return "from the driver";
+    case Provider::unresolved: return "not found";
   }
   return name_of(provider);
 }
 
 void add_names(Page& page, std::string_view label, const std::map<Provider, std::set<std::string>>& names) {
   for (const auto& [provider, all] : names) {
-    page.entry(label, fmt::format("{} {}: {}", all.size(), words_for(provider), some_of(all)), kLabel);
+    page.entry(label, fmt::format("{} {}: {}", all.size(), describe_provider(provider), join_first(all)), kLabel);
     label = "";
   }
 }
@@ -86,7 +87,7 @@ void add_names(Page& page, std::string_view label, const std::map<Provider, std:
 }  // namespace
 
 void add_versions(Page& page, const Inventory& inventory) {
-  const auto versions = versions_of(inventory);
+  const auto versions = collect_versions(inventory);
   const bool compilers = std::any_of(inventory.files.begin(), inventory.files.end(),
                                      [](const File& file) { return file.compiler.has_value(); });
   if (versions.empty() && !inventory.version_floors && !inventory.python_abi && !compilers) return;
@@ -117,7 +118,7 @@ void add_libraries(Page& page, const Inventory& inventory) {
   }
   if (!any && needed.empty() && opened.empty()) return;
   page.heading("Libraries");
-  add_linked_in(page, inventory);
+  add_static_libraries(page, inventory);
   add_cxx_abi(page, inventory);
   add_names(page, "needed", needed);
   add_names(page, "may be opened", opened);

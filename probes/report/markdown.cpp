@@ -10,13 +10,13 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kMostFindings = 50;  // of a job summary, which has a limit too; JSON has them all
+constexpr size_t kMaxFindings = 50;  // limit for a job summary; JSON has all findings
 
 std::string level_or_dash(const std::optional<Level>& level) {
   return level ? std::string(name_of(*level)) : "-";
 }
 
-std::string claims_of(const Verdict& verdict) {
+std::string render_claims(const Verdict& verdict) {
   std::string rows;
   for (const auto& claim : verdict.claims) {
     if (!claim.claimed) continue;
@@ -28,11 +28,11 @@ std::string claims_of(const Verdict& verdict) {
   return "\n| claim | claimed | required | proven | outcome |\n|---|---|---|---|---|\n" + rows;
 }
 
-std::string findings_of(const Verdict& verdict) {
+std::string render_findings(const Verdict& verdict) {
   std::string rows;
   size_t shown = 0;
   for (const auto& finding : verdict.findings) {
-    if (shown == kMostFindings) break;
+    if (shown == kMaxFindings) break;
     ++shown;
     const std::string where = finding.where ? fmt::format(" ({})", *finding.where) : "";
     const std::string waived = finding.waived ? "waived: " + *finding.waived : finding.remedy;
@@ -44,8 +44,8 @@ std::string findings_of(const Verdict& verdict) {
   return "\n| | check | finding | fix |\n|---|---|---|---|\n" + rows;
 }
 
-// The devices as the text has them, in the signs that Markdown shows.
-std::string devices_of(const Verdict& verdict) {
+// Renders the device table with the signs that Markdown can show.
+std::string render_devices(const Verdict& verdict) {
   const text::Rows rows = text::without_empty_columns(text::device_rows(verdict));
   if (rows.size() < 2) return "";
   std::string table = "\n";
@@ -60,12 +60,12 @@ std::string devices_of(const Verdict& verdict) {
   return table;
 }
 
-// What whoever reads an issue asks next. Whose machine it is stays out of it.
-std::string environment_of(const Report& report) {
+// Renders the environment for a bug report, without the host name.
+std::string render_environment_list(const Report& report) {
   Host host = *report.host;
   host.hostname.reset();
   std::string list = "\n";
-  for (const auto& [about, what] : text::environment_of(host))
+  for (const auto& [about, what] : text::describe_host(host))
     list += fmt::format("- {}: {}\n", printable_markdown(about), printable_markdown(what));
   return list;
 }
@@ -81,22 +81,22 @@ std::string unanswered(const Verdict& verdict) {
 
 }  // namespace
 
-std::string markdown_of(const Report& report) {
+std::string render_markdown(const Report& report) {
   if (!report.verdict) return "";
   const Verdict& verdict = *report.verdict;
   const bool known = report.inventory && (report.inventory->torch_version || report.inventory->layout == "file");
-  const std::string subject = known              ? text::subject_of(report)
+  const std::string subject = known              ? text::format_subject(report)
                               : report.inventory ? report.inventory->artifact
                                                  : "this machine";
   std::string page = fmt::format("### pbprobe: {} for {}\n\n{}\n", name_of(verdict.outcome),
                                  printable_markdown(subject), printable_markdown(verdict.reason));
   if (verdict.fix) page += fmt::format("\n**Fix:** {}\n", printable_markdown(*verdict.fix));
-  page += claims_of(verdict) + devices_of(verdict) + findings_of(verdict) + unanswered(verdict);
-  if (report.host) page += environment_of(report);
+  page += render_claims(verdict) + render_devices(verdict) + render_findings(verdict) + unanswered(verdict);
+  if (report.host) page += render_environment_list(report);
   return page + fmt::format("\npbprobe {} ({}), {}\n", report.version, report.commit, report.created);
 }
 
-std::string markdown_of(const ComparisonList& list) {
+std::string render_markdown(const ComparisonList& list) {
   std::string page;
   for (const auto& comparison : list.comparisons) {
     page += fmt::format("{}### pbprobe: {} against {}\n\n", page.empty() ? "" : "\n",
@@ -114,7 +114,7 @@ std::string markdown_of(const ComparisonList& list) {
       rows += fmt::format("| {} | {:.2f} | {:.2f} to {:.2f} | {} |\n", printable_markdown(figure.what), figure.times,
                           figure.low, figure.high, name_of(figure.shift));
     }
-    if (!rows.empty()) page += "\n| figure | times as fast | of all pairs | |\n|---|---|---|---|\n" + rows;
+    if (!rows.empty()) page += "\n| figure | speedup | range | |\n|---|---|---|---|\n" + rows;
     if (!comparison.figures.empty())
       page += fmt::format("\nNo difference shown in {} of {} figures.\n", comparison.figures.size() - shown,
                           comparison.figures.size());

@@ -11,11 +11,11 @@
 
 namespace pbprobe {
 
-// Verdict, reason and fix, the claims, then what stands against it. Names from the artifact cannot become markup.
-// Empty without a verdict.
-[[nodiscard]] std::string markdown_of(const Report& report);
+// Renders verdict, reason, fix, claims and objections. Escapes names from the artifact, so that they cannot become
+// markup. Returns "" without a verdict.
+[[nodiscard]] std::string render_markdown(const Report& report);
 
-// Of each pair what changed, then the figures that differ.
-[[nodiscard]] std::string markdown_of(const ComparisonList& list);
+// Renders the changes of each comparison, then the figures that differ.
+[[nodiscard]] std::string render_markdown(const ComparisonList& list);
 
 }  // namespace pbprobe

@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kAscii{{
     {"✗", "FAIL"},
 }};
 
-std::string_view ascii_of(std::string_view character) {
+std::string_view convert_to_ascii(std::string_view character) {
   if (character.size() == 1) return character;
   for (const auto& [sign, ascii] : kAscii) {
     if (sign == character) return ascii;
@@ -35,7 +35,7 @@ std::string_view ascii_of(std::string_view character) {
   return "?";
 }
 
-std::string_view code_of(Colour colour) {
+std::string_view get_escape_code(Colour colour) {
   switch (colour) {
     case Colour::none: return "";
     case Colour::good: return "\033[1;32m";
@@ -98,7 +98,7 @@ std::string clean(std::string_view text, bool unicode) {
     } else if (size == 0 || !is_shown(character)) {
       out += character == "\n" || character == "\t" ? ' ' : '?';
     } else {
-      out += unicode ? character : ascii_of(character);
+      out += unicode ? character : convert_to_ascii(character);
     }
     text.remove_prefix(character.size());
   }
@@ -125,7 +125,7 @@ size_t columns(std::string_view text) {
 
 std::string Page::paint(std::string_view text, Colour colour) const {
   if (!options_.colour || colour == Colour::none || text.empty()) return std::string(text);
-  return std::string(code_of(colour)).append(text).append("\033[0m");
+  return std::string(get_escape_code(colour)).append(text).append("\033[0m");
 }
 
 std::vector<std::string> Page::wrap(std::string_view text, size_t width) const {
@@ -166,7 +166,7 @@ void Page::entry(std::string_view label, std::string_view text, size_t label_wid
 void Page::headed(std::string_view head, Colour colour, std::string_view text, Colour text_colour) {
   const std::string begin = cleaned(head);
   const size_t front = columns(begin);
-  // As wide as what stands before it, so that only the first line is short.
+  // Placeholder of the width of `begin`, so that only the first line is shortened.
   const auto lines = wrap(std::string(front, '_') + std::string(text), static_cast<size_t>(options_.width) - 2);
   for (size_t i = 0; i < lines.size(); ++i) {
     out_ += i == 0 ? paint(begin, colour) + paint(lines[i].substr(front), text_colour)
@@ -181,7 +181,7 @@ void Page::paragraph(std::string_view text, size_t indent, Colour colour) {
     out_ += std::string(indent, ' ') + paint(line, colour) + "\n";
 }
 
-std::vector<size_t> Page::widths_of(const Rows& rows) const {
+std::vector<size_t> Page::compute_widths(const Rows& rows) const {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -192,7 +192,7 @@ std::vector<size_t> Page::widths_of(const Rows& rows) const {
 
 void Page::fitted_table(Rows rows, size_t gives_way, const std::vector<std::string_view>& first_to_go) {
   constexpr size_t kLeast = 11;  // columns of a cell that is cut
-  std::vector<size_t> widths = widths_of(rows);
+  std::vector<size_t> widths = compute_widths(rows);
   const auto limit = static_cast<size_t>(options_.width);
   const auto total = [&] {
     size_t sum = 2 * widths.size();
@@ -205,12 +205,12 @@ void Page::fitted_table(Rows rows, size_t gives_way, const std::vector<std::stri
   };
   for (size_t i = widths.size(); i-- > gives_way + 1 && is_too_wide();) {
     shorten_title(rows, i);
-    widths = widths_of(rows);
+    widths = compute_widths(rows);
   }
   for (const auto title : first_to_go) {
     if (!is_too_wide()) break;
     remove_column(rows, title);
-    widths = widths_of(rows);
+    widths = compute_widths(rows);
   }
   if (gives_way < widths.size()) {
     const size_t excess = total() > limit ? total() - limit : 0;
@@ -227,7 +227,7 @@ void Page::fitted_table(Rows rows, size_t gives_way, const std::vector<std::stri
 }
 
 void Page::table(const Rows& rows, const std::vector<std::string>& below) {
-  const std::vector<size_t> widths = widths_of(rows);
+  const std::vector<size_t> widths = compute_widths(rows);
   for (size_t r = 0; r < rows.size(); ++r) {
     const auto& row = rows[r];
     std::string front = "  ";

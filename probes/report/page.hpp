@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Lines of text: wrapping, columns, colour. Every string of the document passes through clean(), since file and device
-// names come from outside and may hold anything.
+// Text layout: wrapping, columns, colour. Every string of the document passes through clean(), because file and device
+// names are untrusted.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ enum class Colour { none, good, bad, doubt, faint, strong };
 // A space at which no line is broken.
 inline constexpr std::string_view kNoBreak = "\xC2\xA0";
 
-// What does not show (core/printable.hpp) becomes '?', bytes that are no UTF-8 too; without `unicode` the project's own
-// signs get their ASCII forms and all else becomes '?'.
+// Replaces unsafe characters (core/printable.hpp) and invalid UTF-8 by '?'. Without `unicode`, converts pbprobe's signs
+// to ASCII and all other non-ASCII characters to '?'.
 [[nodiscard]] std::string clean(std::string_view text, bool unicode);
 
-// Columns that UTF-8 text takes; combining characters are counted as one each.
+// Counts the columns of UTF-8 text; each combining character counts as one.
 [[nodiscard]] size_t columns(std::string_view text);
 
-// Its first columns, with a sign for what was cut.
+// Truncates `text` to `width` columns, ending in `sign`.
 [[nodiscard]] std::string shortened(const std::string& text, size_t width, const std::string& sign);
 
 struct Cell {
@@ -36,7 +36,7 @@ struct Cell {
 
 using Rows = std::vector<std::vector<Cell>>;
 
-// Leaves out the columns in which no row below the header says anything: "" or "-".
+// Removes columns in which every row below the header is "" or "-".
 [[nodiscard]] Rows without_empty_columns(Rows rows);
 
 class Page {
@@ -49,18 +49,19 @@ class Page {
 
   void blank();
   void heading(std::string_view title);
-  // "  label     text", wrapped below the text's first column.
+  // Writes "  label     text", wrapped to the first column of the text.
   void entry(std::string_view label, std::string_view text, size_t label_width = 10, Colour colour = Colour::none);
-  // A coloured beginning, and text after it that is wrapped below the beginning's indent of two.
+  // Writes a coloured beginning and its text, wrapped with an indent of two.
   void headed(std::string_view head, Colour colour, std::string_view text, Colour text_colour = Colour::none);
-  // Text wrapped with this indent.
+  // Writes text wrapped with this indent.
   void paragraph(std::string_view text, size_t indent, Colour colour = Colour::none);
-  // Columns as wide as their widest cell, two spaces between them; `below` holds a line to stand under each row.
+  // Writes a table with columns as wide as their widest cell, separated by two spaces. `below` has a line to print
+  // under each row.
   void table(const Rows& rows, const std::vector<std::string>& below = {});
-  // The same within the page's width: the cells of the column that gives way are cut, long titles lose their last
-  // words, then columns are left out, first those of these titles, then from the last one on.
+  // Writes a table that fits the page's width. Truncates the cells of column `gives_way`, then long titles, then
+  // removes columns: first those titled `first_to_go`, then from the right.
   void fitted_table(Rows rows, size_t gives_way, const std::vector<std::string_view>& first_to_go = {});
-  // One line as it is, coloured parts and all.
+  // Writes one line of coloured parts, without wrapping.
   void line(const std::vector<Cell>& parts);
 
   [[nodiscard]] std::string paint(std::string_view text, Colour colour) const;
@@ -68,7 +69,7 @@ class Page {
   [[nodiscard]] std::string take() && { return std::move(out_); }
 
  private:
-  [[nodiscard]] std::vector<size_t> widths_of(const Rows& rows) const;
+  [[nodiscard]] std::vector<size_t> compute_widths(const Rows& rows) const;
   [[nodiscard]] std::vector<std::string> wrap(std::string_view text, size_t width) const;
   TextOptions options_;
   std::string out_;

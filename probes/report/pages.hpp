@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// docs/checks: what is written of a check beyond its row in the catalogue.
+// Pages of docs/checks, which describe a check beyond its row in the catalogue.
 #pragma once
 
 #include <string_view>

@@ -19,7 +19,7 @@ void add_kernels(const PlannedGemm& gemm, text::Page& page) {
                                              right("split-K", kFaint),
                                              right("blocks", kFaint),
                                              right("cluster", kFaint),
-                                             right("by the model", kFaint),
+                                             right("time / chosen (model)", kFaint),
                                              right("µs", kFaint)}};
   const auto number = [](const std::optional<int64_t>& value) { return value ? fmt::format("{}", *value) : "-"; };
   for (const auto& kernel : gemm.kernels) {

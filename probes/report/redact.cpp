@@ -16,7 +16,7 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-// Whole words only: a machine called "dgx" must not take "dgxspark" apart.
+// Replaces whole words only: a machine named "dgx" must not change "dgxspark".
 std::string without_word(std::string_view text, std::string_view word) {
   std::string out;
   while (!text.empty()) {
@@ -50,7 +50,7 @@ struct Redaction {
   std::string short_name;  // before the first dot
 
   [[nodiscard]] std::string apply(std::string_view text) const {
-    // The whole of a string is a name from a list of ours, or the host's name, which is left out already.
+    // A string equal to the host name is a keyword of the document, or the host name field, which is cleared already.
     std::string out(text);
     if (text != hostname && text != short_name) out = without_word(without_word(text, hostname), short_name);
     for (const auto home : kHomes) out = without_user(out, home);
@@ -81,7 +81,7 @@ Report redact(Report report) {
     report.host->hostname.reset();
     for (auto& gpu : report.host->gpus) gpu.uuid.reset();
   }
-  // Through the document, so that no string of a field yet to come is forgotten.
+  // Processes the JSON document, so that strings of future fields are included.
   Json json = to_json(report);
   redaction.walk(json);
   auto redacted = from_json<Report>(json);

@@ -6,8 +6,8 @@
 
 namespace pbprobe {
 
-// Leaves out what names a machine or its owner, wherever in the document it stands: the host's name, the GPUs' UUIDs,
-// and the user's part of home folders ("/home/ada/x" becomes "~/x").
+// Removes data that identifies a machine or its owner from the whole document: host name, GPU UUIDs, and user names in
+// home folders ("/home/ada/x" becomes "~/x").
 [[nodiscard]] Report redact(Report report);
 
 }  // namespace pbprobe

@@ -21,7 +21,7 @@ double operations(const T& row) {
   return 2 * product(row.m, row.n) * static_cast<double>(row.k);
 }
 
-// Of sorted samples.
+// Requires sorted samples.
 double quantile(const std::vector<double>& samples, double at) {
   const double place = at * static_cast<double>(samples.size() - 1);
   const auto below = static_cast<size_t>(place);
@@ -30,7 +30,7 @@ double quantile(const std::vector<double>& samples, double at) {
 }
 
 template <class T>
-RoofPoint point_of(const T& row, const std::string& who, std::string_view out) {
+RoofPoint make_point(const T& row, const std::string& who, std::string_view out) {
   RoofPoint point{.who = who,
                   .dtype = row.dtype,
                   .shape = fmt::format("{}×{}×{} {}", row.m, row.n, row.k, row.layout),
@@ -39,8 +39,8 @@ RoofPoint point_of(const T& row, const std::string& who, std::string_view out) {
                   .high = row.gflops,
                   .disturbed = row.disturbed.has_value(),
                   .of_libtorch = who == kLibtorch};
-  const double bytes = (product(row.m, row.k) + product(row.k, row.n)) * bytes_of_type(row.dtype) +
-                       product(row.m, row.n) * bytes_of_type(out);
+  const double bytes = (product(row.m, row.k) + product(row.k, row.n)) * get_type_bytes(row.dtype) +
+                       product(row.m, row.n) * get_type_bytes(out);
   point.intensity = bytes > 0 ? operations(row) / bytes : 0;
   std::vector<double> samples = row.samples_us;
   std::erase_if(samples, [](double us) { return us <= 0; });
@@ -51,18 +51,19 @@ RoofPoint point_of(const T& row, const std::string& who, std::string_view out) {
   return point;
 }
 
-// Where C is thin, the read-only loop beside it: B, once.
+// Returns the rate of the read-only loop in GB/s, measured if C is thin: the loop reads B once.
 std::optional<double> read_rate(const BenchRow& row) {
   const auto reading = row.peers.find("reading");
   if (reading == row.peers.end() || reading->second.samples_us.empty()) return std::nullopt;
   std::vector<double> samples = reading->second.samples_us;
   std::sort(samples.begin(), samples.end());
   const double us = quantile(samples, 0.5);
-  return us > 0 ? std::optional(product(row.k, row.n) * bytes_of_type(row.dtype) / us * 1e-3) : std::nullopt;
+  return us > 0 ? std::optional(product(row.k, row.n) * get_type_bytes(row.dtype) / us * 1e-3) : std::nullopt;
 }
 
-// Another operation of libtorch's, which states what it moves: "attention bf16". Its figures are operations or bytes.
-RoofPoint point_of(const ProbeFigure& figure) {
+// Makes a point for another libtorch operation with a stated intensity: "attention bf16". Its figure is in operations
+// or bytes.
+RoofPoint make_point(const ProbeFigure& figure) {
   const size_t space = figure.name.rfind(' ');
   const double each = figure.unit == "GB/s" ? *figure.intensity : 1;
   RoofPoint point{.who = fmt::format("{} {}", kLibtorch, figure.name.substr(0, space)),
@@ -88,11 +89,11 @@ class Roofs {
     for (const auto& figure : measurements.probes) add(figure);
     if (!measurements.libtorch) return;
     for (const auto& figure : measurements.libtorch->figures)
-      roof(device_of(figure.device, figure.threads))
-          .points.push_back(point_of(figure, std::string(kLibtorch), figure.dtype));
+      roof(format_device(figure.device, figure.threads))
+          .points.push_back(make_point(figure, std::string(kLibtorch), figure.dtype));
     for (const auto& figure : measurements.libtorch->speeds) {
       if (figure.intensity && figure.name.find(' ') != figure.name.npos)
-        roof(device_of(figure.device, 0)).points.push_back(point_of(figure));
+        roof(format_device(figure.device, 0)).points.push_back(make_point(figure));
     }
   }
 
@@ -112,7 +113,7 @@ class Roofs {
  private:
   Roof& roof(const std::string& device) { return roofs_[device]; }
 
-  std::string device_of(const std::string& device, int64_t threads) const {
+  std::string format_device(const std::string& device, int64_t threads) const {
     if (device == "cpu") return fmt::format("CPU, {} thread{}", threads, threads == 1 ? "" : "s");
     const std::string number = device.substr(device.find(':') + 1);
     if (host_ == nullptr) return "GPU " + number;
@@ -122,8 +123,8 @@ class Roofs {
     return "GPU " + number;
   }
 
-  // Of a kernel's target the first GPU: it was measured there.
-  std::string device_of_target(const std::string& target) const {
+  // Returns the first GPU of a kernel's target, on which the kernel was measured.
+  std::string find_device(const std::string& target) const {
     if (host_ != nullptr) {
       for (const auto& gpu : host_->gpus) {
         if (!gpu.problem && gpu.target == target) return fmt::format("GPU {} {}", gpu.index, gpu.name);
@@ -142,17 +143,17 @@ class Roofs {
   }
 
   void add(const BenchRow& row) {
-    Roof& here = roof(row.threads == 0 ? device_of_target(row.target) : device_of("cpu", row.threads));
+    Roof& here = roof(row.threads == 0 ? find_device(row.target) : format_device("cpu", row.threads));
     if (const auto rate = read_rate(row)) here.gb_per_s = std::max(here.gb_per_s.value_or(0), *rate);
     const std::string ceiling = fmt::format("{} {}", row.instruction, row.dtype);
     if (row.peak_gflops) raise(here, ceiling, row.dtype, *row.peak_gflops);
     if (!row.best) return;
-    here.points.push_back(point_of(row, row.kernel, row.out));
+    here.points.push_back(make_point(row, row.kernel, row.out));
     here.points.back().ceiling = ceiling;
   }
 
   void add(const ProbeFigure& figure) {
-    Roof& here = roof(device_of(figure.device, 0));
+    Roof& here = roof(format_device(figure.device, 0));
     if (figure.name == "copy" || figure.name == "read")
       here.gb_per_s = std::max(here.gb_per_s.value_or(0), figure.value);
     if (figure.unit == "Gop/s") raise(here, figure.name, figure.name.substr(figure.name.rfind(' ') + 1), figure.value);
@@ -176,8 +177,8 @@ class Roofs {
 
 }  // namespace
 
-double bytes_of_type(std::string_view dtype) {
-  if (dtype == "e2m1x2") return 0.5;  // of a number
+double get_type_bytes(std::string_view dtype) {
+  if (dtype == "e2m1x2") return 0.5;  // bytes per number
   if (dtype == "int8" || dtype == "uint8" || dtype == "e4m3" || dtype == "e5m2") return 1;
   return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
 }
@@ -187,7 +188,7 @@ bool is_above(double gflops, double roof) {
   return gflops > roof * kTolerance;
 }
 
-std::vector<Roof> roofs_of(const Measurements& measurements, const Host* host) {
+std::vector<Roof> compute_roofs(const Measurements& measurements, const Host* host) {
   return Roofs(measurements, host).take();
 }
 

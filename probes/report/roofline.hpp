@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What each device gave at most in this run, by instruction and by memory, and what its GEMMs reached of that.
+// Rooflines: the highest instruction and memory rates of each device in this run, and the share that its GEMMs reached.
 #pragma once
 
 #include <optional>
@@ -21,17 +21,17 @@ struct Ceiling {
 };
 
 struct RoofPoint {
-  std::string who;  // a kernel of ours, or "libtorch"; of another operation "libtorch attention"
+  std::string who;  // pbprobe kernel, "libtorch", or another operation: "libtorch attention"
   std::string dtype;
-  std::string ceiling;   // of its instruction; empty: any of its type
-  std::string shape;     // "4096×4096×4096 nt"; empty: of an operation of its own size
-  double intensity = 0;  // operations for each byte of A, B and C, each moved once
+  std::string ceiling;   // ceiling of its instruction; empty for any ceiling of its type
+  std::string shape;     // "4096×4096×4096 nt"; empty for an operation of fixed size
+  double intensity = 0;  // operations per byte of A, B and C, each moved once
   double gflops = 0;     // median
-  double low = 0;        // of the samples' middle four fifths
+  double low = 0;        // lower end of the middle four fifths of the samples
   double high = 0;
-  std::optional<double> roof;  // what it could reach; null: no ceiling of its type was measured
-  bool by_memory = false;      // the memory is that roof
-  bool above = false;          // the point or the roof was measured wrong
+  std::optional<double> roof;  // maximum possible rate; null if no ceiling of its type was measured
+  bool by_memory = false;      // the roof is the memory
+  bool above = false;          // measurement error of the point or the roof
   bool disturbed = false;      // others used the GPU
   bool of_libtorch = false;
 };
@@ -43,13 +43,14 @@ struct Roof {
   std::vector<RoofPoint> points;
 };
 
-// Of an element.
-[[nodiscard]] double bytes_of_type(std::string_view dtype);
+// Returns the size of one number in bytes.
+[[nodiscard]] double get_type_bytes(std::string_view dtype);
 
-// Above a roof by more than figures differ from run to run: the one or the other was measured wrong.
+// Reports whether `gflops` exceeds `roof` by over 3 %, more than the variation between runs: one of them is a
+// measurement error.
 [[nodiscard]] bool is_above(double gflops, double roof);
 
-// Devices without a point have no roof. `host` names them.
-[[nodiscard]] std::vector<Roof> roofs_of(const Measurements& measurements, const Host* host);
+// Computes the roofs. A device without points has no roof. `host` provides the device names.
+[[nodiscard]] std::vector<Roof> compute_roofs(const Measurements& measurements, const Host* host);
 
 }  // namespace pbprobe

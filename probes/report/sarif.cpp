@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-std::string_view level_of(Severity severity) {
+std::string_view format_level(Severity severity) {
   switch (severity) {
     case Severity::fail: return "error";
     case Severity::warn: return "warning";
@@ -23,8 +23,8 @@ std::string_view level_of(Severity severity) {
   return "none";
 }
 
-// RFC 3986: what is neither unreserved nor a slash is written as its bytes.
-std::string uri_of(std::string_view path) {
+// Writes a path as URI: characters that are neither unreserved (RFC 3986) nor a slash are percent-encoded.
+std::string encode_uri(std::string_view path) {
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -34,49 +34,51 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-// "torch/lib/libc10.so .text": the file, and the section in it; a path may have spaces too.
-Json location_of(const std::string& where) {
+// Splits "torch/lib/libc10.so .text" into file and section. The path may contain spaces.
+Json make_location(const std::string& where) {
   const auto section = where.rfind(" .");
   const bool has_section = section != std::string::npos && where.find('/', section) == std::string::npos;
   const std::string file = has_section ? where.substr(0, section) : where;
-  Json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri_of(file)}}}}}};
+  Json location{{"physicalLocation", {{"artifactLocation", {{"uri", encode_uri(file)}}}}}};
   if (has_section) location["logicalLocations"] = Json::array({{{"name", where.substr(section + 1)}}});
   return location;
 }
 
-// Code scanning refuses a document with a result that lies nowhere: what is of no one file is of the artifact.
-std::string place_in(const Report& report, const std::optional<std::string>& where) {
+// Returns the place of a finding. Code scanning rejects results without a place, so that findings about no single file
+// are assigned to the artifact.
+std::string choose_place(const Report& report, const std::optional<std::string>& where) {
   return where.value_or(report.inventory ? report.inventory->artifact : "torch");
 }
 
-// The same for the same finding of another run, whatever its sentence counts: so that it is opened once.
-Json fingerprint_of(std::string_view id, const std::string& where) {
-  return {{"pbprobe/v1", sha256_of(fmt::format("{} {}", id, where))}};
+// Returns a fingerprint that is equal for the same finding of another run, independent of counts in its sentence. A
+// code scanner then opens the finding once.
+Json compute_fingerprint(std::string_view id, const std::string& where) {
+  return {{"pbprobe/v1", compute_sha256(fmt::format("{} {}", id, where))}};
 }
 
-Json result_of(const Report& report, const Finding& finding) {
-  const std::string place = place_in(report, finding.where);
+Json make_result(const Report& report, const Finding& finding) {
+  const std::string place = choose_place(report, finding.where);
   Json result{{"ruleId", finding.id},
-              {"level", level_of(finding.severity)},
+              {"level", format_level(finding.severity)},
               {"message", {{"text", printable(finding.what + "; fix: " + finding.remedy)}}},
-              {"locations", Json::array({location_of(place)})},
-              {"partialFingerprints", fingerprint_of(finding.id, place)}};
+              {"locations", Json::array({make_location(place)})},
+              {"partialFingerprints", compute_fingerprint(finding.id, place)}};
   if (finding.waived)
     result["suppressions"] =
         Json::array({{{"kind", "external"}, {"status", "accepted"}, {"justification", *finding.waived}}});
   return result;
 }
 
-// No address: what a reader has is this document, and the program.
-Json help_of(std::string_view id) {
-  Json help{{"text", fmt::format("`pbprobe explain {}` says what to do.", id)}};
+// Returns the check page instead of a URL: readers have this document and the program.
+Json make_help(std::string_view id) {
+  Json help{{"text", fmt::format("`pbprobe explain {}` describes the fix.", id)}};
   if (const auto page = check_page(id); !page.empty()) help["markdown"] = page;
   return help;
 }
 
 }  // namespace
 
-std::string sarif_of(const Report& report) {
+std::string render_sarif(const Report& report) {
   const Verdict& gate = *report.verdict;
   Json rules = Json::array();
   Json results = Json::array();
@@ -84,19 +86,19 @@ std::string sarif_of(const Report& report) {
     rules.push_back({{"id", check.id},
                      {"shortDescription", {{"text", check.asks}}},
                      {"fullDescription", {{"text", check.asks}}},
-                     {"help", help_of(check.id)},
-                     {"defaultConfiguration", {{"level", level_of(check.severity)}}},
+                     {"help", make_help(check.id)},
+                     {"defaultConfiguration", {{"level", format_level(check.severity)}}},
                      {"properties", {{"level", name_of(check.level)}, {"required", check.required}}}});
   }
-  for (const auto& finding : gate.findings) results.push_back(result_of(report, finding));
+  for (const auto& finding : gate.findings) results.push_back(make_result(report, finding));
   for (const auto& check : gate.checks) {
     if (!check.required || check.state == CheckState::passed || check.state == CheckState::found) continue;
     results.push_back({{"ruleId", check.id},
                        {"kind", "open"},
                        {"level", "none"},
                        {"message", {{"text", check.why.value_or("not answered")}}},
-                       {"locations", Json::array({location_of(place_in(report, std::nullopt))})},
-                       {"partialFingerprints", fingerprint_of(check.id, "")}});
+                       {"locations", Json::array({make_location(choose_place(report, std::nullopt))})},
+                       {"partialFingerprints", compute_fingerprint(check.id, "")}});
   }
   const Json driver{{"name", "pbprobe"}, {"version", report.version}, {"rules", std::move(rules)}};
   const Json run{{"tool", {{"driver", driver}}},

@@ -12,24 +12,23 @@
 namespace pbprobe {
 namespace {
 
-Json map_of(const std::map<std::string, std::string>& entries) {
+Json make_object(const std::map<std::string, std::string>& entries) {
   Json object = Json::object();
   for (const auto& [key, value] : entries) object[key] = value;
   return object;
 }
 
-Json descriptor_of(const StatementSubject& subject) {
-  Json descriptor{{"name", subject.name}, {"digest", map_of(subject.digest)}};
-  if (!subject.annotations.empty()) descriptor["annotations"] = map_of(subject.annotations);
+Json make_descriptor(const StatementSubject& subject) {
+  Json descriptor{{"name", subject.name}, {"digest", make_object(subject.digest)}};
+  if (!subject.annotations.empty()) descriptor["annotations"] = make_object(subject.annotations);
   return descriptor;
 }
 
-std::string digest_of(const Json& json) {
-  return sha256_of(std::string_view(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+std::string compute_digest(const Json& json) {
+  return compute_sha256(std::string_view(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
-// The policy with its waivers and changed severities in words, so that who reads the statement sees what was let
-// through.
+// Describes the policy with its waivers and changed severities, so that readers of the statement see what it tolerates.
 Json policy_descriptor(const Verdict& gate) {
   const Json policy = to_json(gate.policy);
   Json waivers = Json::array();
@@ -37,18 +36,18 @@ Json policy_descriptor(const Verdict& gate) {
   Json annotations{{"waivers", std::move(waivers)}, {"severity", policy["severity"]}};
   if (gate.require) annotations["require"] = name_of(*gate.require);
   return {{"name", "policy " + gate.policy.name},
-          {"digest", {{"sha256", digest_of(policy)}}},
+          {"digest", {{"sha256", compute_digest(policy)}}},
           {"annotations", std::move(annotations)}};
 }
 
-// What was claimed, word by word: a statement that passes says what it passes as.
+// Records the claim verbatim, so that a passing statement states its claim.
 Json claim_descriptor(const Claim& claim) {
   Json json = to_json(claim);
-  const std::string digest = digest_of(json);
+  const std::string digest = compute_digest(json);
   return {{"name", "claim"}, {"digest", {{"sha256", digest}}}, {"annotations", std::move(json)}};
 }
 
-// Who judged, when, and by what: files that were read, or facts that a document says.
+// Records the version, commit and time of the judgement, and its input: files or a document.
 template <class Judged>
 Json origin(const Judged& judged) {
   return {{"pbprobe", judged.version},
@@ -57,7 +56,7 @@ Json origin(const Judged& judged) {
           {"input", name_of(judged.input)}};
 }
 
-Json origin_of(const Report& report) {
+Json make_origin(const Report& report) {
   Json annotations = origin(report);
   if (!report.joined) return annotations;
   annotations["input"] = "evidence";
@@ -70,8 +69,8 @@ Json origin_of(const Report& report) {
   return annotations;
 }
 
-// The worst that a check found; null: nothing that counts. What was waived is there all the same: a warning.
-std::optional<Severity> worst_of(const std::string& id, const Verdict& gate) {
+// Returns the highest severity among the findings of a check; null if none counts. Waived findings count as warnings.
+std::optional<Severity> find_worst(const std::string& id, const Verdict& gate) {
   std::optional<Severity> worst;
   for (const auto& finding : gate.findings) {
     if (finding.id != id || finding.severity == Severity::note) continue;
@@ -83,8 +82,8 @@ std::optional<Severity> worst_of(const std::string& id, const Verdict& gate) {
 
 }  // namespace
 
-std::string statement_of(const Report& report, const std::vector<StatementSubject>& subjects,
-                         const std::map<std::string, std::string>& files) {
+std::string render_statement(const Report& report, const std::vector<StatementSubject>& subjects,
+                             const std::map<std::string, std::string>& files) {
   const Verdict& gate = *report.verdict;
   Json passed = Json::array();
   Json warned = Json::array();
@@ -96,7 +95,7 @@ std::string statement_of(const Report& report, const std::vector<StatementSubjec
   }
   for (const auto& check : gate.checks) {
     if (check.state != CheckState::passed && check.state != CheckState::found) continue;
-    const auto worst = worst_of(check.id, gate);
+    const auto worst = find_worst(check.id, gate);
     (!worst ? passed : *worst == Severity::warn ? warned : failed).push_back(check.id);
   }
   for (const auto& objection : gate.objections) {
@@ -105,14 +104,14 @@ std::string statement_of(const Report& report, const std::vector<StatementSubjec
   Json configuration = Json::array();
   for (const auto& [name, sha256] : files) configuration.push_back({{"name", name}, {"digest", {{"sha256", sha256}}}});
   for (auto& descriptor : configuration) {
-    if (descriptor["name"] == "report.json") descriptor["annotations"] = origin_of(report);
+    if (descriptor["name"] == "report.json") descriptor["annotations"] = make_origin(report);
   }
   configuration.push_back(claim_descriptor(*report.claim));
   if (!report.joined) configuration.push_back(policy_descriptor(gate));
   for (const auto& run : report.joined.value_or(std::vector<GatedRun>()))
     configuration.push_back(policy_descriptor(run.verdict));
   Json about = Json::array();
-  for (const auto& subject : subjects) about.push_back(descriptor_of(subject));
+  for (const auto& subject : subjects) about.push_back(make_descriptor(subject));
   const char* result = gate.outcome != Outcome::pass ? "FAILED" : warned.empty() ? "PASSED" : "WARNED";
   const Json statement{{"_type", "https://in-toto.io/Statement/v1"},
                        {"subject", std::move(about)},
@@ -126,10 +125,10 @@ std::string statement_of(const Report& report, const std::vector<StatementSubjec
   return dump_json(statement) + "\n";
 }
 
-std::vector<StatementSubject> subjects_of(const Report& report) {
+std::vector<StatementSubject> list_subjects(const Report& report) {
   std::vector<StatementSubject> subjects;
   if (!report.inventory) return subjects;
-  if (report.inventory->sha256) {  // a wheel: what is handed on is the file itself
+  if (report.inventory->sha256) {  // a wheel: the file itself is distributed
     const std::string& path = report.inventory->artifact;
     subjects.push_back({.name = std::string(base_name(path)), .digest = {{"sha256", *report.inventory->sha256}}});
   }

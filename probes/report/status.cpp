@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The levels, a row for each claim and each device. What was not tried is "not tested"; what was, and has no answer,
-// is "unknown".
+// Table of levels, one row per claim and device. "not tested" marks levels that were not tried, "unknown" tried levels
+// without an answer.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 namespace pbprobe::text {
 
-const ClaimRow* row_of(const Verdict& verdict, const std::string& begin) {
+const ClaimRow* find_device_row(const Verdict& verdict, const std::string& begin) {
   const auto found = std::find_if(verdict.claims.begin(), verdict.claims.end(),
                                   [&](const ClaimRow& row) { return !row.claimed && row.claim.starts_with(begin); });
   return found == verdict.claims.end() ? nullptr : &*found;
@@ -39,7 +39,7 @@ Cell gain_cell(const std::optional<Outcome>& outcome) {
   return {""};
 }
 
-// What this GPU gets: "✓ sm_90", "~ sm_120", "~ PTX".
+// Returns the best code for this GPU: "✓ sm_90", "~ sm_120", "~ PTX".
 Cell ships_cell(const GpuOutcome& gpu, const ClaimRow& row) {
   switch (gpu.code) {
     case GpuCode::native: return {"✓ " + gpu.best.value_or("native"), Colour::good};
@@ -67,23 +67,23 @@ bool alike(const GpuOutcome& a, const ClaimRow& row_of_a, const GpuOutcome& b, c
          row_of_a.executed == row_of_b.executed && row_of_a.measured == row_of_b.measured;
 }
 
-std::string begin_of(const GpuOutcome& gpu) {
+std::string format_claim_begin(const GpuOutcome& gpu) {
   return fmt::format("GPU {} ", gpu.gpu);
 }
 
 void add_gpu_rows(Rows& rows, const Verdict& verdict) {
   const auto& gpus = verdict.gpus;
   for (size_t i = 0; i < gpus.size();) {
-    const ClaimRow* row = row_of(verdict, begin_of(gpus[i]));
+    const ClaimRow* row = find_device_row(verdict, format_claim_begin(gpus[i]));
     size_t next = i + 1;
     for (; row != nullptr && next < gpus.size(); ++next) {
-      const ClaimRow* other = row_of(verdict, begin_of(gpus[next]));
+      const ClaimRow* other = find_device_row(verdict, format_claim_begin(gpus[next]));
       if (other == nullptr || !alike(gpus[i], *row, gpus[next], *other)) break;
     }
     const auto count = next - i;
     const std::string label =
         count == 1 ? fmt::format("GPU {}", gpus[i].gpu) : fmt::format("GPU {}-{}", gpus[i].gpu, gpus[next - 1].gpu);
-    const std::string name = count == 1 ? gpus[i].name : fmt::format("{} ({} alike)", gpus[i].name, count);
+    const std::string name = count == 1 ? gpus[i].name : fmt::format("{} ({} equal)", gpus[i].name, count);
     if (row != nullptr) rows.push_back(cells_after({label}, {name}, ships_cell(gpus[i], *row), *row));
     i = next;
   }
@@ -99,7 +99,7 @@ Rows titles(std::initializer_list<const char*> words) {
 
 int64_t tested_gpus(const Verdict& verdict) {
   return std::count_if(verdict.gpus.begin(), verdict.gpus.end(), [&](const GpuOutcome& gpu) {
-    const ClaimRow* row = row_of(verdict, begin_of(gpu));
+    const ClaimRow* row = find_device_row(verdict, format_claim_begin(gpu));
     return row != nullptr && row->executed && row->executed != Outcome::unknown;
   });
 }
@@ -120,15 +120,15 @@ void add_claimed(Page& page, const Verdict& verdict) {
   if (rows.size() == 1) return;
   page.blank();
   page.fitted_table(without_empty_columns(std::move(rows)), 1);
-  for (const auto& detail : details) page.paragraph(briefly(page, detail), 4, Colour::faint);
+  for (const auto& detail : details) page.paragraph(strip_child_output(page, detail), 4, Colour::faint);
 }
 
 Rows device_rows(const Verdict& verdict) {
   Rows rows = titles({"", "", "ships", "loads", "correct", "vs generic build"});
   add_gpu_rows(rows, verdict);
-  if (const ClaimRow* none = row_of(verdict, "GPU"); none != nullptr && none->claim == "GPU")
+  if (const ClaimRow* none = find_device_row(verdict, "GPU"); none != nullptr && none->claim == "GPU")
     rows.push_back({{"GPU"}, {"none here", Colour::faint}, level_cell(none->shipped, "-")});
-  if (const ClaimRow* cpu = row_of(verdict, "CPU "))
+  if (const ClaimRow* cpu = find_device_row(verdict, "CPU "))
     rows.push_back(cells_after({"CPU"}, {cpu->claim.substr(4)}, level_cell(cpu->shipped, "-"), *cpu));
   return rows;
 }
@@ -142,19 +142,19 @@ void add_devices(Page& page, const Verdict& verdict) {
 
 void add_gpu_outcomes(Page& page, const Verdict& verdict) {
   if (verdict.gpus.empty()) return;
-  page.heading("What each GPU gets from this torch");
+  page.heading("Code of this torch for each GPU");
   for (size_t i = 0; i < verdict.gpus.size();) {
     const GpuOutcome& gpu = verdict.gpus[i];
     size_t next = i + 1;
     while (next < verdict.gpus.size() && verdict.gpus[next].sentence == gpu.sentence) ++next;
     const std::string which =
         next - i == 1 ? fmt::format("GPU {}", gpu.gpu) : fmt::format("GPU {}-{}", gpu.gpu, verdict.gpus[next - 1].gpu);
-    page.entry(which, fmt::format("{}: {}", words_for(gpu.code), gpu.sentence));
+    page.entry(which, fmt::format("{}: {}", describe_code(gpu.code), gpu.sentence));
     i = next;
   }
 }
 
-std::string_view words_for(GpuCode code) {
+std::string_view describe_code(GpuCode code) {
   switch (code) {
     case GpuCode::native: return "native cubin";
     case GpuCode::same_major: return "same-major cubin";

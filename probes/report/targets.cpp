@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-// Of each target and type the kernel that is preferred: the first of its rows.
+// Adds the preferred kernel of each target and type: the first of its rows.
 void add_support(const TargetList& list, text::Page& page) {
   std::vector<std::vector<text::Cell>> rows;
   for (const auto& target : list.targets) {

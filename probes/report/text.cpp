@@ -21,17 +21,17 @@ void add_list(Page& page, std::string_view title, const std::vector<std::string>
   page.heading(title);
   for (size_t i = 0; i < sentences.size() && i < limit; ++i) page.entry("-", sentences[i], 2);
   if (sentences.size() > limit)
-    page.entry("-", fmt::format("and {} more: --format json has them all", sentences.size() - limit), 2);
+    page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - limit), 2);
 }
 
-std::vector<std::string> words_of(const std::optional<std::vector<NotRun>>& not_run) {
+std::vector<std::string> list_obstacles(const std::optional<std::vector<NotRun>>& not_run) {
   std::vector<std::string> words;
   if (!not_run) return words;
   for (const auto& one : *not_run) words.push_back(one.what);
   return words;
 }
 
-std::vector<std::string> words_of(const std::optional<std::vector<KernelFault>>& faults) {
+std::vector<std::string> list_obstacles(const std::optional<std::vector<KernelFault>>& faults) {
   std::vector<std::string> words;
   for (const auto& fault : faults.value_or(std::vector<KernelFault>()))
     words.push_back(fmt::format("{}; {}", fault.what, describe_trials(fault)));
@@ -41,9 +41,10 @@ std::vector<std::string> words_of(const std::optional<std::vector<KernelFault>>&
 void add_measured(Page& page, const Measurements& measurements) {
   if (measurements.libtorch) text::add_libtorch_figures(page, *measurements.libtorch);
   text::add_own_kernels(page, measurements);
-  // What stands in the way of a verdict is among the findings; these are the rest.
+  // Obstacles that prevent a verdict are among the findings. Adds the others.
   std::vector<std::string> not_run;
-  for (const auto& words : words_of(measurements.not_run)) not_run.push_back(text::briefly(page, words));
+  for (const auto& words : list_obstacles(measurements.not_run))
+    not_run.push_back(text::strip_child_output(page, words));
   add_list(page, "Could not run", not_run, page.verbose() ? kAllRows : 3);
 }
 
@@ -54,19 +55,19 @@ void add_inventory(Page& page, const Report& report) {
   if (report.measurements) {
     const Measurements& measurements = *report.measurements;
     if (!measurements.rows.empty() || !measurements.probes.empty()) {
-      page.heading("Every kernel of pbprobe's own (* what dispatch would choose)");
+      page.heading("All kernels of pbprobe (* chosen by dispatch)");
       text::add_figures(page, measurements, kAllRows);
     }
     const auto& run = measurements.libtorch;
     if (run && (!run->speeds.empty() || !run->starts.empty() || !run->kernels.empty())) {
-      page.heading("libtorch, as it started and ran");
+      page.heading("Start and run of libtorch");
       text::add_libtorch(page, *run);
     }
-    add_list(page, "Not measured, and what was printed", measurements.notes, kAllRows);
+    add_list(page, "Parts that were not measured, and output", measurements.notes, kAllRows);
   }
   add_list(page, "Steps that could not run", report.problems, kAllRows);
   if (report.preflight) {
-    page.heading("What torch.compile and Triton compile with");
+    page.heading("Compilers of torch.compile and Triton");
     text::add_preflight(page, *report.preflight);
   }
   page.heading("Environment");
@@ -101,8 +102,8 @@ void add_components(Page& page, const Inventory& inventory) {
 
 std::string render_quiet(const Report& report, const TextOptions& options) {
   Page page(options);
-  std::string line = fmt::format("{}  {}", text::verdict_line(page, report.verdict), text::subject_of(report));
-  if (report.verdict) line += ": " + text::briefly(page, report.verdict->reason);
+  std::string line = fmt::format("{}  {}", text::verdict_line(page, report.verdict), text::format_subject(report));
+  if (report.verdict) line += ": " + text::strip_child_output(page, report.verdict->reason);
   page.line({{line}});
   return std::move(page).take();
 }
@@ -157,7 +158,8 @@ std::string render_audit(const Report& report, const TextOptions& options) {
       for (const auto& line : text::device_code_details(*file.device_code)) page.paragraph(line, 6);
     }
     if (file.self_loaded_code)
-      page.paragraph("among its constants, loaded by itself: " + text::device_code_line(*file.self_loaded_code), 6);
+      page.paragraph(
+          "among its constants, loaded by the file itself: " + text::device_code_line(*file.self_loaded_code), 6);
     any = true;
   }
   if (!any) page.paragraph("none", 2);
@@ -178,8 +180,8 @@ std::string render_bench(const Measurements& measurements, const TextOptions& op
   if (measurements.libtorch && measurements.libtorch->problem)
     add_list(page, "libtorch", {*measurements.libtorch->problem}, 1);
   add_list(page, "Problems", measurements.problems, kAllRows);
-  add_list(page, "Kernels that failed", words_of(measurements.kernel_faults), kAllRows);
-  add_list(page, "Could not run", words_of(measurements.not_run), kAllRows);
+  add_list(page, "Kernels that failed", list_obstacles(measurements.kernel_faults), kAllRows);
+  add_list(page, "Could not run", list_obstacles(measurements.not_run), kAllRows);
   add_list(page, "Not measured", measurements.notes, kAllRows);
   return std::move(page).take();
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The document as text for people. It decides nothing: what it prints is in the document.
+// The document rendered as text. Makes no decision: it prints only contents of the document.
 #pragma once
 
 #include <string>
@@ -16,35 +16,35 @@
 namespace pbprobe {
 
 struct TextOptions {
-  bool colour = false;   // the caller knows whether this is a terminal, and what NO_COLOR says
-  bool unicode = false;  // else plain ASCII
+  bool colour = false;   // set by the caller, from the terminal and NO_COLOR
+  bool unicode = false;  // false for plain ASCII
   int width = 100;       // columns
-  bool verbose = false;  // a report with its inventory, all figures, and what was printed meanwhile
+  bool verbose = false;  // a report with its inventory, all figures, and the output of the children
 };
 
-// The verdict first: one line, one reason, one fix; then a row for each device, the findings, and the figures; one line
-// of summary last. Verbose adds what each GPU gets, device code, what was not measured, and the environment.
+// Renders the verdict first (one line, one reason, one fix), then a row per device, the findings, the figures, and one
+// summary line. Verbose adds the code for each GPU, device code, parts that were not measured, and the environment.
 [[nodiscard]] std::string render_report(const Report& report, const TextOptions& options = {});
 
-// One line: verdict, what was judged, and the reason.
+// Renders one line: verdict, subject and reason.
 [[nodiscard]] std::string render_quiet(const Report& report, const TextOptions& options = {});
 
-// What `pbprobe audit` prints: with a claim the verdict on it first; then what the artifact ships, and the findings.
+// Renders `pbprobe audit`: the verdict if there is a claim, the contents of the artifact, and the findings.
 [[nodiscard]] std::string render_audit(const Report& report, const TextOptions& options = {});
 
-// What `pbprobe audit --table` prints: one row of a Markdown table for each audit.
+// Renders `pbprobe audit --table`: one row of a Markdown table per audit.
 [[nodiscard]] std::string render_table(const std::vector<Report>& reports);
 
-// What `pbprobe audit --kernels` prints: each file's kernels, by the SMs that they are there for.
+// Renders `pbprobe audit --kernels`: the kernels of each file, grouped by the SMs that they have code for.
 [[nodiscard]] std::string render_kernels(const Report& report, const TextOptions& options = {});
 
-// What `pbprobe audit` prints of many packages: a row each; then what GPUs that were asked for get.
+// Renders `pbprobe audit` for many packages: one row each, then the code that each requested GPU can use.
 [[nodiscard]] std::string render_environment(const Environment& environment, const TextOptions& options = {});
 
-// What `pbprobe compare` prints.
+// Renders `pbprobe compare`.
 [[nodiscard]] std::string render_comparisons(const ComparisonList& list, const TextOptions& options = {});
 
-// The sections on their own: what `pbprobe host` and `bench` print.
+// Render single sections: the output of `pbprobe host` and `bench`.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});
 [[nodiscard]] std::string render_bench(const Measurements& measurements, const TextOptions& options = {});
 [[nodiscard]] std::string render_plans(const PlanList& list, const TextOptions& options = {});

@@ -11,8 +11,8 @@
 namespace pbprobe {
 namespace {
 
-// The most telling first, as an installer prefers. abi_dependency is the installer's own. What no provider that can be
-// had states yet has neither package nor plugin here.
+// Variant providers, the most significant first, as installers prefer them. Installers implement abi_dependency
+// themselves. Package and plugin are empty if no available provider supports the properties.
 struct Provider {
   std::string_view name;
   std::string_view package;

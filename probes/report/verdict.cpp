@@ -13,7 +13,7 @@
 namespace pbprobe::text {
 namespace {
 
-std::string_view headline_of(const std::optional<Verdict>& verdict) {
+std::string_view format_headline(const std::optional<Verdict>& verdict) {
   if (!verdict) return "NO VERDICT";
   switch (verdict->outcome) {
     case Outcome::pass: return "PASS";
@@ -23,25 +23,25 @@ std::string_view headline_of(const std::optional<Verdict>& verdict) {
   return "";
 }
 
-// Only where the terminal shows it: beside the word, ASCII has nothing to add.
-std::string sign_of(const Page& page, const std::optional<Verdict>& verdict) {
+// Returns the sign if the terminal shows Unicode: an ASCII sign would add nothing to the word.
+std::string choose_sign(const Page& page, const std::optional<Verdict>& verdict) {
   if (!page.unicode() || !verdict) return "";
   return verdict->outcome == Outcome::pass ? "✓ " : verdict->outcome == Outcome::fail ? "✗ " : "? ";
 }
 
-std::string gpus_of(const Host& host) {
+std::string format_gpus(const Host& host) {
   const Gpu& first = host.gpus.front();
   const auto alike = [&](const Gpu& gpu) { return gpu.name == first.name && gpu.capability == first.capability; };
   const auto count = std::count_if(host.gpus.begin(), host.gpus.end(), alike);
   std::string text = count > 1 ? fmt::format("{}{}×{}", count, kNoBreak, kNoBreak) : "";
-  text += fmt::format("{} ({})", first.name, sm_of(first.capability));
+  text += fmt::format("{} ({})", first.name, format_sm(first.capability));
   const auto others = static_cast<std::ptrdiff_t>(host.gpus.size()) - count;
   if (others > 0) text += fmt::format(" and {} other GPU{}", others, others == 1 ? "" : "s");
   return text;
 }
 
-// "1 warning, 2 notes"; what is unknown has no finding.
-std::string counts_of(const Verdict& verdict) {
+// Returns "1 warning, 2 notes". Unknown checks have no finding.
+std::string format_counts(const Verdict& verdict) {
   constexpr std::pair<Severity, std::string_view> kWords[] = {
       {Severity::fail, "fault"}, {Severity::warn, "warning"}, {Severity::note, "note"}};
   std::vector<std::string> parts;
@@ -62,7 +62,7 @@ std::string plural(int64_t count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-std::string sm_of(std::string_view capability) {
+std::string format_sm(std::string_view capability) {
   std::string text = "sm_";
   for (const char c : capability) {
     if (c != '.') text += c;
@@ -70,7 +70,7 @@ std::string sm_of(std::string_view capability) {
   return text;
 }
 
-Colour colour_of(Outcome outcome) {
+Colour choose_colour(Outcome outcome) {
   switch (outcome) {
     case Outcome::pass: return Colour::good;
     case Outcome::fail: return Colour::bad;
@@ -79,7 +79,7 @@ Colour colour_of(Outcome outcome) {
   return Colour::none;
 }
 
-Colour colour_of(Severity severity) {
+Colour choose_colour(Severity severity) {
   switch (severity) {
     case Severity::fail: return Colour::bad;
     case Severity::warn: return Colour::doubt;
@@ -88,26 +88,26 @@ Colour colour_of(Severity severity) {
   return Colour::none;
 }
 
-std::string subject_of(const Report& report) {
-  const std::string subject = pbprobe::subject_of(report.inventory);
+std::string format_subject(const Report& report) {
+  const std::string subject = pbprobe::format_subject(report.inventory);
   if (!report.host) return subject;
-  return subject + " on " + (report.host->gpus.empty() ? report.host->cpu.name : gpus_of(*report.host));
+  return subject + " on " + (report.host->gpus.empty() ? report.host->cpu.name : format_gpus(*report.host));
 }
 
 std::string verdict_line(const Page& page, const std::optional<Verdict>& verdict) {
-  return sign_of(page, verdict) + std::string(headline_of(verdict));
+  return choose_sign(page, verdict) + std::string(format_headline(verdict));
 }
 
 void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::string& subject) {
-  const Colour colour = verdict ? colour_of(verdict->outcome) : Colour::doubt;
+  const Colour colour = verdict ? choose_colour(verdict->outcome) : Colour::doubt;
   page.headed(verdict_line(page, verdict) + "  ", colour, subject, Colour::strong);
 }
 
 void add_verdict(Page& page, const Report& report) {
   const auto& verdict = report.verdict;
-  add_headline(page, verdict, subject_of(report));
+  add_headline(page, verdict, format_subject(report));
   if (!verdict) return;
-  page.paragraph(briefly(page, verdict->reason), 2);
+  page.paragraph(strip_child_output(page, verdict->reason), 2);
   if (const Objection* first = leading_objection(*verdict)) {
     add_rest_of_block(page, first->id, first->where, first->remedy);
   } else if (verdict->fix) {
@@ -117,14 +117,14 @@ void add_verdict(Page& page, const Report& report) {
 
 void add_summary(Page& page, const Report& report) {
   std::vector<std::string> parts;
-  if (report.verdict) parts.push_back(counts_of(*report.verdict));
+  if (report.verdict) parts.push_back(format_counts(*report.verdict));
   const int64_t gpus = report.host ? static_cast<int64_t>(report.host->gpus.size()) : 0;
   if (report.verdict && gpus > 0)
     parts.push_back(fmt::format("{} of {} tested", tested_gpus(*report.verdict), plural(gpus, "GPU")));
   if (report.seconds) parts.push_back(fmt::format("{:.1f} s", *report.seconds));
   page.blank();
   page.paragraph(fmt::format("{}", fmt::join(parts, page.unicode() ? " · " : " | ")), 0, Colour::faint);
-  // What an issue wants, and where the rest is.
+  // The text for an issue, and where to find the rest.
   page.paragraph(fmt::format("To paste: `pbprobe report --format markdown`{}",
                              page.verbose() ? "" : "; --verbose has the inventory"),
                  0, Colour::faint);

@@ -35,7 +35,7 @@ esac
 
 
 class Spark:
-    """A checkout on a machine that is not here."""
+    """Checkout on a simulated machine."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder, self.tree, self.bin = folder, folder / "pbprobe", folder / "bin"
@@ -113,7 +113,7 @@ def spark(tmp_path):
     return Spark(tmp_path)
 
 
-def test_it_is_configured_for_what_the_machine_has(spark):
+def test_selects_targets_of_the_machine(spark):
     done = spark.set_up()
     assert done.returncode == 0, done.stderr
     given = spark.lines("cmake")
@@ -123,7 +123,7 @@ def test_it_is_configured_for_what_the_machine_has(spark):
     assert not spark.lines("root")
 
 
-def test_nothing_is_installed_that_ci_wheels_did_not_look_for(spark):
+def test_installs_only_what_ci_wheels_checks(spark):
     spark.toolkit(None)
     assert spark.set_up().returncode == 0
     asked_for = set().union(*(pins(file.read_text()) for file in ROOT.glob("cmake/requirements*.txt")))
@@ -131,14 +131,14 @@ def test_nothing_is_installed_that_ci_wheels_did_not_look_for(spark):
     assert spark.installed() <= asked_for
 
 
-def test_with_cuda_of_the_system_no_compiler_is_installed(spark):
+def test_installs_no_compiler_with_system_cuda(spark):
     assert spark.set_up().returncode == 0
     assert "torch" in spark.installed()
     assert not {"nvidia-cuda-nvcc", "nvidia-cuda-nvrtc-cu12"} & spark.installed()
 
 
 @pytest.mark.parametrize("release", [None, "12.8"])
-def test_without_a_toolkit_that_knows_its_sm_nvcc_comes_from_wheels(spark, release):
+def test_installs_nvcc_wheel_for_unknown_sm(spark, release):
     spark.toolkit(release)
     assert spark.set_up().returncode == 0
     assert "nvidia-cuda-nvcc" in spark.installed()
@@ -146,7 +146,7 @@ def test_without_a_toolkit_that_knows_its_sm_nvcc_comes_from_wheels(spark, relea
     assert f"-DPBPROBE_NVCC={wheel}" in spark.lines("cmake")
 
 
-def test_without_root_it_says_what_to_type_and_does_nothing(spark):
+def test_prints_commands_without_root(spark):
     spark.missing("libzydis-dev", "ccache")
     done = spark.set_up()
     assert done.returncode == 2
@@ -158,7 +158,7 @@ def test_without_root_it_says_what_to_type_and_does_nothing(spark):
 
 
 @pytest.mark.parametrize("user, asked_for", [("1000", False), ("0", True)])
-def test_debian_s_cmake_is_for_root_and_ctest_comes_with_the_wheel(spark, user, asked_for):
+def test_uses_debian_cmake_as_root_and_wheel_ctest(spark, user, asked_for):
     spark.program("id", f"echo {user}")
     listed = spark.set_up("--list")
     assert ("cmake" in listed.stdout.split()) == asked_for, listed.stderr
@@ -168,7 +168,7 @@ def test_debian_s_cmake_is_for_root_and_ctest_comes_with_the_wheel(spark, user, 
     assert (ROOT / ".venv/bin/ctest").exists()  # what that wheel holds
 
 
-def test_the_ctest_that_documents_call_is_that_one():
+def test_uses_ctest_named_in_documents():
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
     called = [(page.name, line) for page in pages for line in page.read_text().splitlines() if "ctest -L" in line]
     assert len(called) >= 5
@@ -176,14 +176,14 @@ def test_the_ctest_that_documents_call_is_that_one():
         assert line.count("ctest -L") == line.count(".venv/bin/ctest -L '^") == line.count("--no-tests=error"), page
 
 
-def test_tests_on_an_older_python_are_refused_before_anything_is_installed(spark):
+def test_refuses_tests_on_older_python(spark):
     done = spark.set_up(OLD="yes")
     assert done.returncode == 2
     assert "older than 3.11, which tests and lint need" in done.stderr
     assert not spark.lines("pip")
 
 
-def test_a_second_time_it_does_nothing(spark):
+def test_second_run_does_nothing(spark):
     assert spark.set_up().returncode == 0
     before = spark.lines("pip"), spark.lines("cmake")
     done = spark.set_up()
@@ -191,7 +191,7 @@ def test_a_second_time_it_does_nothing(spark):
     assert (spark.lines("pip"), spark.lines("cmake")) == before
 
 
-def test_targets_that_were_named_are_kept(spark):
+def test_keeps_named_targets(spark):
     assert spark.set_up(TARGETS="sm121,armv9").returncode == 0
     assert spark.set_up().returncode == 0
     assert [line for line in spark.lines("cmake") if "TARGETS" in line] == ["-DPBPROBE_TARGETS=sm121,armv9"]

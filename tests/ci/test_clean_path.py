@@ -41,24 +41,24 @@ def run(path, *command, **options):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
 
 
-def test_a_bare_systems_programs_are_there(path):
+def test_links_programs_of_bare_system(path):
     for name in ("sh", "bash", "env", "sed", "tar", "make", "git", "python3", "openssl", "apt-get", "dpkg-query"):
         assert (path / name).exists(), name
 
 
-# Also what is there only by update-alternatives: no package holds a file of that name.
-def test_alternatives_are_there(path):
+# Programs that exist only through update-alternatives: no package has a file of that name.
+def test_links_alternatives(path):
     assert run(path, "awk", "BEGIN { print 6 * 7 }").stdout == "42\n"
     assert (path / "which").exists() == pathlib.Path("/usr/bin/which").exists()
 
 
-def test_python_is_the_systems_and_finds_its_own(path):
+def test_links_system_python(path):
     reported = run(path, "python3", "-c", "import json, sys; print(sys.prefix)")
     assert (reported.returncode, reported.stdout) == (0, "/usr\n")
 
 
 @pytest.mark.parametrize("compiler", ["c++", "g++", "clang++", "aarch64-linux-gnu-g++"])
-def test_a_compiler_finds_its_parts(path, tmp_path, compiler):
+def test_compiler_finds_its_parts(path, tmp_path, compiler):
     if not (path / compiler).exists():
         pytest.skip(f"{compiler} is not installed: make setup, make check")
     source = tmp_path / "a.cpp"
@@ -74,7 +74,7 @@ def test_a_compiler_finds_its_parts(path, tmp_path, compiler):
 
 
 # Whatever the machine has, only files of packages are linked, and those only that the set-up depends on.
-def test_every_program_is_of_a_package(path):
+def test_links_only_packaged_programs(path):
     targets = {os.path.realpath(link) for link in path.iterdir()}
     owned = set()
     for line in subprocess.run(
@@ -91,7 +91,7 @@ def packages():
     return listed.stdout.split()
 
 
-def test_a_need_that_was_not_asked_for_is_not_there(tmp_path, path):
+def test_omits_programs_that_were_not_requested(tmp_path, path):
     less = clean_path(tmp_path / "path", "build")
     assert (less / "g++").exists() == (path / "g++").exists()
     assert not (less / "clang-tidy").exists()
@@ -102,7 +102,7 @@ def package(depends="", provides="", priority="optional"):
     return {"Pre-Depends": "", "Depends": depends, "Provides": provides, "Priority": priority, "Essential": "no"}
 
 
-def test_of_alternatives_the_one_that_apt_takes_is_meant():
+def test_links_alternative_that_apt_selects():
     packages = {
         "wanted": package("missing | first | second (>= 2), virtual, tool:any (= 1) [amd64]"),
         "first": package(),
@@ -118,7 +118,7 @@ def test_of_alternatives_the_one_that_apt_takes_is_meant():
 
 @pytest.fixture
 def system(tmp_path, monkeypatch):
-    """A machine's only folder of programs; its one package holds `cc-1`, of which `cc` is an alternative."""
+    """The only program folder of a machine. Its one package has `cc-1`, which is an alternative for `cc`."""
     folder = tmp_path / "usr/bin"
     folder.mkdir(parents=True)
     monkeypatch.setattr(MODULE, "FOLDERS", (str(folder),))
@@ -136,20 +136,20 @@ def linked(system, tmp_path):
     return sorted(link.name for link in (tmp_path / "path").iterdir())
 
 
-def test_what_was_put_there_by_hand_is_not_linked(system, tmp_path):
+def test_skips_programs_without_package(system, tmp_path):
     program(system / "ninja")  # a program of no package, or of one that nothing depends on
     (system / "gcc").symlink_to(system / "cc-1")  # an alias of a good one
     assert linked(system, tmp_path) == ["cc-1"]
 
 
-def test_it_replaces_the_path_that_it_runs_with(system, tmp_path):
+def test_replaces_its_own_path(system, tmp_path):
     assert linked(system, tmp_path) == ["cc-1"]
     program(system / "cc-2")
     MODULE.link_programs(tmp_path / "path", {str(system / "cc-1"), str(system / "cc-2")})
     assert (tmp_path / "path/cc-2").exists()
 
 
-def test_an_alternative_is_linked_to_what_the_set_up_has(system, tmp_path, monkeypatch):
+def test_links_alternative_to_installed_program(system, tmp_path, monkeypatch):
     monkeypatch.setattr(MODULE, "ALTERNATIVES", system)  # as /etc/alternatives is what cc points into
     program(system / "by-hand")
     (system / "cc").symlink_to(system / "by-hand")
@@ -159,7 +159,7 @@ def test_an_alternative_is_linked_to_what_the_set_up_has(system, tmp_path, monke
 
 
 # CMake looks into the system's folders whatever PATH says; CMakeLists.txt tells it not to.
-def test_cmake_finds_no_program_beside_the_path(tmp_path):
+def test_cmake_finds_only_programs_in_path(tmp_path):
     rule = re.search(
         r"foreach\(folder /usr/local/sbin.*?endforeach\(\)", (ROOT / "CMakeLists.txt").read_text(), re.DOTALL
     )

@@ -59,7 +59,7 @@ def packed(tree):
         return {m.name: archive.extractfile(m).read().decode() for m in archive.getmembers() if m.isfile()}
 
 
-def test_records_output_report_and_targets_are_in_it(tree):
+def test_packs_records_output_report_and_targets(tree):
     done = pack(tree)
     assert done.returncode == 0, done.stderr
     files = packed(tree)
@@ -70,7 +70,7 @@ def test_records_output_report_and_targets_are_in_it(tree):
     assert (tree / "asked").read_text().split() == ["-L", "^sm121$", "--no-tests=error", "--output-on-failure"]
 
 
-def test_nothing_tells_whose_it_is(tree):
+def test_record_names_no_person_or_host(tree):
     pack(tree)
     whole = "".join(packed(tree).values())
     for secret in (UUID, str(tree), str(tree.parent), os.uname().nodename + ","):
@@ -79,14 +79,14 @@ def test_nothing_tells_whose_it_is(tree):
 
 
 @pytest.mark.parametrize("tests, report", [(8, 0), (0, 1), (8, 1), (0, 2)])
-def test_it_is_packed_whatever_it_ended_with(tree, tests, report):
+def test_packs_record_for_any_exit_code(tree, tests, report):
     done = pack(tree, tests, report)
     assert done.returncode == tests
     assert f"the tests ended with {tests}, the report with {report}" in done.stdout
     assert "~/torch" in packed(tree)["sm121/report-errors.txt"]
 
 
-def test_without_a_build_it_says_what_to_type(tree):
+def test_prints_build_command_without_build(tree):
     (tree / "build/tests/kernels_test").unlink()
     done = pack(tree)
     assert (done.returncode, done.stderr) == (2, "not built: make test TARGETS=sm121\n")

@@ -29,7 +29,7 @@ def file(tmp_path):
     return tmp_path / "matrix.md"
 
 
-def test_what_was_not_built_keeps_the_sources_that_it_was_built_of(file):
+def test_keeps_sources_of_rows_that_were_not_built(file):
     matrix_table.update(file, [row("a", "11111111"), row("b", "11111111"), row("gone", "0")], [FAULT], ["b", "a"])
     matrix_table.update(file, [row("a", matrix_table.digest(), gate="1")], [], ["b", "a"])
     text = file.read_text()
@@ -53,7 +53,7 @@ def test_what_was_not_built_keeps_the_sources_that_it_was_built_of(file):
         ("no", "-", False, 0),
     ],
 )
-def test_only_what_was_built_and_loaded_counts(file, probe, operators, good, counted):
+def test_counts_only_built_and_loaded_recipes(file, probe, operators, good, counted):
     rows = [row("a", "1", probe=probe, operators=operators), row("b", "1"), row("other", "1", "0", "yes", "loaded")]
     matrix_table.update(file, rows, [FAULT], ["a", "b", "other"])
     assert matrix_table.good(rows[0]) is good
@@ -61,7 +61,7 @@ def test_only_what_was_built_and_loaded_counts(file, probe, operators, good, cou
     assert f"pbprobe was built against {counted} of these 2 torches" in file.read_text()
 
 
-def test_a_page_of_another_line_counts_its_own(file):
+def test_counts_recipes_of_each_line(file):
     rows = [row("other", "1", probe="yes", operators="loaded"), row("another", "1", gate="1")]
     matrix_table.update(file, rows, [FAULT], ["other", "another"])
     assert "1 of 2 recipes" in file.read_text()
@@ -69,14 +69,14 @@ def test_a_page_of_another_line_counts_its_own(file):
 
 
 @pytest.mark.parametrize("sources, expected", [("1", "loaded"), ("2", "-")])
-def test_pbprobe_s_build_stays_only_for_a_torch_of_the_same_sources(file, sources, expected):
+def test_keeps_build_only_for_same_torch_sources(file, sources, expected):
     matrix_table.update(file, [row("a", "1", probe="yes", operators="loaded")], [FAULT], ["a"])
     matrix_table.update(file, [row("a", sources)], [], ["a"])
     [left] = matrix_table.cells_of(file.read_text(), matrix_table.ROWS)
     assert left[matrix_table.ROWS.index("operators")] == expected
 
 
-def test_each_source_counts(tmp_path):
+def test_counts_each_source(tmp_path):
     for part in matrix_table.SOURCES:
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / part).write_text("one")
@@ -90,7 +90,7 @@ def test_each_source_counts(tmp_path):
     assert matrix_table.digest(tmp_path) == before
 
 
-def test_the_page_of_this_tree_has_every_recipe():
+def test_page_lists_every_recipe():
     recipes = {file.stem for file in (ROOT / ".flox/pkgs").glob("pytorch-*.nix")}
     rows = matrix_table.cells_of((ROOT / "docs/matrix.md").read_text(), matrix_table.ROWS)
     assert {one[0] for one in rows} >= recipes

@@ -46,31 +46,31 @@ def fetched(builds, version):
         generated.touch()
 
 
-def test_without_torch_s_source_it_says_what_fetches_it(builds):
+def test_names_fetch_command_without_torch_source(builds):
     with pytest.raises(RuntimeError, match="ci/torch-source fetches it"):
         builds.check_source()
 
 
-def test_the_source_of_another_release_is_refused(builds):
+def test_rejects_source_of_another_release(builds):
     fetched(builds, "2.6.0")
     with pytest.raises(RuntimeError, match=f"built as torch {RELEASE} is, and .* holds 2.6.0"):
         builds.check_source()
 
 
-def test_half_of_it_is_not_there(builds):
+def test_rejects_incomplete_source(builds):
     fetched(builds, f"{RELEASE}.1")
     shutil.rmtree(builds.SOURCE / "arm64")
     with pytest.raises(RuntimeError, match="or not whole: ci/torch-source"):
         builds.check_source()
 
 
-def test_the_source_of_that_release_is_taken(builds):
+def test_accepts_source_of_that_release(builds):
     fetched(builds, f"{RELEASE}.1")
     builds.check_source()
 
 
 @pytest.mark.skipif(not shutil.which("nix-build"), reason="no nix-build")
-def test_in_a_tree_without_that_source_it_ends_with_2(tmp_path):
+def test_exits_with_2_without_source(tmp_path):
     (tmp_path / "ci").mkdir()
     for file in (PROGRAM, *PROGRAM.parent.glob("*.py")):
         shutil.copy(file, tmp_path / "ci")
@@ -82,7 +82,7 @@ def test_in_a_tree_without_that_source_it_ends_with_2(tmp_path):
     assert done.stderr.startswith("recipe-builds: torch's source is not in")
 
 
-def test_nvcc_is_that_which_the_tree_is_configured_with(stand_in, tmp_path, monkeypatch):
+def test_uses_configured_nvcc(stand_in, tmp_path, monkeypatch):
     monkeypatch.setattr(stand_in, "ROOT", tmp_path)
     for place in ("wheels/bin", "toolkit/bin"):
         (tmp_path / place).mkdir(parents=True)
@@ -90,7 +90,7 @@ def test_nvcc_is_that_which_the_tree_is_configured_with(stand_in, tmp_path, monk
     monkeypatch.setenv("PATH", str(tmp_path / "toolkit/bin"))
     assert stand_in.nvcc() == tmp_path / "toolkit/bin/nvcc"
     (tmp_path / "build/setup").mkdir(parents=True)
-    # As on a machine without a toolkit: set-up installs PyPI's.
+    # On a machine without a toolkit, set-up installs nvcc from PyPI.
     (tmp_path / "build/setup/configured").write_text(f"--preset=dev\n-DPBPROBE_TEST_NVCC={tmp_path}/wheels/bin/nvcc\n")
     assert stand_in.nvcc() == tmp_path / "wheels/bin/nvcc"
 
@@ -117,7 +117,7 @@ def build_phases(tmp_path, **variables):
 
 
 @pytest.mark.skipif(not shutil.which("patch"), reason="no patch program")
-def test_the_stand_in_applies_patches_before_its_hook(tmp_path):
+def test_stand_in_applies_patches_before_hook(tmp_path):
     (tmp_path / "a.patch").write_text("--- a/version.txt\n+++ b/version.txt\n@@ -1 +1 @@\n-one\n+two\n")
     done = build_phases(tmp_path, patches=str(tmp_path / "a.patch"), postPatch="echo three >> version.txt")
     assert done.returncode == 0, done.stderr
@@ -125,7 +125,7 @@ def test_the_stand_in_applies_patches_before_its_hook(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("patch"), reason="no patch program")
-def test_a_patch_that_does_not_apply_ends_the_build(tmp_path):
+def test_build_fails_if_patch_does_not_apply(tmp_path):
     (tmp_path / "a.patch").write_text("--- a/version.txt\n+++ b/version.txt\n@@ -1 +1 @@\n-another\n+two\n")
     done = build_phases(tmp_path, patches=str(tmp_path / "a.patch"))
     assert done.returncode != 0
@@ -134,8 +134,8 @@ def test_a_patch_that_does_not_apply_ends_the_build(tmp_path):
 
 
 @pytest.mark.parametrize("handed_over", [True, False])
-def test_the_stub_in_the_place_of_the_dropped_patches_finds_cuda(tmp_path, handed_over, stand_in):
-    """As recipes/nix/torch.nix writes it: CMake's own module finds the toolkit; an empty file finds none."""
+def test_stub_finds_cuda(tmp_path, handed_over, stand_in):
+    """Tests the stub in recipes/nix/torch.nix: with it CMake finds the toolkit; with an empty file it does not."""
     try:
         toolkit = stand_in.nvcc().parents[1]
     except RuntimeError as error:
@@ -158,14 +158,14 @@ def test_the_stub_in_the_place_of_the_dropped_patches_finds_cuda(tmp_path, hande
     "given, own, expected",
     [(["all"], True, True), (["all"], False, True), (["pytorch-a"], True, True), (["pytorch-b"], True, False)],
 )
-def test_all_is_each_recipe_that_is_built(builds, monkeypatch, given, own, expected):
+def test_all_selects_each_built_recipe(builds, monkeypatch, given, own, expected):
     monkeypatch.setattr(builds, "build_recipe", lambda facts, folder, with_pbprobe, missing: with_pbprobe)
     monkeypatch.setattr(builds, "written", lambda line, with_pbprobe: ROOT)
     options = argparse.Namespace(with_pbprobe=given, without="")
     assert builds.build_one({"name": "pytorch-a" if own else "pytorch-python313-line"}, own, options) is expected
 
 
-def test_each_fault_changes_its_recipe_and_is_one_of_its_own(builds):
+def test_faults_change_their_recipes_differently(builds):
     for fault in builds.FAULTS:
         sound = (ROOT / f".flox/pkgs/{fault.recipe}.nix").read_text()
         assert sound.count(fault.old) == 1, fault.what
@@ -193,7 +193,7 @@ FAILS = ("a fault", "pytorch-python313-cpu-avx2", "-mf16c", "-mno-avx2", frozens
         (False, (1, {"PB208", "claim"}, set()), False),
     ],
 )
-def test_a_fault_is_as_wanted_only_where_the_gate_names_just_that(builds, tmp_path, monkeypatch, fails, answer, right):
+def test_accepts_fault_only_if_gate_names_it_alone(builds, tmp_path, monkeypatch, fails, answer, right):
     monkeypatch.setattr(builds, "SCRATCH", tmp_path)
     monkeypatch.setattr(builds, "nix_build", lambda *arguments: (0, ""))
     monkeypatch.setattr(builds, "gate", lambda link, claim: answer)
@@ -203,7 +203,7 @@ def test_a_fault_is_as_wanted_only_where_the_gate_names_just_that(builds, tmp_pa
     assert "-mno-avx2" in changed and "-mf16c" not in changed
 
 
-def test_a_fault_whose_recipe_does_not_build_is_not_as_wanted(builds, tmp_path, monkeypatch):
+def test_rejects_fault_whose_recipe_does_not_build(builds, tmp_path, monkeypatch):
     monkeypatch.setattr(builds, "SCRATCH", tmp_path)
     monkeypatch.setattr(builds, "nix_build", lambda *arguments: (1, "error: no"))
     listed = [{"name": FAILS[1], "platforms": ["x86_64-linux"]}]
@@ -220,7 +220,7 @@ def shared_object(file, code, *options):
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 @pytest.mark.parametrize("shim, expected", [("shim", "loaded"), ("another", "no")])
-def test_operators_load_where_that_torch_has_what_they_call(builds, tmp_path, monkeypatch, shim, expected):
+def test_operators_load_with_that_torch(builds, tmp_path, monkeypatch, shim, expected):
     monkeypatch.setattr(builds, "SCRATCH", tmp_path)
     lib = tmp_path / "torch/lib/python3.13/site-packages/torch/lib"
     shared_object(lib / "libtorch_cpu.so", f"int {shim}(void) {{ return 1; }}", "-Wl,-soname,libtorch_cpu.so")
@@ -239,14 +239,14 @@ def test_operators_load_where_that_torch_has_what_they_call(builds, tmp_path, mo
     assert builds.operators_load(tmp_path / "torch", tmp_path / "own", builds.MACHINE) == ("no", why)
 
 
-def test_another_processor_s_packages_are_those_of_its_sysroot(stand_in, tmp_path, monkeypatch):
+def test_uses_sysroot_packages_for_another_processor(stand_in, tmp_path, monkeypatch):
     own = f"/usr/lib/{stand_in.MACHINE}-linux-gnu"
     listed = f"/usr/include/zlib.h\n{own}/libz.so\n{own}/libz.a\n/lib/{stand_in.MACHINE}-linux-gnu/libz.so.1\n"
     monkeypatch.setattr(stand_in, "output", lambda *command: listed)
     monkeypatch.setattr(stand_in, "SYSROOT", tmp_path)
     with pytest.raises(RuntimeError, match="holds nothing of zlib1g"):
         stand_in.files_of("zlib", "zlib1g", "riscv64")
-    # Debian's libz.so names its target by a whole path, and the library lies in /lib.
+    # Debian's libz.so links to an absolute path, and the library is in /lib.
     usual, root = "usr/lib/riscv64-linux-gnu", "lib/riscv64-linux-gnu"
     for file in ("usr/include/zlib.h", f"{root}/libz.so.1", f"{usual}/libz.a", f"{root}/libz.a"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -261,7 +261,7 @@ def test_another_processor_s_packages_are_those_of_its_sysroot(stand_in, tmp_pat
 
 
 @pytest.mark.skipif(not pathlib.Path("/usr/include/zlib.h").is_file(), reason="no zlib.h of the system")
-def test_the_compiler_s_text_does_not_tell_where_a_package_lies(tmp_path):
+def test_ignores_paths_in_compiler_output(tmp_path):
     """So that ccache knows in Nix's build what the ordinary one compiled: the same text, and the same object."""
     include = tmp_path / "store/abc-zlib-0/include"
     include.mkdir(parents=True)
@@ -282,18 +282,20 @@ def test_the_compiler_s_text_does_not_tell_where_a_package_lies(tmp_path):
     assert '"/usr/include/zconf.h"' in seen
     ordinary = subprocess.run(["c++", "-E", "a.cpp"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
-    def of_the_system(text):
+    def filter_system_lines(text):
         return [line for line in text.splitlines() if re.match(r'# \d+ "/usr/include/(?!z)', line)]
 
-    assert of_the_system(seen) == of_the_system(ordinary)
+    assert filter_system_lines(seen) == filter_system_lines(ordinary)
     subprocess.run([prefix, "c++", "-g", "-c", "a.cpp", "-o", "a.o"], cwd=tmp_path, env=environment, check=True)
     assert str(include).encode() not in (tmp_path / "a.o").read_bytes()
     assert b"/usr/include/zlib.h" in (tmp_path / "a.o").read_bytes()
 
 
 @pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
-def test_its_text_is_that_of_headers_in_a_sysroot(tmp_path):
-    """As in the cross build, whose headers -isystem names: each line, also where a header calls itself the system's."""
+def test_prints_lines_as_with_sysroot_headers(tmp_path):
+    """Simulates the cross build, which passes headers by -isystem: keeps each line, also of headers marked as system
+    headers.
+    """
     headers = {
         "outer.h": "#include <inner.h>\n#include <cstddef>\n#define OUTER outer\nextern int outer;\n",
         "inner.h": "extern int inner;\n#pragma GCC system_header\n#include <last.h>\nextern int more;\n",

@@ -32,7 +32,7 @@ SOUND = {
 }
 
 
-def found_in(folder, files):
+def run_rooms(folder, files):
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -43,8 +43,8 @@ def found_in(folder, files):
     return lines
 
 
-def test_downwards_is_right(tmp_path):
-    assert found_in(tmp_path, SOUND) == []
+def test_accepts_downward_includes(tmp_path):
+    assert run_rooms(tmp_path, SOUND) == []
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_downwards_is_right(tmp_path):
         ("core/json.hpp", '#include "probes/audit/audit.hpp"', ["core/json.hpp:2"]),
         ("probes/audit/audit.hpp", '  #  include "probes/cli/cli.hpp"', ["probes/audit/audit.hpp:3"]),
         ("probes/cli/cli.hpp", '#include "tests/audit_test.cpp"', ["probes/cli/cli.hpp:2"]),
-        # The other way is there already: both ends of the circle are named.
+        # The reverse include exists: both ends of the cycle are named.
         (
             "kernels/cpu/call.hpp",
             '#include "kernels/cuda/host/gpu.hpp"',
@@ -62,31 +62,31 @@ def test_downwards_is_right(tmp_path):
     ],
     ids=["core", "cli", "outside", "circle"],
 )
-def test_a_planted_include_is_found(tmp_path, file, line, where):
-    lines = found_in(tmp_path, SOUND | {file: f"{SOUND[file]}\n{line}\n"})
+def test_finds_planted_include(tmp_path, file, line, where):
+    lines = run_rooms(tmp_path, SOUND | {file: f"{SOUND[file]}\n{line}\n"})
     assert [":".join(one.split(":")[:2]) for one in lines] == where
 
 
-def test_a_full_folder_has_a_readme(tmp_path):
+def test_requires_readme_in_full_folder(tmp_path):
     full = SOUND | {f"core/{number}.hpp": "" for number in range(10)}
-    (line,) = found_in(tmp_path, full)
+    (line,) = run_rooms(tmp_path, full)
     assert line.startswith("core: 11 files")
-    assert found_in(tmp_path, full | {"core/README.md": "# core\n"}) == []
+    assert run_rooms(tmp_path, full | {"core/README.md": "# core\n"}) == []
 
 
-def test_a_name_of_two_types_is_found(tmp_path):
+def test_finds_name_of_two_types(tmp_path):
     text = "namespace pbprobe {{\nstruct Other;\n{} Layout {{\n}};\n}}\n"
     both = {"kernels/cpu/call.hpp": text.format("enum class"), "probes/audit/audit.hpp": text.format("struct")}
-    assert found_in(tmp_path, SOUND | both) == [
+    assert run_rooms(tmp_path, SOUND | both) == [
         "probes/audit/audit.hpp: pbprobe::Layout is defined in kernels/cpu/call.hpp too"
     ]
     short = both | {"probes/audit/audit.hpp": "namespace pbprobe {\nstruct Layout {};\n}\n"}
-    assert len(found_in(tmp_path, SOUND | short)) == 1
+    assert len(run_rooms(tmp_path, SOUND | short)) == 1
     apart = both | {"probes/audit/audit.hpp": both["probes/audit/audit.hpp"].replace("pbprobe", "pbprobe::audit")}
-    assert found_in(tmp_path, SOUND | apart) == []
+    assert run_rooms(tmp_path, SOUND | apart) == []
 
 
-def test_this_house_has_its_rooms():
+def test_tree_follows_room_rules():
     done = subprocess.run([sys.executable, ROOT / "ci/rooms"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
     assert (ROOT / "docs/architecture.md").read_text().count("| `pbprobe_audit` |") == 1  # the table is there

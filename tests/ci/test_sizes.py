@@ -28,49 +28,49 @@ def cpp(lines, signature="int f(int a) {", indent=""):
 
 
 @pytest.mark.parametrize("lines, found", [(60, []), (61, ["core/a.cpp:3:"])])
-def test_functions_of_cpp(tmp_path, lines, found):
+def test_measures_cpp_functions(tmp_path, lines, found):
     assert found_in(tmp_path, "core/a.cpp", cpp(lines)) == found
 
 
-def test_a_signature_of_two_lines_counts(tmp_path):
+def test_counts_signature_of_two_lines(tmp_path):
     text = cpp(60).replace("int f(int a) {", "int f(int a,\n      int b) {")
     assert found_in(tmp_path, "core/a.cpp", text) == ["core/a.cpp:3:"]
 
 
-def test_members(tmp_path):
+def test_measures_members(tmp_path):
     assert found_in(tmp_path, "core/a.hpp", cpp(61, indent="  ").replace("namespace n {", "struct S {")) == [
         "core/a.hpp:3:"
     ]
 
 
-def test_classes_are_no_functions(tmp_path):
+def test_skips_classes(tmp_path):
     members = "\n".join(f"  int m{i}() {{ return {i}; }}" for i in range(100))
     assert found_in(tmp_path, "core/a.hpp", f"struct S {{\n{members}\n}};\n") == []
 
 
-def test_tables(tmp_path):
+def test_skips_tables(tmp_path):
     rows = "\n".join(f"      {{{i}, {i}}}," for i in range(100))
     assert found_in(tmp_path, "core/a.cpp", f"std::vector<Row> rows() {{\n  return {{\n{rows}\n  }};\n}}\n") == []
 
 
 @pytest.mark.parametrize("name", ["kernels/cuda/a.cuh", "kernels/cpu/a.hpp"])
-def test_kernels(tmp_path, name):
+def test_skips_kernels(tmp_path, name):
     assert found_in(tmp_path, name, cpp(600)) == []
 
 
-def test_what_launches_kernels_is_none(tmp_path):
+def test_measures_functions_that_launch_kernels(tmp_path):
     assert found_in(tmp_path, "kernels/cuda/host/a.cpp", cpp(61)) == ["kernels/cuda/host/a.cpp:3:"]
 
 
 @pytest.mark.parametrize("lines, found", [(60, []), (61, ["ci/a.py:1:"])])
-def test_functions_of_python(tmp_path, lines, found):
+def test_measures_python_functions(tmp_path, lines, found):
     assert found_in(tmp_path, "ci/a.py", "def f(a):\n" + "    a += 1\n" * (lines - 1)) == found
 
 
-def test_functions_of_shell(tmp_path):
+def test_measures_shell_functions(tmp_path):
     assert found_in(tmp_path, "ci/a", "#!/bin/sh\nf() {\n" + "  echo\n" * 60 + "}\n") == ["ci/a:2:"]
 
 
 @pytest.mark.parametrize("lines, found", [(500, []), (501, ["core/a.cpp:"])])
-def test_files(tmp_path, lines, found):
+def test_measures_files(tmp_path, lines, found):
     assert found_in(tmp_path, "core/a.cpp", "int a;\n" * lines) == found

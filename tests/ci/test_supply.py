@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What goes into a build: pinned by hash, listed with its licence, and released with notes."""
+"""Inputs of a build: pinned by hash, listed with their licence, and released with notes."""
 
 import hashlib
 import pathlib
@@ -29,13 +29,13 @@ def entries(file):
 
 
 @pytest.mark.parametrize("file", HASHED, ids=lambda file: file.stem)
-def test_each_file_is_known_by_its_hash_and_its_version_is_the_pinned_one(file):
+def test_pins_hash_and_version_of_each_file(file):
     for name, (version, hashes) in entries(file).items():
         assert hashes, name
         assert version == VERSIONS.get(name, version)
 
 
-def test_set_up_installs_nothing_but_by_hash():
+def test_set_up_installs_only_by_hash():
     script = (ROOT / "cmake/bootstrap.sh").read_text()
     commands = [line for line in script.splitlines() if "-m pip install" in line]
     assert len(commands) == 2
@@ -44,7 +44,7 @@ def test_set_up_installs_nothing_but_by_hash():
     assert {f"requirements-{name}" for name in installed} == {file.stem for file in HASHED}
 
 
-def test_every_version_is_in_a_file_of_hashes_and_in_one_only():
+def test_lists_every_version_in_one_hash_file():
     """All of them are installed into one environment."""
     versions = {}
     for file in HASHED:
@@ -54,7 +54,7 @@ def test_every_version_is_in_a_file_of_hashes_and_in_one_only():
     assert set(VERSIONS) - set(versions) == set()
 
 
-def test_a_file_with_another_hash_is_refused(tmp_path):
+def test_rejects_file_with_wrong_hash(tmp_path):
     wheel = tmp_path / "one-1.0-py3-none-any.whl"
     script = "import sys, zipfile\nwith zipfile.ZipFile(sys.argv[1], 'w') as z:\n"
     for name, text in (
@@ -81,7 +81,7 @@ def test_a_file_with_another_hash_is_refused(tmp_path):
         assert subprocess.run(words, capture_output=True, check=False).returncode == code
 
 
-def test_each_part_is_listed_with_its_licence():
+def test_lists_licence_of_each_part():
     listed = set(re.findall(r"`([^`]+)`", (ROOT / "docs/licenses.md").read_text()))
     parts = set((ROOT / "cmake/debian-libraries.txt").read_text().split())
     for file in HASHED:
@@ -93,7 +93,7 @@ def test_each_part_is_listed_with_its_licence():
     assert parts - listed == set()
 
 
-def test_the_version_has_its_notes():
+def test_changelog_has_notes_for_version():
     version = re.search(r"project\(pbprobe VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert headings[0] == version

@@ -22,7 +22,7 @@ def source(tmp_path):
     return tmp_path / "source"
 
 
-def patch_of(folder, name="one.patch", file="cmake/cuda.cmake", at=10, before="line 12", after="changed"):
+def write_patch(folder, name="one.patch", file="cmake/cuda.cmake", at=10, before="line 12", after="changed"):
     """A patch of the line `at` + 2, between its neighbours."""
     context = [f" line {number}" for number in range(at, at + 5)]
     context[2:3] = [f"-{before}", f"+{after}"]
@@ -38,37 +38,37 @@ def tried(source, *patches):
     return done
 
 
-def test_what_applies(tmp_path, source):
-    done = tried(source, patch_of(tmp_path))
+def test_accepts_patch_that_applies(tmp_path, source):
+    done = tried(source, write_patch(tmp_path))
     assert (done.returncode, done.stdout) == (0, "one.patch: applies\n")
 
 
-def test_what_applies_elsewhere_is_reported(tmp_path, source):
-    moved = patch_of(tmp_path)
+def test_reports_patch_that_applies_elsewhere(tmp_path, source):
+    moved = write_patch(tmp_path)
     moved.write_text(moved.read_text().replace("@@ -10,5 +10,5 @@", "@@ -4,5 +4,5 @@"))
     done = tried(source, moved)
     assert (done.returncode, done.stdout) == (0, "one.patch: applies at other lines\n")
 
 
-def test_what_does_not_apply_is_named_and_the_others_are_tried(tmp_path, source):
-    wrong = patch_of(tmp_path, name="wrong.patch", before="another line")
-    done = tried(source, wrong, patch_of(tmp_path))
+def test_names_failing_patch_and_tries_others(tmp_path, source):
+    wrong = write_patch(tmp_path, name="wrong.patch", before="another line")
+    done = tried(source, wrong, write_patch(tmp_path))
     assert done.returncode == 1
     assert done.stdout == "wrong.patch: does not apply: 1 out of 1 hunk in cmake/cuda.cmake\none.patch: applies\n"
 
 
-def test_a_patch_that_is_in_already_does_not_apply(tmp_path, source):
-    done = tried(source, patch_of(tmp_path, before="not there", after="line 12"))
+def test_rejects_patch_that_is_applied_already(tmp_path, source):
+    done = tried(source, write_patch(tmp_path, before="not there", after="line 12"))
     assert (done.returncode, "does not apply" in done.stdout) == (1, True)
 
 
-def test_a_file_that_the_tree_lacks(tmp_path, source):
-    done = tried(source, patch_of(tmp_path, file="cmake/EnvVarForwarding.cmake"))
+def test_rejects_patch_for_missing_file(tmp_path, source):
+    done = tried(source, write_patch(tmp_path, file="cmake/EnvVarForwarding.cmake"))
     assert (done.returncode, done.stdout) == (1, "one.patch: no such file: cmake/EnvVarForwarding.cmake\n")
 
 
-def test_it_could_not_run(tmp_path, source):
-    patch = patch_of(tmp_path)
+def test_exits_with_2_if_it_cannot_run(tmp_path, source):
+    patch = write_patch(tmp_path)
     assert subprocess.run([sys.executable, PROGRAM, tmp_path / "none", patch], check=False).returncode == 2
     assert tried(source, tmp_path / "none.patch").returncode == 2
     patch.write_text("--- a/cmake/cuda.cmake\n+++ b/cmake/cuda.cmake\n@@ nonsense @@\n")

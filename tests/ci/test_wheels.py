@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""ci/wheels: of packages in a folder and what they depend on, one for only x86-64 is named; 2 without an index."""
+"""ci/wheels names a package or dependency that exists only for x86-64; exit code 2 without an index."""
 
 import os
 import pathlib
@@ -47,7 +47,7 @@ def ask(folder, *pins, **more):
         "py3-none-manylinux_2_39_aarch64",
     ],
 )
-def test_a_wheel_of_this_platform_passes(tmp_path, tag):
+def test_accepts_wheel_of_this_platform(tmp_path, tag):
     write_wheel(tmp_path, "sound", tag)
     assert ask(tmp_path, "# why", "sound==1.0 \\", "    --hash=sha256:00") == (
         0,
@@ -63,7 +63,7 @@ def test_a_wheel_of_this_platform_passes(tmp_path, tag):
         "py3-none-manylinux_2_40_aarch64",
     ],
 )
-def test_a_wheel_of_another_is_none(tmp_path, tag):
+def test_rejects_wheel_of_another_platform(tmp_path, tag):
     write_wheel(tmp_path, "sound", "py3-none-any")
     write_wheel(tmp_path, "other", tag)
     code, printed = ask(tmp_path, "sound==1.0", "other==1.0")
@@ -74,7 +74,7 @@ def test_a_wheel_of_another_is_none(tmp_path, tag):
     ]
 
 
-def test_a_dependency_without_one_is_named_with_what_wants_it(tmp_path):
+def test_names_dependency_and_its_parent(tmp_path):
     write_wheel(tmp_path, "torchlike", "py3-none-any", "middle[gpu]>=1.0", "other; python_version < '3.12'")
     write_wheel(tmp_path, "middle", "py3-none-any", "library==1.0; extra == 'gpu'", "absent; extra == 'docs'")
     write_wheel(tmp_path, "library", "py3-none-manylinux_2_28_x86_64")
@@ -86,21 +86,21 @@ def test_a_dependency_without_one_is_named_with_what_wants_it(tmp_path):
 
 
 @pytest.mark.parametrize("machine, code", [("aarch64", 1), ("x86_64", 0)])
-def test_conditions_are_those_of_that_machine(tmp_path, machine, code):
+def test_evaluates_markers_for_that_machine(tmp_path, machine, code):
     write_wheel(tmp_path, "sound", "py3-none-any", f"library; platform_machine == '{machine}'")
     assert ask(tmp_path, "sound==1.0")[0] == code
 
 
-def test_what_set_up_installs_by_hash_comes_without_dependencies(tmp_path):
+def test_pinned_files_need_no_dependencies(tmp_path):
     write_wheel(tmp_path, "sound", "py3-none-any", "library")
     assert ask(tmp_path, "sound==1.0 \\", "    --hash=sha256:00")[0] == 0
 
 
-def test_nothing_pinned_is_no_pass(tmp_path):
+def test_fails_without_pins(tmp_path):
     assert ask(tmp_path, "# nothing") == (2, "")
 
 
-def test_an_index_that_cannot_be_reached_is_no_verdict(tmp_path):
+def test_gives_no_verdict_without_index(tmp_path):
     unreachable = {"PIP_NO_INDEX": "0", "PIP_INDEX_URL": "http://127.0.0.1:1", "PIP_RETRIES": "1", "NO_PROXY": "*"}
     write_wheel(tmp_path, "sound", "py3-none-any")
     assert ask(tmp_path, "sound==1.0", "other==1.0", **unreachable) == (2, "")

@@ -30,7 +30,7 @@ def test_evidence_is_judged_again_only_as_it_was_signed(evidence, keys, tmp_path
     result = run("gate", "--from", evidence, "--key", keys / "pub")
     assert (result.returncode, result.stderr) == (PASSED, "")
     result = run("gate", "--from", evidence)
-    assert (result.returncode, "by a key that it brings itself" in result.stderr) == (PASSED, True)
+    assert (result.returncode, "by the key that it contains" in result.stderr) == (PASSED, True)
     _, other = other_key(tmp_path)
     result = run("gate", "--from", evidence, "--key", other)
     assert (result.returncode, "keyid" in result.stderr) == (FAILED, True)
@@ -41,9 +41,9 @@ def test_evidence_is_judged_again_only_as_it_was_signed(evidence, keys, tmp_path
     for name in ("statement.dsse.json", "statement.sigstore.json"):
         (unsigned / name).unlink()
     result = run("gate", "--from", unsigned)
-    assert (result.returncode, "it is not signed" in result.stderr) == (PASSED, True)
+    assert (result.returncode, "not signed" in result.stderr) == (PASSED, True)
     result = run("gate", "--from", unsigned, "--key", keys / "pub")
-    assert (result.returncode, "it was not signed" in result.stderr) == (FAILED, True)
+    assert (result.returncode, "is not signed" in result.stderr) == (FAILED, True)
 
 
 def changed_signature(envelope):
@@ -72,11 +72,11 @@ def no_signature(envelope):
 
 
 BROKEN = {
-    changed_signature: "does not fit the payload",
-    another_payload: "does not fit the payload",
+    changed_signature: "does not match the payload",
+    another_payload: "does not match the payload",
     another_id: "keyid",
-    no_key: "publicKey: a text is expected",
-    no_signature: "exactly one is expected",
+    no_key: "publicKey: expected a string",
+    no_signature: "expected exactly one",
 }
 
 
@@ -99,8 +99,8 @@ def test_a_key_that_none_can_check_with_is_no_verdict(evidence, tmp_path):
     subprocess.run(["openssl", "pkey", "-in", rsa, "-pubout", "-out", tmp_path / "rsa.pub"], check=True)
     (tmp_path / "text").write_text("no key\n")
     for key, reason in (
-        ("rsa", "neither an Ed25519 key"),
-        ("rsa.pub", "neither an Ed25519 key"),
+        ("rsa", "neither Ed25519 nor"),
+        ("rsa.pub", "neither Ed25519 nor"),
         ("text", "no public key"),
     ):
         refused(run("verify", evidence, "--key", tmp_path / key), reason)
@@ -118,7 +118,7 @@ def test_facts_that_a_document_says_are_never_attested(sound, evidence, keys, tm
         assert json.loads(run(*judged, "--format", "json").stdout)["input"] == "facts"
         for sign in (["--sign", keys / "key"], []):
             result = run(*judged, "--evidence", tmp_path / "dir", *sign)
-            assert (result.returncode, "were read from a document" in result.stderr) == (COULD_NOT_RUN, True)
+            assert (result.returncode, "are from a document" in result.stderr) == (COULD_NOT_RUN, True)
             assert not (tmp_path / "dir").exists()
     assert run("gate", sound, "--claim", CLAIM, "--evidence", tmp_path / "dir").returncode == PASSED
 
@@ -147,9 +147,9 @@ def test_verify_binds_evidence_to_the_bytes_of_a_folder(sound, evidence, keys, t
     result = run(*command, other)
     assert result.returncode == FAILED
     for words in (
-        "torch/lib/libc10.so is another file",
+        "torch/lib/libc10.so differs",
         "torch/lib/libtorch_cpu.so is missing",
-        "torch/lib/libmore.so was not among what was judged",
+        "torch/lib/libmore.so was not judged",
     ):
         assert words in result.stderr
     refused(run(*command, tmp_path / "absent"), "absent")
@@ -168,5 +168,5 @@ def test_a_wheel_is_the_first_subject_and_verified_whole(wheel, keys, tmp_path):
     with zipfile.ZipFile(other, "a") as archive:
         archive.writestr("torch/__init__.py", "")
     result = run(*command, other)
-    assert (result.returncode, f"{wheel.name} is another file" in result.stderr) == (FAILED, True), result.stderr
+    assert (result.returncode, f"{wheel.name} differs" in result.stderr) == (FAILED, True), result.stderr
     assert "libc10.so" not in result.stderr

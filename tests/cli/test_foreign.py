@@ -79,7 +79,7 @@ def test_it_loads_computes_and_throws_by_its_own_loader(tmp_path, closure):
     assert set(areas.values()) == {None}
     assert "exceptions" in areas
     assert measurements["problems"] == []
-    assert any("libtorch brings glibc 2.41" in note for note in measurements["notes"])
+    assert any("libtorch has its own glibc 2.41" in note for note in measurements["notes"])
     assert any(row["best"] for row in measurements["rows"]), "our own kernels ran beside it"
 
 
@@ -93,5 +93,5 @@ def test_a_closure_without_its_loader_is_named(tmp_path, closure):
     result = run("report", tmp_path, "--format", "json", "--no-figures", "--budget", "20", timeout=60)
     assert result.returncode == FAILED
     report = json.loads(result.stdout)
-    assert any(f"no {LOADER} lies beside it" in problem for problem in report["problems"])
+    assert any(f"its loader {LOADER} is missing" in problem for problem in report["problems"])
     assert report["measurements"]["libtorch"]["loaded"] is False

@@ -22,7 +22,7 @@ def test_joined_evidence_is_of_the_same_build(sound, evidence, tmp_path):
     other = build(tmp_path / "other", "-mavx2", "-mfma", "-DOTHER", "-O2", "-ftree-vectorize")
     assert run("gate", other, "--claim", CLAIM, "--evidence", tmp_path / "differs").returncode == PASSED
     result = run("gate", "--join", evidence / "report.json", tmp_path / "differs/report.json")
-    assert (result.returncode, "is another file" in result.stderr) == (FAILED, True), result.stderr
+    assert (result.returncode, "differs: " in result.stderr) == (FAILED, True), result.stderr
     refused(run("gate", "--join", evidence / "report.json"), "two machines")
 
 
@@ -72,8 +72,8 @@ def test_a_join_signs_only_what_was_signed(evidence, joined, keys, tmp_path):
     sign = ["--evidence", tmp_path / "dir", "--sign", keys / "key"]
     # They may be judged, and nobody vouches for them.
     others = {
-        evidence / "report.json": "signed by nobody",
-        unsigned: "it was not signed",
+        evidence / "report.json": "a bare report has no signature",
+        unsigned: "is not signed",
         joined.parent / "again": "keyid",
     }
     for other, says in others.items():
@@ -194,13 +194,13 @@ def other_inventory(report):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (rejoined, "not what its 3 runs give together"),
-        (proved_more, "not what its 2 runs give together"),
+        (rejoined, "differs from the result of its 3 runs"),
+        (proved_more, "differs from the result of its 2 runs"),
         (one_run, "no verdict of two runs"),
         (lenient, "run 2: its verdict is not what its facts give"),
         (other_facts, "run 2: its verdict is not what its facts give"),
-        (other_digest, "is another file"),
-        (other_inventory, "not what its 2 runs give together"),
+        (other_digest, "differs: "),
+        (other_inventory, "differs from the result of its 2 runs"),
     ],
 )
 def test_what_the_joined_runs_do_not_give_is_refused(joined, tmp_path, change, says):

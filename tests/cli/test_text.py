@@ -60,14 +60,14 @@ def test_sixty_columns_keep_what_decides():
 @pytest.mark.parametrize(
     ("words", "says", "help_of"),
     [
-        ("repot", "there is no command repot: did you mean report?", "pbprobe"),
-        ("elephant", "there is no command elephant", "pbprobe"),
-        ("report --fromat json", "there is no option --fromat here: did you mean --format?", "pbprobe report"),
+        ("repot", "unknown command repot: did you mean report?", "pbprobe"),
+        ("elephant", "unknown command elephant", "pbprobe"),
+        ("report --fromat json", "unknown option --fromat: did you mean --format?", "pbprobe report"),
         ("gate torch.whl --claim", "--claim: its value is missing", "pbprobe gate"),
         ("audit", "ARTIFACT is required", "pbprobe audit"),
         ("compare one.json", "ARTIFACT: give at least 2", "pbprobe compare"),
         ("recipes shwo", "A subcommand is required", "pbprobe recipes"),
-        ("host one", "one: one word too many", "pbprobe host"),
+        ("host one", "one: unexpected argument", "pbprobe host"),
     ],
 )
 def test_wrong_usage_is_named_with_what_was_meant(words, says, help_of):

@@ -66,8 +66,8 @@ def test_the_text_says_what_is_linked_in_and_where_the_rest_comes_from(tmp_path)
     assert re.search(r"^  MAGMA +2\.0\.13, in libtorch_cuda\.so$", text, re.MULTILINE), text
     assert re.search(r"^  NCCL +2\.99\.1, in libtorch_cuda\.so$", text, re.MULTILINE), text
     assert re.search(r"^Libraries\n  libtorch_cuda\.so +holds NCCL$", text, re.MULTILINE), text
-    assert re.search(r"^  needed +\d+ of the system: .*libc\.so\.6", text, re.MULTILINE), text
-    assert re.search(r"^  may be opened +1 not here: libmade_up_part\.so\.7$", text, re.MULTILINE), text
+    assert re.search(r"^  needed +\d+ from the system: .*libc\.so\.6", text, re.MULTILINE), text
+    assert re.search(r"^  may be opened +1 not found: libmade_up_part\.so\.7$", text, re.MULTILINE), text
 
 
 @needs_torch

@@ -12,17 +12,17 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(Base64, IsThatOfRfc4648) {
+TEST(Base64, ConvertsExamplesOfRfc4648) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kVectors{
       {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xff\xef\0"sv, "/+8A"}}};
   for (const auto& [bytes, text] : kVectors) {
-    EXPECT_EQ(base64_of(bytes), text);
-    EXPECT_EQ(from_base64(text), bytes);
+    EXPECT_EQ(encode_base64(bytes), text);
+    EXPECT_EQ(decode_base64(text), bytes);
   }
 }
 
-TEST(Base64, WhatIsNoneIsRefused) {
-  for (const auto* text : {"Zg", "Zg=", "Z===g", "Zm9*", "_-8A"}) EXPECT_EQ(from_base64(text), std::nullopt) << text;
+TEST(Base64, RejectsInvalidText) {
+  for (const auto* text : {"Zg", "Zg=", "Z===g", "Zm9*", "_-8A"}) EXPECT_EQ(decode_base64(text), std::nullopt) << text;
 }
 
 }  // namespace

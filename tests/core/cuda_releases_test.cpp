@@ -29,7 +29,7 @@ const ToolkitComponent& component(const std::string& release, const std::string&
   return none;
 }
 
-TEST(CudaReleases, TheProgramHoldsTheFile) {
+TEST(CudaReleases, EmbedsTheFile) {
   std::ostringstream text;
   text << std::ifstream(PBPROBE_SOURCE_DIR "/recipes/cuda_components.json").rdbuf();
   const ToolkitTable embedded{all_cuda_releases()};
@@ -38,8 +38,8 @@ TEST(CudaReleases, TheProgramHoldsTheFile) {
   EXPECT_EQ(to_json(embedded), *file);
 }
 
-// What torch 2.8.0 and 2.11.0 ask for, by their own metadata.
-TEST(CudaReleases, OneReleaseHasManyVersions) {
+// Versions required by the metadata of torch 2.8.0 and 2.11.0.
+TEST(CudaReleases, AssignsSeveralVersionsToOneRelease) {
   EXPECT_EQ(component("13.0.2", "cuBLAS").version, "13.1.0.3");
   EXPECT_EQ(component("13.0.2", "CUDA runtime").version, "13.0.96");
   EXPECT_THAT(component("13.0.2", "cuFFT").sonames, testing::ElementsAre("libcufft.so.12", "libcufftw.so.12"));
@@ -49,7 +49,7 @@ TEST(CudaReleases, OneReleaseHasManyVersions) {
   EXPECT_THAT(component("12.8.1", "cuSOLVER").sonames, testing::Contains("libcusolver.so.11"));
 }
 
-TEST(CudaReleases, EachHasTheSameComponentsAndTheLinesOfTheMatrixAreThere) {
+TEST(CudaReleases, ListsEqualComponentsForAllMatrixLines) {
   std::set<std::string> releases;
   for (const auto& row : all_cuda_releases()) {
     EXPECT_TRUE(releases.insert(row.release).second) << row.release << " stands twice";
@@ -65,7 +65,7 @@ TEST(CudaReleases, EachHasTheSameComponentsAndTheLinesOfTheMatrixAreThere) {
   }
 }
 
-TEST(CudaReleases, NvJitLinkMayBeNewer) {
+TEST(CudaReleases, AcceptsNewerNvJitLink) {
   const ToolkitComponent linker{"nvJitLink", "13.2.86", true, {}};
   EXPECT_TRUE(belongs(linker, "13.2.86"));
   EXPECT_TRUE(belongs(linker, "13.10.1"));
@@ -73,7 +73,7 @@ TEST(CudaReleases, NvJitLinkMayBeNewer) {
   EXPECT_FALSE(belongs(linker, "14.0.1"));
   EXPECT_TRUE(component("13.2.2", "nvJitLink").newer_too);
   const ToolkitComponent blas{"cuBLAS", "13.1.0.3", false, {}};
-  EXPECT_TRUE(belongs(blas, "13.1.0"));  // as the names of some files have it
+  EXPECT_TRUE(belongs(blas, "13.1.0"));  // file names may have a shortened version
   EXPECT_FALSE(belongs(blas, "13.1.1.3"));
 }
 

@@ -7,7 +7,7 @@
 namespace pbprobe {
 namespace {
 
-TEST(Demangle, WritesNamesForPeople) {
+TEST(Demangle, DemanglesNames) {
   EXPECT_EQ(demangled("_ZN2at6native4AVX23addEi"), "at::native::AVX2::add(int)");
   EXPECT_EQ(demangled("plain"), "plain");
   EXPECT_EQ(demangled("i"), "i");  // also a type's mangled name
@@ -15,7 +15,7 @@ TEST(Demangle, WritesNamesForPeople) {
   EXPECT_EQ(demangled("_ZN2at6native4AVX23addEi", 10), "at::nat...");
 }
 
-TEST(Demangle, FunctionsAreNamedWithoutArguments) {
+TEST(Demangle, OmitsArgumentsInFunctionName) {
   EXPECT_EQ(function_name("_ZN2at6native29vectorized_elementwise_kernelILi4EEEviT_"),
             "at::native::vectorized_elementwise_kernel");
   EXPECT_EQ(function_name("sm90_xmma_gemm_bf16"), "sm90_xmma_gemm_bf16");
@@ -38,7 +38,7 @@ TEST(Demangle, WhatIsTooLongIsNamedWithoutItsArguments) {
   EXPECT_EQ(demangled("_ZN9short"), "_ZN9short");
 }
 
-TEST(Demangle, WhatIsNoMangledNameHasNone) {
+TEST(Demangle, ReturnsNulloptForUnmangledNames) {
   EXPECT_EQ(demangle("memcpy"), std::nullopt);
   EXPECT_EQ(demangle("_Z"), std::nullopt);
   EXPECT_EQ(demangle("_Z1f" + std::string(5000, 'i')), std::nullopt);

@@ -19,7 +19,7 @@ std::string minimum(HostCode code, const char* name = "ext") {
   file.path = "ext/_C.so";
   file.machine = "x86_64";
   file.host_code = std::move(code);
-  return distribution_of(inventory).minimum_cpu.value_or("none");
+  return make_distribution(inventory).minimum_cpu.value_or("none");
 }
 
 TEST(MinimumCpuOfPackage, NamesWhatRunsAtLoadAndWhatIsSelected) {

@@ -182,7 +182,7 @@ Report full_report() {
 }
 
 // A value of another type than `json` has.
-Json of_another_type(const Json& json) {
+Json change_type(const Json& json) {
   return json.is_string() ? Json(1) : Json("text");
 }
 
@@ -192,7 +192,7 @@ const Json& report_schema() {
 }
 
 // "#/$defs/Gpu" as a pointer into the schema.
-Json::json_pointer pointer_of(const std::string& reference) {
+Json::json_pointer make_pointer(const std::string& reference) {
   return Json::json_pointer(reference.substr(1));
 }
 
@@ -200,7 +200,7 @@ Json::json_pointer pointer_of(const std::string& reference) {
 template <class Change, class Visit>
 void mutate(Json& document, const Json& schema, Json& node, const std::string& path, Change change, Visit visit) {
   const Json& present = schema.contains("anyOf") ? schema["anyOf"][0] : schema;
-  const Json& plain = present.contains("$ref") ? report_schema().at(pointer_of(present["$ref"])) : present;
+  const Json& plain = present.contains("$ref") ? report_schema().at(make_pointer(present["$ref"])) : present;
   if (node.is_array() && !node.empty()) return mutate(document, plain["items"], node[0], path + "[0]", change, visit);
   if (!node.is_object()) return;
   std::vector<std::string> keys;
@@ -220,14 +220,14 @@ void mutate(Json& document, const Json& schema, Json& node, const std::string& p
   }
 }
 
-TEST(Fields, AFullReportSurvivesTheRoundTrip) {
+TEST(Fields, KeepsFullReportInRoundTrip) {
   const Json json = to_json(full_report());
   auto again = from_json<Report>(json);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(to_json(*again), json);
 }
 
-TEST(Fields, EveryRequiredKeyIsRequired) {
+TEST(Fields, RejectsMissingRequiredKeys) {
   Json json = to_json(full_report());
   int seen = 0;
   mutate(
@@ -243,14 +243,14 @@ TEST(Fields, EveryRequiredKeyIsRequired) {
   EXPECT_GT(seen, 120);
 }
 
-TEST(Fields, AStructStandsInTheSchemaOnceByItsName) {
+TEST(Fields, ListsEachStructOnceInSchema) {
   const Json& schema = report_schema();
   EXPECT_EQ(schema["properties"]["host"]["anyOf"], Json::parse(R"([{"$ref": "#/$defs/Host"}, {"type": "null"}])"));
   EXPECT_EQ(schema["$defs"]["Host"]["properties"]["gpus"]["items"], Json::parse(R"({"$ref": "#/$defs/Gpu"})"));
   EXPECT_EQ(schema["$defs"]["Host"]["properties"]["glibc"]["type"], Json::parse(R"(["string", "null"])"));
 }
 
-TEST(Fields, EachIsDescribed) {
+TEST(Fields, DescribesEachField) {
   size_t seen = 0;
   const auto check = [&seen](const std::string& type, const Json& schema) {
     for (const auto& [key, property] : schema["properties"].items()) {
@@ -263,7 +263,7 @@ TEST(Fields, EachIsDescribed) {
   EXPECT_GT(seen, 400U);
 }
 
-TEST(Fields, ASchemaIsLaidOutInShortLines) {
+TEST(Fields, WritesSchemaInShortLines) {
   const Json schema = Json::parse(R"({"a": {"enum": ["x", "y"]}, "b": [], "c": 1})");
   EXPECT_EQ(dump_schema(schema), "{\"a\": {\"enum\": [\"x\", \"y\"]}, \"b\": [], \"c\": 1}\n");
   const Json longer{{"a", std::string(60, 'x')}, {"b", std::string(60, 'y')}};
@@ -271,11 +271,10 @@ TEST(Fields, ASchemaIsLaidOutInShortLines) {
             "{\n  \"a\": \"" + std::string(60, 'x') + "\",\n  \"b\": \"" + std::string(60, 'y') + "\"\n}\n");
 }
 
-TEST(Fields, EveryTypeIsChecked) {
+TEST(Fields, ChecksEveryType) {
   Json json = to_json(full_report());
   mutate(
-      json, report_schema(), json, "",
-      [](Json& node, const std::string& key) { node[key] = of_another_type(node[key]); },
+      json, report_schema(), json, "", [](Json& node, const std::string& key) { node[key] = change_type(node[key]); },
       [&](const std::string& path, bool) {
         const auto result = from_json<Report>(json);
         ASSERT_FALSE(result.ok()) << path;
@@ -283,7 +282,7 @@ TEST(Fields, EveryTypeIsChecked) {
       });
 }
 
-TEST(Fields, AFractionOrABooleanIsNoInteger) {
+TEST(Fields, RejectsFractionsAndBooleansAsIntegers) {
   for (const Json& wrong : {Json(1.5), Json(true)}) {
     const auto result = from_json<CoreClass>(Json{{"name", "P"}, {"count", wrong}});
     ASSERT_FALSE(result.ok());
@@ -291,7 +290,7 @@ TEST(Fields, AFractionOrABooleanIsNoInteger) {
   }
 }
 
-TEST(Fields, UnknownKeysAreIgnoredAndUnknownNamesAreNot) {
+TEST(Fields, IgnoresUnknownKeysAndRejectsUnknownNames) {
   EXPECT_TRUE(from_json<CoreClass>(Json{{"name", "P"}, {"count", 1}, {"new", {}}}).ok());
   const auto result = from_json<Driver>(Json{{"state", "asleep"}, {"sentence", ""}});
   EXPECT_EQ(result.error().message, "state: unknown value \"asleep\"");
@@ -303,19 +302,18 @@ TEST(ParseJson, NamesLineAndColumn) {
   EXPECT_NE(result.error().message.find("line 2, column 8"), std::string::npos) << result.error().message;
 }
 
-TEST(ParseJson, RefusesAKeyThatStandsTwice) {
+TEST(ParseJson, RejectsDuplicateKeys) {
   const auto refusal = [](const char* text) {
     const auto result = parse_json(text);
     return result.ok() ? std::string("accepted") : result.error().message;
   };
-  EXPECT_EQ(refusal(R"({"a": 1, "b": 2, "a": 1})"), "a: the key stands there twice: leave one");
-  EXPECT_EQ(refusal(R"({"a": {"b": [{"c": 1}, {"c": 2, "\u0063": 3}]}})"),
-            "a.b.c: the key stands there twice: leave one");
-  EXPECT_EQ(refusal(R"({"": 1, "": 2})"), "\"\": the key stands there twice: leave one");
+  EXPECT_EQ(refusal(R"({"a": 1, "b": 2, "a": 1})"), "a: the key appears twice: keep one");
+  EXPECT_EQ(refusal(R"({"a": {"b": [{"c": 1}, {"c": 2, "\u0063": 3}]}})"), "a.b.c: the key appears twice: keep one");
+  EXPECT_EQ(refusal(R"({"": 1, "": 2})"), "\"\": the key appears twice: keep one");
   EXPECT_EQ(refusal(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]})"), "accepted");
 }
 
-TEST(ParseJson, RefusesDeepNesting) {
+TEST(ParseJson, RejectsDeepNesting) {
   EXPECT_TRUE(parse_json(std::string(64, '[') + std::string(64, ']')).ok());
   EXPECT_EQ(parse_json(std::string(65, '[') + std::string(65, ']')).error().message,
             "JSON nests deeper than 64 levels");

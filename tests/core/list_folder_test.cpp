@@ -53,8 +53,8 @@ class ListFolder : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(ListFolder, EachEntryHasItsNameAndWhatItIs) {
-  std::error_code error = std::make_error_code(std::errc::io_error);  // of an earlier call
+TEST_F(ListFolder, ReturnsNameAndTypeOfEachEntry) {
+  std::error_code error = std::make_error_code(std::errc::io_error);  // left from an earlier call
   EXPECT_THAT(listed(error),
               UnorderedElementsAre(Pair("folder", fs::file_type::directory), Pair("file", fs::file_type::regular),
                                    Pair("link", fs::file_type::symlink), Pair("broken", fs::file_type::symlink),
@@ -62,7 +62,7 @@ TEST_F(ListFolder, EachEntryHasItsNameAndWhatItIs) {
   EXPECT_FALSE(error);
 }
 
-TEST_F(ListFolder, WhereTheFileSystemTellsNoTypesTheyAreAskedFor) {
+TEST_F(ListFolder, CallsStatIfTypeIsUnknown) {
   without_types = true;
   std::error_code error;
   EXPECT_THAT(listed(error),
@@ -72,7 +72,7 @@ TEST_F(ListFolder, WhereTheFileSystemTellsNoTypesTheyAreAskedFor) {
   EXPECT_FALSE(error);
 }
 
-TEST_F(ListFolder, AFailureHalfwayIsAnErrorBesideWhatWasListed) {
+TEST_F(ListFolder, ReturnsErrorWithEntriesListedBefore) {
   entries_left = 4;  // "." and ".." may be two of them
   std::error_code error;
   const auto types = listed(error);
@@ -81,7 +81,7 @@ TEST_F(ListFolder, AFailureHalfwayIsAnErrorBesideWhatWasListed) {
   EXPECT_LE(types.size(), 4U);
 }
 
-TEST_F(ListFolder, WhatIsNoFolderIsAnError) {
+TEST_F(ListFolder, FailsForPathThatIsNotAFolder) {
   std::error_code error;
   EXPECT_TRUE(list_folder(folder_ / "file", error).empty());
   EXPECT_EQ(error, std::errc::not_a_directory);
@@ -89,7 +89,7 @@ TEST_F(ListFolder, WhatIsNoFolderIsAnError) {
   EXPECT_EQ(error, std::errc::no_such_file_or_directory);
 }
 
-TEST_F(ListFolder, RemovingAFolderFollowsNoLink) {
+TEST_F(ListFolder, RemovesFolderWithoutFollowingLinks) {
   fs::create_directories(made_->path() / "kept/below");
   fs::create_directory_symlink(made_->path() / "kept", folder_ / "away");
   fs::permissions(folder_ / "folder", fs::perms::owner_read | fs::perms::owner_exec);
@@ -101,7 +101,7 @@ TEST_F(ListFolder, RemovingAFolderFollowsNoLink) {
 }  // namespace
 }  // namespace pbprobe
 
-// In place of the C library's, which it calls.
+// Replaces readdir of the C library, and calls it.
 extern "C" dirent* readdir(DIR* folder) {
   using pbprobe::entries_left;
   static const auto real = reinterpret_cast<dirent* (*)(DIR*)>(dlsym(RTLD_NEXT, "readdir"));

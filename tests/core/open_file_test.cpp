@@ -24,7 +24,7 @@ fs::path with(const TempFolder& folder, const std::string& text) {
   return folder.path() / "file";
 }
 
-TEST(OpenFile, WholeFilesAreRead) {
+TEST(OpenFile, ReadsWholeFile) {
   const TempFolder folder;
   for (const size_t size : {0, 1, 4096, 100000}) {
     const std::string text(size, 'x');
@@ -37,13 +37,13 @@ TEST(OpenFile, WholeFilesAreRead) {
 }
 
 // Such files say that they are empty.
-TEST(OpenFile, AFileOfTheKernelIsReadToItsEnd) {
+TEST(OpenFile, ReadsKernelFileToItsEnd) {
   const auto read = read_whole_file("/proc/self/status");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_THAT(*read, HasSubstr("Threads:"));
 }
 
-TEST(OpenFile, TheLimitIsTheLargestThatIsRead) {
+TEST(OpenFile, ReadsFilesUpToTheLimit) {
   const TempFolder folder;
   const fs::path file = with(folder, std::string(100, 'x'));
   EXPECT_TRUE(read_whole_file(file, 100).ok());
@@ -53,7 +53,7 @@ TEST(OpenFile, TheLimitIsTheLargestThatIsRead) {
   EXPECT_THAT(refused.error().message, HasSubstr("100 bytes, 99 are the limit"));
 }
 
-TEST(OpenFile, AHoleOfTerabytesTakesNoTime) {
+TEST(OpenFile, CountsHugeHolesQuickly) {
   const TempFolder folder;
   const fs::path file = with(folder, "{");
   ASSERT_EQ(truncate(file.c_str(), 5LL << 30), 0);
@@ -65,14 +65,14 @@ TEST(OpenFile, AHoleOfTerabytesTakesNoTime) {
   EXPECT_EQ(open->hole_bytes(1ULL << 30), 1ULL << 30);
 }
 
-TEST(OpenFile, AFileWithoutHolesHasNone) {
+TEST(OpenFile, ReportsNoHolesForDenseFile) {
   const TempFolder folder;
   const auto open = OpenFile::open(with(folder, std::string(1 << 20, 'x')));
   ASSERT_TRUE(open.ok());
   EXPECT_EQ(open->hole_bytes(1ULL << 30), 0);
 }
 
-TEST(OpenFile, WhatIsNoRegularFileIsRefusedAtOnce) {
+TEST(OpenFile, RejectsSpecialFilesAtOnce) {
   const TempFolder folder;
   const fs::path pipe = folder.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -86,7 +86,7 @@ TEST(OpenFile, WhatIsNoRegularFileIsRefusedAtOnce) {
   }
 }
 
-TEST(OpenFile, WhatIsNotThereIsNotFound) {
+TEST(OpenFile, ReportsMissingFileAsNotFound) {
   const TempFolder folder;
   EXPECT_EQ(read_whole_file(folder.path() / "none").error().code, ErrorCode::not_found);
   fs::create_symlink("loop", folder.path() / "loop");
@@ -95,7 +95,7 @@ TEST(OpenFile, WhatIsNotThereIsNotFound) {
   EXPECT_THAT(loop.error().message, HasSubstr("symbolic links"));
 }
 
-TEST(OpenFile, AChangeIsSeen) {
+TEST(OpenFile, DetectsChangeAfterOpening) {
   const TempFolder folder;
   const fs::path file = with(folder, std::string(100, 'x'));
   const auto open = OpenFile::open(file);
@@ -104,10 +104,10 @@ TEST(OpenFile, AChangeIsSeen) {
   ASSERT_EQ(truncate(file.c_str(), 10), 0);
   EXPECT_THAT(open->check_unchanged().error().message, HasSubstr("cut from 100 to 10 bytes"));
   ASSERT_EQ(truncate(file.c_str(), 100), 0);
-  EXPECT_THAT(open->check_unchanged().error().message, HasSubstr("written to while it was read"));
+  EXPECT_THAT(open->check_unchanged().error().message, HasSubstr("the file changed during reading"));
 }
 
-TEST(OpenFile, ReadingAndLinkingAreNoChange) {
+TEST(OpenFile, IgnoresReadsAndNewLinks) {
   const TempFolder folder;
   const fs::path file = with(folder, "text");
   const auto open = OpenFile::open(file);

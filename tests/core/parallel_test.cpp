@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-TEST(Parallel, WhatATaskThrowsIsTheCallers) {
+TEST(Parallel, ThrowsExceptionOfTaskToCaller) {
   for (const size_t thrower : {0U, 7U, 63U}) {
     EXPECT_THROW(run_tasks(64, 4,
                            [&](size_t i) {
@@ -20,8 +20,8 @@ TEST(Parallel, WhatATaskThrowsIsTheCallers) {
   }
 }
 
-// By the accounts of spare cores too, which an exception must settle.
-TEST(Parallel, AfterAnExceptionTasksRunAsBefore) {
+// Also checks that an exception releases the spare cores.
+TEST(Parallel, RunsTasksAfterException) {
   EXPECT_THROW(run_tasks(4, 4, [](size_t) { run_on_spare_cores(64, [](size_t) { throw std::bad_alloc(); }); }),
                std::bad_alloc);
   std::atomic<size_t> sum{0};

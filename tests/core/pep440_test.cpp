@@ -19,7 +19,7 @@ bool same(const char* one, const char* other) {
   return there;
 }
 
-TEST(Pep440, OneVersionHasManySpellings) {
+TEST(Pep440, ParsesAllSpellingsOfAVersion) {
   for (const auto& [one, other] : {std::pair("2.11.0", "2.11"),
                                    {"2.11.0", "v2.11.0"},
                                    {"2.11.0rc1", "2.11.0-RC.1"},
@@ -34,7 +34,7 @@ TEST(Pep440, OneVersionHasManySpellings) {
     EXPECT_TRUE(same(one, other)) << one << " " << other;
 }
 
-TEST(Pep440, AnotherStageOrBuildIsAnotherVersion) {
+TEST(Pep440, DistinguishesStagesAndBuilds) {
   for (const char* other : {"2.11.0rc1", "2.11.0a0", "2.11.0b1", "2.11.0.post1", "2.11.0.dev20260101", "2.11.1",
                             "2.1.10", "1!2.11.0", "2.11.0rc1.dev2", "2.110"})
     EXPECT_FALSE(same("2.11.0", other)) << other;
@@ -43,7 +43,7 @@ TEST(Pep440, AnotherStageOrBuildIsAnotherVersion) {
   EXPECT_FALSE(same("2.11.0+cu130", "2.11.0+cpu"));
 }
 
-TEST(Pep440, AReleaseIsClaimedOnlyByItsNumbers) {
+TEST(Pep440, MatchesReleaseByItsNumbers) {
   const auto claims = [](const char* claim, const char* version) { return is_release(parsed(version), parsed(claim)); };
   for (const char* version : {"2.10.0", "2.10", "2.10.0+cu130", "2.10.0+cpu"}) {
     EXPECT_TRUE(claims("2.10.0", version)) << version;
@@ -60,18 +60,18 @@ TEST(Pep440, AReleaseIsClaimedOnlyByItsNumbers) {
   }
 }
 
-TEST(Pep440, WhatIsNoVersionIsNone) {
+TEST(Pep440, RejectsInvalidVersions) {
   for (const char* text : {"", "unknown", "2.11.0 ", "2.11.0+", "2.11.0+cu..130", "2.11.", "2.11.0+cu130!", "a2",
                            "2..1", "2.11.0rc1rc2", "99999999999999999999", "2.11.0 # comment"})
     EXPECT_FALSE(parse_python_version(text)) << text;
 }
 
-TEST(Pep440, NamesOfPackagesAreComparedAsPipDoes) {
+TEST(Pep440, ComparesPackageNamesAsPip) {
   EXPECT_EQ(package_name("My.Torch__Vision"), "my-torch-vision");
   EXPECT_EQ(package_name("torch"), "torch");
 }
 
-TEST(Pep440, ARequirementTakesAVersionOrNot) {
+TEST(Pep440, ChecksRequirements) {
   for (const auto& [version, takes] : {std::pair("2.11.0", "==2.11.0"),
                                        {"2.11.0+cu130", "==2.11.0"},
                                        {"2.11.0+cu130", "==2.11.0+cu130"},

@@ -13,7 +13,7 @@ ProgramCall shell(const std::string& script) {
   return {.arguments = {"sh", "-c", script}};
 }
 
-TEST(Program, GivesBothStreamsAndTheExitCode) {
+TEST(Program, ReturnsBothStreamsAndExitCode) {
   const auto output = run_program(shell("echo printed; echo warned >&2; exit 3"));
   ASSERT_TRUE(output.ok()) << output.error().message;
   EXPECT_EQ(output->exit_code, 3);
@@ -21,7 +21,7 @@ TEST(Program, GivesBothStreamsAndTheExitCode) {
   EXPECT_EQ(output->err, "warned\n");
 }
 
-TEST(Program, MoreThanAPipeHoldsBlocksNothing) {
+TEST(Program, ReadsOutputLargerThanAPipe) {
   const auto output = run_program(shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2"));
   ASSERT_TRUE(output.ok()) << output.error().message;
   EXPECT_EQ(output->out.size(), 1000000U);
@@ -36,7 +36,7 @@ TEST(Program, ReadsNothingAndSeesOnlyTheGivenEnvironment) {
   EXPECT_EQ(output->out, "yes\n");
 }
 
-TEST(Program, WhereChildrensEndsAreNotReportedNoneIsTakenForSuccess) {
+TEST(Program, FailsIfExitStatusIsUnknown) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
   const auto output = run_program(shell("kill -9 $$"));
   std::signal(SIGCHLD, before);
@@ -51,15 +51,15 @@ struct Failing {
   const char* message;
 };
 
-TEST(Program, WhatIsNotThereIsReportedSo) {
-  if (PBPROBE_EMULATED) GTEST_SKIP() << "QEMU's posix_spawn does not tell of a program that is not there";
+TEST(Program, ReportsMissingProgramAsNotFound) {
+  if (PBPROBE_EMULATED) GTEST_SKIP() << "QEMU's posix_spawn does not report a missing program";
   const auto output = run_program({.arguments = {"pbprobe-made-up"}});
   ASSERT_FALSE(output.ok());
   EXPECT_EQ(output.error().code, ErrorCode::not_found);
   EXPECT_EQ(output.error().message, "pbprobe-made-up cannot be started: No such file or directory");
 }
 
-TEST(Program, WhatFailsIsReportedByItsKind) {
+TEST(Program, ReportsKindOfFailure) {
   auto slow = shell("exec sleep 30");
   slow.seconds = 0.1;
   auto much = shell("echo 0123456789");

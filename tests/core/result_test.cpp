@@ -29,7 +29,7 @@ TEST(Result, TryUnwrapsAValue) {
   EXPECT_EQ(*result, "3");
 }
 
-TEST(Result, TryPassesAnErrorOnWithItsContext) {
+TEST(Result, ReturnsErrorWithContext) {
   auto result = quarter(6);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::usage);
@@ -37,12 +37,12 @@ TEST(Result, TryPassesAnErrorOnWithItsContext) {
   EXPECT_EQ(quarter(7).error().message, "7 is odd");
 }
 
-TEST(Result, CheckServesResultsWithoutAValue) {
+TEST(Result, ReturnsErrorOfVoidResult) {
   EXPECT_TRUE(must_be_even(2).ok());
   EXPECT_EQ(must_be_even(3).error().message, "checking: 3 is odd");
 }
 
-TEST(Result, EveryCodeHasAName) {
+TEST(Result, NamesEachCode) {
   for (int code = 0; code <= static_cast<int>(ErrorCode::device); ++code)
     EXPECT_NE(name_of(static_cast<ErrorCode>(code)), "unknown") << code;
 }

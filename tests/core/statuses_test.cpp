@@ -11,25 +11,25 @@
 namespace pbprobe {
 namespace {
 
-TEST(Statuses, EachStandsThereOnce) {
-  std::set<std::pair<StatusOf, int>> seen;
+TEST(Statuses, ListsEachCodeOnce) {
+  std::set<std::pair<StatusSource, int>> seen;
   for (const Status& status : all_statuses()) {
-    EXPECT_TRUE(seen.insert({status.of, status.code}).second) << status.name;
+    EXPECT_TRUE(seen.insert({status.source, status.code}).second) << status.name;
     EXPECT_FALSE(status.name.empty());
   }
   EXPECT_GT(seen.size(), 150U);
 }
 
-// What a kernel did itself, or what no code is for.
-TEST(Statuses, FaultsOfWhatRanAreFaults) {
+// Codes caused by a kernel, and missing code for the device.
+TEST(Statuses, ReturnsNulloptForFaults) {
   for (const int code : {1, 200, 209, 218, 223, 400, 700, 701, 710, 714, 715, 716, 717, 718, 719, 720, 721})
-    EXPECT_EQ(obstacle_of(StatusOf::cuda, code), std::nullopt) << code;
-  EXPECT_EQ(obstacle_of(StatusOf::cublas, 13), std::nullopt);
-  EXPECT_EQ(obstacle_of(StatusOf::cudnn, 5000), std::nullopt);
-  EXPECT_EQ(obstacle_of(StatusOf::nccl, 3), std::nullopt);
+    EXPECT_EQ(classify_status(StatusSource::cuda, code), std::nullopt) << code;
+  EXPECT_EQ(classify_status(StatusSource::cublas, 13), std::nullopt);
+  EXPECT_EQ(classify_status(StatusSource::cudnn, 5000), std::nullopt);
+  EXPECT_EQ(classify_status(StatusSource::nccl, 3), std::nullopt);
 }
 
-TEST(Statuses, WhatCouldNotRunSaysWhy) {
+TEST(Statuses, ReturnsWhyACallCouldNotRun) {
   const std::pair<int, Obstacle> cuda[] = {
       {2, Obstacle::memory},        {46, Obstacle::busy},         {808, Obstacle::busy},
       {214, Obstacle::device},      {220, Obstacle::device},      {226, Obstacle::device},
@@ -37,19 +37,20 @@ TEST(Statuses, WhatCouldNotRunSaysWhy) {
       {702, Obstacle::time_limit},  {36, Obstacle::driver},       {222, Obstacle::driver},
       {803, Obstacle::driver},      {800, Obstacle::permission},  {100, Obstacle::no_device},
       {801, Obstacle::unsupported}, {999, Obstacle::unexplained}, {4711, Obstacle::unexplained}};
-  for (const auto& [code, why] : cuda) EXPECT_EQ(obstacle_of(StatusOf::cuda, code), why) << code;
-  EXPECT_EQ(obstacle_of(StatusOf::cublas, 3), Obstacle::memory);
-  EXPECT_EQ(obstacle_of(StatusOf::cudnn, 4004), Obstacle::memory);
-  EXPECT_EQ(obstacle_of(StatusOf::cudnn, 2), Obstacle::memory) << "cuDNN 8";
-  EXPECT_EQ(obstacle_of(StatusOf::nccl, 1), Obstacle::unexplained);
+  for (const auto& [code, why] : cuda) EXPECT_EQ(classify_status(StatusSource::cuda, code), why) << code;
+  EXPECT_EQ(classify_status(StatusSource::cublas, 3), Obstacle::memory);
+  EXPECT_EQ(classify_status(StatusSource::cudnn, 4004), Obstacle::memory);
+  EXPECT_EQ(classify_status(StatusSource::cudnn, 2), Obstacle::memory) << "cuDNN 8";
+  EXPECT_EQ(classify_status(StatusSource::nccl, 1), Obstacle::unexplained);
 }
 
-TEST(Statuses, WordsOfAnExceptionAreRead) {
-  EXPECT_EQ(obstacle_in("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 139.80 GiB"),
-            Obstacle::memory);
-  // As torch 2.11.0 words every error of CUDA.
+TEST(Statuses, FindsCauseInExceptionMessages) {
+  EXPECT_EQ(
+      classify_message("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 139.80 GiB"),
+      Obstacle::memory);
+  // Wording of every CUDA error in torch 2.11.0.
   const auto of_torch = [](const std::string& error) {
-    return obstacle_in(
+    return classify_message(
         "CUDA error: " + error +
         "\nSearch for `cudaError…' in https://docs.nvidia.com/cuda/cuda-runtime-api/ for more "
         "information.\nCUDA kernel errors might be asynchronously reported at some other API call, so the "
@@ -62,16 +63,17 @@ TEST(Statuses, WordsOfAnExceptionAreRead) {
   EXPECT_EQ(of_torch("the launch timed out and was terminated"), Obstacle::time_limit);
   EXPECT_EQ(of_torch("device-side assert triggered"), std::nullopt);
   EXPECT_EQ(of_torch("an illegal instruction was encountered"), std::nullopt);
-  EXPECT_EQ(obstacle_in("CUDA error: CUDA-capable device(s) is/are busy or unavailable"), Obstacle::busy);
-  EXPECT_EQ(obstacle_in("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+  EXPECT_EQ(classify_message("CUDA error: CUDA-capable device(s) is/are busy or unavailable"), Obstacle::busy);
+  EXPECT_EQ(classify_message("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
             Obstacle::memory);
-  EXPECT_EQ(obstacle_in("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes."),
+  EXPECT_EQ(classify_message("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes."),
             Obstacle::memory);
-  EXPECT_EQ(obstacle_in("what():  std::bad_alloc"), Obstacle::memory);
-  EXPECT_EQ(obstacle_in("CUDA driver version is insufficient for CUDA runtime version"), Obstacle::driver);
-  EXPECT_EQ(obstacle_in("CUDA error: no kernel image is available for execution on the device"), std::nullopt);
-  EXPECT_EQ(obstacle_in("CUDA error: an illegal memory access was encountered; later: out of memory"), std::nullopt);
-  EXPECT_EQ(obstacle_in("mat1 and mat2 shapes cannot be multiplied"), std::nullopt);
+  EXPECT_EQ(classify_message("what():  std::bad_alloc"), Obstacle::memory);
+  EXPECT_EQ(classify_message("CUDA driver version is insufficient for CUDA runtime version"), Obstacle::driver);
+  EXPECT_EQ(classify_message("CUDA error: no kernel image is available for execution on the device"), std::nullopt);
+  EXPECT_EQ(classify_message("CUDA error: an illegal memory access was encountered; later: out of memory"),
+            std::nullopt);
+  EXPECT_EQ(classify_message("mat1 and mat2 shapes cannot be multiplied"), std::nullopt);
   EXPECT_TRUE(is_fault("CUDA error: no kernel image is available for execution on the device"));
   EXPECT_FALSE(is_fault("CUDA out of memory"));
   EXPECT_FALSE(is_fault("mat1 and mat2 shapes cannot be multiplied"));

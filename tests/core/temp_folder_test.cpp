@@ -33,7 +33,7 @@ class TempFolders : public ::testing::Test {
   std::string before_;
 };
 
-TEST_F(TempFolders, AreTheirOwnAndGoWithWhatIsInThem) {
+TEST_F(TempFolders, RemovesFolderWithContents) {
   fs::path kept;
   {
     auto first = TempFolder::make();
@@ -51,7 +51,7 @@ TEST_F(TempFolders, AreTheirOwnAndGoWithWhatIsInThem) {
   EXPECT_FALSE(fs::exists(kept));
 }
 
-TEST_F(TempFolders, AreNotRemovedByWhatTheyWereMovedFrom) {
+TEST_F(TempFolders, KeepsFolderAfterMove) {
   auto made = TempFolder::make();
   ASSERT_TRUE(made.ok());
   const fs::path path = made->path();
@@ -61,7 +61,7 @@ TEST_F(TempFolders, AreNotRemovedByWhatTheyWereMovedFrom) {
   EXPECT_EQ(kept.path(), path);
 }
 
-TEST_F(TempFolders, AreMadeBelowTmpdir) {
+TEST_F(TempFolders, CreatesFolderBelowTmpdir) {
   auto outer = TempFolder::make();
   ASSERT_TRUE(outer.ok());
   setenv("TMPDIR", outer->path().c_str(), 1);
@@ -70,7 +70,7 @@ TEST_F(TempFolders, AreMadeBelowTmpdir) {
   EXPECT_EQ(inner->path().parent_path(), outer->path());
 }
 
-TEST_F(TempFolders, GoWithAProgramThatEndsWithoutDestructorsAndNotWithItsForks) {
+TEST_F(TempFolders, RemovesFoldersOfOwnProcessOnly) {
   auto made = TempFolder::make();
   ASSERT_TRUE(made.ok());
   std::ofstream(made->path() / "file") << "x";
@@ -85,7 +85,7 @@ TEST_F(TempFolders, GoWithAProgramThatEndsWithoutDestructorsAndNotWithItsForks) 
   EXPECT_FALSE(fs::exists(made->path()));
 }
 
-TEST_F(TempFolders, WhereNoneCanBeMadeTheErrorSaysWhatToSet) {
+TEST_F(TempFolders, NamesTmpdirInError) {
   setenv("TMPDIR", "/made/up", 1);
   auto made = TempFolder::make();
   ASSERT_FALSE(made.ok());

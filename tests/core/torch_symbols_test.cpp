@@ -11,8 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// As `nm -D` lists them in the wheels of these releases.
-TEST(TorchSymbols, ASymbolIsInTheReleasesThatExportIt) {
+// Symbols listed by `nm -D` in the wheels of these releases.
+TEST(TorchSymbols, FindsReleasesThatExportASymbol) {
   EXPECT_EQ(TorchReleases::with("_ZN3c108free_cpuEPv").names(), TorchReleases::all().names());
   EXPECT_THAT(TorchReleases::with("_ZN3c1018FatalSignalHandler18fatalSignalHandlerEi").names(),
               ElementsAre("2.8", "2.9", "2.10"));
@@ -22,23 +22,23 @@ TEST(TorchSymbols, ASymbolIsInTheReleasesThatExportIt) {
               ElementsAre("2.10", "2.11", "2.12", "2.13", "2.14", "2.15"));
 }
 
-TEST(TorchSymbols, WhatNoneExportsIsInNone) {
+TEST(TorchSymbols, FindsNoReleaseForUnknownSymbol) {
   int taken = 0;
   for (int i = 0; i < 10000; ++i)
     taken += TorchReleases::with(fmt::format("_ZN3c107nowhereILi{}EEvv", i)).empty() ? 0 : 1;
   EXPECT_LT(taken, 20);  // 2.4 of 10,000 are expected
 }
 
-TEST(TorchSymbols, SeveralSymbolsAreInTheReleasesThatExportAll) {
+TEST(TorchSymbols, FindsReleasesThatExportAllSymbols) {
   TorchReleases both = TorchReleases::with("_ZN3c1018FatalSignalHandler18fatalSignalHandlerEi");
   both &= TorchReleases::with("torch_list_size");
   EXPECT_THAT(both.names(), ElementsAre("2.10"));
 }
 
-TEST(TorchSymbols, ReleasesInARowAreOneRange) {
+TEST(TorchSymbols, JoinsConsecutiveReleases) {
   EXPECT_EQ(known_torch_releases(), "2.8 to 2.15");
-  EXPECT_EQ(in_ranges({"2.9", "2.11", "2.12"}), "2.9, 2.11 to 2.12");
-  EXPECT_THAT(in_ranges({}), IsEmpty());
+  EXPECT_EQ(join_ranges({"2.9", "2.11", "2.12"}), "2.9, 2.11 to 2.12");
+  EXPECT_THAT(join_ranges({}), IsEmpty());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable
 
 import networks
-import plants
+import planted_faults
 from jobs import Job, free_port
 
 NOISE = {"slow", "late", "slow_link"}
@@ -52,26 +52,28 @@ def one(kind):
     return {AT_FAULT: {kind}}
 
 
-def with_env(make, *arguments):
+def set_env(make, *arguments):
     return lambda _, folder: Job(folder, RANKS, env={AT_FAULT: make(folder, *arguments)})
 
 
-def struck_in(phase, number):
-    return lambda _, folder: Job(folder, RANKS, minutes=0.35, env={AT_FAULT: plants.strike(folder, phase, number)})
+def strike_in(phase, number):
+    return lambda _, folder: Job(
+        folder, RANKS, minutes=0.35, env={AT_FAULT: planted_faults.strike(folder, phase, number)}
+    )
 
 
 def killed(phase):
     where = "before its first phase" if phase == "join" else f"in {phase}"
     words = f"died {where}: killed by SIGKILL"
-    return Fault(f"killed in {phase}", words, one("died"), struck_in(phase, signal.SIGKILL))
+    return Fault(f"killed in {phase}", words, one("died"), strike_in(phase, signal.SIGKILL))
 
 
 def stopped(phase):
     words = f"did not answer in {phase}: no sign of life for 1[5-9] s; its process stopped by a signal"
-    return Fault(f"stopped (SIGSTOP) in {phase}", words, one("hung"), struck_in(phase, signal.SIGSTOP))
+    return Fault(f"stopped (SIGSTOP) in {phase}", words, one("hung"), strike_in(phase, signal.SIGSTOP))
 
 
-def on_a_full_disk(at_fault):
+def fill_disk(at_fault):
     def begin(stack, folder):
         disk = folder / "disk"
         disk.mkdir()
@@ -86,14 +88,14 @@ def on_a_full_disk(at_fault):
     return begin
 
 
-def with_port_taken(stack, folder):
+def take_port(stack, folder):
     taken = stack.enter_context(socket.socket())
     taken.bind(("127.0.0.1", 0))
     taken.listen()
     return Job(folder, RANKS, join=30, port=taken.getsockname()[1])
 
 
-def on_network(spoil):
+def spoil_network(spoil):
     def begin(stack, folder):
         network = stack.enter_context(networks.Network(RANKS))
         spoil(network)
@@ -164,35 +166,35 @@ def halve_speed(job):
 FAULTS = [
     Fault("half speed (cgroup quota)", r"rank 2: gemm_\w+ .*% slower", one("slow"), begin_with_quota, halve_speed,
           frozenset({"slow"})),
-    *map(killed, plants.PHASES),
+    *map(killed, planted_faults.PHASES),
     *map(stopped, ("soak", "links", "lockstep")),
     Fault("another pbprobe version", r"node2: pbprobe 0\.0\.9; 3 others", one("different"),
-          with_env(plants.other_version)),
+          set_env(planted_faults.other_version)),
     Fault("another torch library", r"node2: libc10\.so file \w{12}; 3 others file", one("different"),
-          with_env(plants.other_torch)),
+          set_env(planted_faults.other_torch)),
     Fault("a wrong bit", r"rank 2: gemm_bf16_tflops differs from .* at \[17, 5\]", one("wrong"),
-          with_env(plants.wrong_bit)),
+          set_env(planted_faults.wrong_bit)),
     Fault("full disk", r"rank-00002\.json could not be written: No space left on device", one("error"),
-          on_a_full_disk(AT_FAULT)),
+          fill_disk(AT_FAULT)),
     Fault("full disk, of rank 0 too", r"No space left on device[^\n]*: what was gathered is in",
-          {rank: {"error"} for rank in range(RANKS)}, on_a_full_disk(0)),
+          {rank: {"error"} for rank in range(RANKS)}, fill_disk(0)),
     Fault("a port taken", r"127\.0\.0\.1:\d+ cannot be used for the store: .*: set MASTER_PORT to another port",
-          {rank: {"error"} for rank in range(RANKS)}, with_port_taken),
+          {rank: {"error"} for rank in range(RANKS)}, take_port),
     Fault("a clock two hours off", r"node2: its clock is 2 h 0 min ahead of that of most", one("different"),
-          with_env(plants.clock_off, 7200)),
+          set_env(planted_faults.clock_off, 7200)),
     Fault("never came", r"rank 2: it never came", one("missing"),
           lambda _, folder: Job(folder, RANKS, join=40, never=(AT_FAULT,))),
     Fault("a link with 1 % loss", r"the link from rank 2 \(node2\) to rank 3 \(node3\) loses \d\.\d % of what is sent",
-          {2: {"lossy_link"}, 3: {"lossy_link"}}, on_network(lambda network: network.lose(2, 3, 1))),
+          {2: {"lossy_link"}, 3: {"lossy_link"}}, spoil_network(lambda network: network.lose(2, 3, 1))),
     Fault("a link at a tenth", r"the link from rank 2 \(node2\) to rank 3 \(node3\) is \d\d % slower than the median",
-          {2: {"slow_link"}, 3: {"slow_link"}}, on_network(lambda network: network.slow_down(2, 3, "40mbit")),
+          {2: {"slow_link"}, 3: {"slow_link"}}, spoil_network(lambda network: network.slow_down(2, 3, "40mbit")),
           judged=frozenset({"slow_link"})),
 ]  # fmt: skip
 
 
 @dataclasses.dataclass
 class Outcome:
-    """Of a fault that was made."""
+    """Result of a job with a planted fault."""
 
     problems: list[str]
     sentence: str = ""
@@ -202,7 +204,7 @@ class Outcome:
 
 
 def judge(fault, fleet, by_rank, text):
-    """What is not as it must be."""
+    """Returns the differences from the expected result."""
     ignored = NOISE - fault.judged
     seen = {rank: kinds - ignored for rank, kinds in by_rank.items() if kinds - ignored}
     problems = []
@@ -242,8 +244,8 @@ def make(fault, folder):
         return Outcome(problems, sentence, since, job.seconds, job.limit)
 
 
-def why_not(fault):
-    """Why it cannot be made here; None: it can."""
+def find_obstacle(fault):
+    """Returns why the fault cannot be planted here; None if it can."""
     if "link" in fault.name and "killed" not in fault.name and "stopped" not in fault.name:
         return networks.missing()
     if "disk" in fault.name and os.geteuid() != 0:
@@ -259,7 +261,7 @@ def main():
     print("|---|---|---|---|")
     failed = collections.Counter()
     for fault in (fault for fault in FAULTS if only in fault.name):
-        if reason := why_not(fault):
+        if reason := find_obstacle(fault):
             print(f"| {fault.name} | not tried: {reason} | | |")
             continue
         with tempfile.TemporaryDirectory(prefix="pbprobe-fault-") as scratch:

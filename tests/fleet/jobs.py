@@ -61,7 +61,7 @@ class Job:
             )  # fmt: skip
 
     def wait_for(self, rank, phase, later=False):
-        """Until the rank is in that phase, or with `later` in one behind it; returns its worker's process."""
+        """Waits until the rank is in that phase (with `later`, in a later one). Returns its worker's process."""
         file = self.folder / "out" / f"rank-{rank:05d}.json"
         limit = time.monotonic() + 150
         while time.monotonic() < limit:

@@ -11,7 +11,7 @@ ADDRESS = "192.0.2.{}"  # RFC 5737: of no real network
 
 
 def missing():
-    """What it takes and is not there; None: it can be done."""
+    """Returns the missing requirement; None if all are met."""
     if os.geteuid() != 0:
         return "network namespaces take root"
     for program in ("ip", "tc"):
@@ -74,7 +74,7 @@ class Network:
         self.inside(node, *words.split())
 
     def slow_down(self, sender, receiver, rate):
-        """What the one sends to the other, and nothing else."""
+        """Limits the traffic from `sender` to `receiver` only."""
         self._add_class(sender, 20, rate)
         self._send_through(sender, receiver, 20)
 
@@ -83,7 +83,7 @@ class Network:
         self.inside(sender, *words.split(), "flowid", f"1:{number}")
 
     def lose(self, sender, receiver, percent):
-        """By tc netem; where the kernel has none, by a rule where the packets arrive. Returns by which."""
+        """Drops packets by tc netem, or by a rule at the receiver if the kernel has no netem. Returns the method."""
         self._add_class(sender, 30, RATE)
         self._send_through(sender, receiver, 30)
         words = f"tc qdisc add dev eth0 parent 1:30 handle 30: netem limit 10000 loss {percent}%"

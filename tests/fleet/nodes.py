@@ -44,7 +44,7 @@ def make_fleet(nodes=4, gpus=8):
 
 
 def merge(folder, documents, *arguments):
-    """Exit code, the fleet (None: none was written), and what was printed."""
+    """Returns exit code, fleet document (None if none was written) and printed text."""
     reports = folder / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()

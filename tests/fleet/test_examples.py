@@ -30,7 +30,7 @@ def run(folder, script, **env):
 
 
 @pytest.mark.parametrize("code", [0, 1, 2])
-def test_the_batch_script_passes_the_verdict_on_and_keeps_a_baseline_of_what_passed(tmp_path, code):
+def test_batch_script_returns_verdict_and_keeps_baseline(tmp_path, code):
     stand_in(tmp_path, "srun", f'echo "$@" >>calls; mkdir -p fleet; echo "{{}}" >fleet/fleet.json; exit {code}')
     assert run(tmp_path, "fleet.sbatch").returncode == code
     assert run(tmp_path, "fleet.sbatch").returncode == code
@@ -44,7 +44,7 @@ def test_the_batch_script_passes_the_verdict_on_and_keeps_a_baseline_of_what_pas
     [("PASS  1 of 1 nodes pass", 0, 0, False), ("FAIL  rank 3: slow", 1, 1, False), ("UNKNOWN  busy", 1, 0, True),
      ("", 2, 0, True)],
 )  # fmt: skip
-def test_the_prolog_drains_what_is_wrong_and_not_what_is_unknown(tmp_path, line, code, expected, logged):
+def test_prolog_drains_failed_nodes_only(tmp_path, line, code, expected, logged):
     stand_in(tmp_path, "python3", f'[ "$*" = "-m pbprobe.fleet --node-health" ] || exit 9; echo "{line}"; exit {code}')
     stand_in(tmp_path, "logger", 'echo "$@" >logged')
     done = run(tmp_path, "prolog.sh")
@@ -63,7 +63,7 @@ KNOWN = {
 }
 
 
-def test_the_kubernetes_job_is_sound_and_its_command_runs(tmp_path):
+def test_kubernetes_job_runs_its_command(tmp_path):
     yaml = pytest.importorskip("yaml")
     service, job = yaml.safe_load_all((EXAMPLES / "fleet-job.yaml").read_text())
     assert set(service) == set(job) == KNOWN[""]
@@ -87,11 +87,11 @@ def test_the_kubernetes_job_is_sound_and_its_command_runs(tmp_path):
     assert started.startswith(
         f"--nnodes {job['spec']['completions']} --nproc-per-node gpu --node-rank 2 --master-addr {master} "
     )
-    # Its time is more than the job takes: --join, --minutes and the grace.
+    # The time limit exceeds the time of the job: --join, --minutes and the grace.
     assert job["spec"]["activeDeadlineSeconds"] > 60 + 180 + 30
 
 
-def test_the_kubernetes_job_fits_the_schemas_of_kubernetes():
+def test_kubernetes_job_matches_schema():
     validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate, 22 MB")
     yaml = pytest.importorskip("yaml")
     for document in yaml.safe_load_all((EXAMPLES / "fleet-job.yaml").read_text()):

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 pytest.importorskip("torch")
-import plants
+import planted_faults
 import torch
 from jobs import Job, health
 
@@ -38,7 +38,7 @@ def start(tmp_path):
         job.stop()
 
 
-def test_sound_gpus_pass_with_every_phase_and_result(start):
+def test_sound_gpus_pass_every_phase(start):
     job = start()
     code, fleet, faults, text = job.end()
     assert (code, faults) == (0, {}), text
@@ -51,27 +51,27 @@ def test_sound_gpus_pass_with_every_phase_and_result(start):
     assert {"hbm_copy_gb_per_s", "kernel_bf16_tflops", "gemm_int8_tops", "soak_clock_mhz"} <= set(figures)
 
 
-def test_the_health_of_a_node_of_gpus_fits_into_twenty_seconds():
+def test_node_health_takes_under_20_seconds():
     code, line, seconds = health(device="auto")
     assert code == 0 and line.startswith("PASS") and seconds < 20, (line, seconds)
 
 
 @pytest.mark.parametrize("phase", ["soak", "collectives"])
-def test_a_rank_that_dies_is_named_and_the_other_one_goes_on(start, tmp_path, phase):
-    job = start(env={1: plants.strike(tmp_path, phase, signal.SIGKILL)})
+def test_names_dead_rank_and_other_continues(start, tmp_path, phase):
+    job = start(env={1: planted_faults.strike(tmp_path, phase, signal.SIGKILL)})
     code, _, faults, text = job.end()
     assert (code, faults) == (1, {1: {"died"}}), text
     assert f"died in {phase}: killed by SIGKILL" in text and job.seconds < job.limit
 
 
-def test_a_rank_that_stops_is_named_and_the_other_one_goes_on(start, tmp_path):
-    job = start(env={1: plants.strike(tmp_path, "links", signal.SIGSTOP)})
+def test_names_stopped_rank_and_other_continues(start, tmp_path):
+    job = start(env={1: planted_faults.strike(tmp_path, "links", signal.SIGSTOP)})
     code, _, faults, text = job.end()
     assert (code, faults) == (1, {1: {"hung"}}), text
     assert "stopped by a signal" in text and job.seconds < job.limit
 
 
-def test_a_gpu_that_other_work_slows_is_named_and_not_the_one_beside_it(start):
+def test_names_only_the_slowed_gpu(start):
     with subprocess.Popen([sys.executable, "-c", OTHER_WORK], stdout=subprocess.PIPE, text=True) as other:
         try:
             assert other.stdout.readline() == "begun\n"

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Jobs of real processes through Gloo. Figures of ranks that share two cores are noise, so what is asked here is who is
-named for what it did, that nobody hangs, and that nothing is lost. Each fault by itself: test_faults.py.
+"""Jobs of real processes through Gloo. Figures of ranks that share two cores are noise: these tests check that faulty
+ranks are named, that no rank hangs, and that no report is lost. test_faults.py plants each fault separately.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 import pytest
 
 pytest.importorskip("torch")
-import plants
+import planted_faults
 from jobs import Job, free_port, health
 from nodes import findings
 
@@ -35,13 +35,15 @@ def start(tmp_path):
         job.stop()
 
 
-def test_five_faults_in_one_job_are_named_and_the_sound_rank_is_not(start, tmp_path):
+def test_names_five_faults_in_one_job(start, tmp_path):
     job = start(
         6, minutes=0.3,
         env={
-            1: plants.strike(tmp_path / "1", "links", signal.SIGKILL),
-            2: plants.strike(tmp_path / "2", "soak", signal.SIGSTOP),
-            3: plants.wrong_bit(tmp_path), 4: plants.other_version(tmp_path), 5: plants.clock_off(tmp_path, -7200),
+            1: planted_faults.strike(tmp_path / "1", "links", signal.SIGKILL),
+            2: planted_faults.strike(tmp_path / "2", "soak", signal.SIGSTOP),
+            3: planted_faults.wrong_bit(tmp_path),
+            4: planted_faults.other_version(tmp_path),
+            5: planted_faults.clock_off(tmp_path, -7200),
         },
     )  # fmt: skip
     code, fleet, faults, text = job.end()
@@ -97,7 +99,7 @@ def torchrun(folder, *more):
     return texts[0], json.loads(file.read_text())
 
 
-def test_under_torchrun_all_is_measured_verified_and_compared_with_a_baseline(tmp_path):
+def test_measures_and_compares_under_torchrun(tmp_path):
     before = tmp_path / "before.json"
     baseline = {name: [] for name in ("differences", "problems", "rules", "collectives", "links")}
     baseline |= {"schema": "pbprobe.fleet/1", "created": "", "pbprobe_version": "", "outcome": "pass", "reason": ""}
@@ -119,16 +121,16 @@ def test_under_torchrun_all_is_measured_verified_and_compared_with_a_baseline(tm
     assert re.search("no report of it; the baseline has it", text)
 
 
-def test_a_rank_without_a_gpu_is_named_and_the_others_go_on(start, tmp_path):
-    job = start(3, env={0: plants.claims_gpu(tmp_path / "0"), 2: plants.claims_gpu(tmp_path / "2")})
+def test_names_rank_without_gpu_and_others_continue(start, tmp_path):
+    job = start(3, env={0: planted_faults.claims_gpu(tmp_path / "0"), 2: planted_faults.claims_gpu(tmp_path / "2")})
     code, fleet, faults, _ = job.end()
     assert code == 1 and {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {1: {"error"}}
-    assert "torch sees no GPU here, and sees one elsewhere" in json.dumps(fleet) and job.seconds < job.limit
+    assert "torch sees no GPU on this rank, but on others" in json.dumps(fleet) and job.seconds < job.limit
     assert {row["ranks"] for row in fleet["collectives"]} == {2}
 
 
-def test_ranks_that_others_make_wait_without_an_end_keep_what_they_measured(start, tmp_path):
-    job = start(3, env={rank: plants.stuck(tmp_path / str(rank)) for rank in range(3)})
+def test_blocked_ranks_keep_their_measurements(start, tmp_path):
+    job = start(3, env={rank: planted_faults.stuck(tmp_path / str(rank)) for rank in range(3)})
     code, fleet, faults, text = job.end()
     assert (code, [faults.get(rank, set()) - NOISE for rank in range(3)]) == (1, [{"error"}] * 3), text
     assert "collectives could not run: it did not end by its deadline" in json.dumps(fleet) and job.seconds < job.limit
@@ -137,15 +139,15 @@ def test_ranks_that_others_make_wait_without_an_end_keep_what_they_measured(star
     assert all(rank["figures"] for node in fleet["nodes"] for rank in node["ranks"])
 
 
-def test_a_rank_that_waits_for_one_that_stopped_is_not_the_fault(start, tmp_path):
-    stops = plants.strike(tmp_path / "1", "collectives", signal.SIGSTOP)
-    job = start(2, env={0: plants.stuck(tmp_path / "0"), 1: stops})
+def test_does_not_blame_waiting_rank(start, tmp_path):
+    stops = planted_faults.strike(tmp_path / "1", "collectives", signal.SIGSTOP)
+    job = start(2, env={0: planted_faults.stuck(tmp_path / "0"), 1: stops})
     code, _, faults, text = job.end()
     assert (code, {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE}) == (1, {1: {"hung"}}), text
     assert job.seconds < job.limit
 
 
-def test_a_baseline_that_is_none_is_refused_before_the_fleet_runs(start, tmp_path):
+def test_rejects_invalid_baseline_before_running(start, tmp_path):
     (tmp_path / "other.json").write_text('{"schema": "pbprobe.report/1"}')
     job = start(1, more=("--baseline", tmp_path / "other.json"))
     code, fleet, _, text = job.end()
@@ -153,9 +155,9 @@ def test_a_baseline_that_is_none_is_refused_before_the_fleet_runs(start, tmp_pat
     assert not pathlib.Path(tmp_path / "out").exists()
 
 
-def test_node_health_is_one_line_and_a_code_under_twenty_seconds(tmp_path):
+def test_node_health_prints_one_line_in_time(tmp_path):
     code, line, seconds = health()
     assert (code, line) == (0, "PASS  1 of 1 nodes pass\n") and seconds < 20
-    code, line, seconds = health(plants.wrong_bit(tmp_path))
+    code, line, seconds = health(planted_faults.wrong_bit(tmp_path))
     assert code == 1 and re.match(r"FAIL  1 of 1 nodes failed: node7; .* differs from .* at \[17, 5\]", line)
     assert seconds < 20

@@ -23,7 +23,7 @@ def only(fleet, host, rank, fault, outcome="fail"):
     return True
 
 
-def test_a_sound_fleet_passes_and_fits_its_schemas(tmp_path):
+def test_sound_fleet_passes_and_matches_schemas(tmp_path):
     documents = make_fleet()
     code, fleet, text = merge(tmp_path, documents, "--strict")
     assert (code, fleet["outcome"], findings(fleet)) == (0, "pass", [])
@@ -32,7 +32,7 @@ def test_a_sound_fleet_passes_and_fits_its_schemas(tmp_path):
     jsonschema.validate(fleet, json.loads((DOCS / "fleet.schema.json").read_text()))
 
 
-def test_what_two_gpus_wrote_passes_and_shows_both(tmp_path):
+def test_shows_both_recorded_gpus(tmp_path):
     recorded = sorted((pathlib.Path(__file__).parent / "recorded").glob("two-h100-*.json"))
     page = tmp_path / "fleet.html"
     code, fleet, text = merge(tmp_path, [json.loads(file.read_text()) for file in recorded], "--html", page, "--strict")
@@ -132,7 +132,7 @@ def throttled(documents):
         (unverified, "error", "unknown"),
     ],
 )
-def test_a_planted_fault_is_found_where_it_is_and_nowhere_else(tmp_path, plant, fault, outcome):
+def test_finds_planted_fault_only_in_its_place(tmp_path, plant, fault, outcome):
     documents = make_fleet()
     plant(documents)
     code, fleet, _ = merge(tmp_path, documents)
@@ -141,7 +141,7 @@ def test_a_planted_fault_is_found_where_it_is_and_nowhere_else(tmp_path, plant, 
     assert merge(tmp_path, documents, "--strict")[0] == 1
 
 
-def test_fast_ones_are_no_outliers_and_times_are_slow_where_they_are_long(tmp_path):
+def test_fast_ranks_are_not_outliers(tmp_path):
     documents = make_fleet()
     documents[1]["ranks"][3]["figures"]["gemm_bf16_tflops"]["value"] *= 1.2
     for document in documents:
@@ -153,7 +153,7 @@ def test_fast_ones_are_no_outliers_and_times_are_slow_where_they_are_long(tmp_pa
     assert only(merge(tmp_path, documents)[1], "node02", 16, "slow")
 
 
-def test_another_version_is_named_in_one_line(tmp_path):
+def test_names_differing_version_in_one_line(tmp_path):
     documents = make_fleet(nodes=32, gpus=1)
     documents[17]["libraries"]["nccl"] = {"version": "2.27.3", "sha256": "34" * 32}
     _, fleet, text = merge(tmp_path, documents)
@@ -162,14 +162,14 @@ def test_another_version_is_named_in_one_line(tmp_path):
     assert not any(node["excluded"] for node in fleet["nodes"])  # a package to install, not a node to avoid
 
 
-def test_another_file_of_the_same_version_is_named(tmp_path):
+def test_names_differing_file_of_same_version(tmp_path):
     documents = make_fleet(nodes=4, gpus=1)
     documents[2]["libraries"]["nccl"]["sha256"] = "ff" * 32
     _, fleet, _ = merge(tmp_path, documents)
     assert fleet["differences"][0]["sentence"] == "node02: nccl 2.28.9 file ffffffffffff; 3 others file 121212121212"
 
 
-def test_ranks_that_never_came_are_named_and_unknown(tmp_path):
+def test_names_ranks_that_never_joined(tmp_path):
     documents = make_fleet()
     del documents[1]["ranks"][3]
     documents[0]["roster"] = [f"node{rank // 8:02d}" for rank in range(32)]
@@ -179,14 +179,14 @@ def test_ranks_that_never_came_are_named_and_unknown(tmp_path):
     assert [node["host"] for node in fleet["nodes"] if node["excluded"]] == ["node01"]
 
 
-def test_hosts_that_were_expected_are_named(tmp_path):
+def test_names_expected_hosts_without_report(tmp_path):
     (tmp_path / "hosts").write_text("node00\nnode09\n")
     code, fleet, _ = merge(tmp_path, make_fleet(), "--expect", tmp_path / "hosts", "--strict")
     assert only(fleet, "node09", -1, "missing", "unknown")
     assert code == 1
 
 
-def test_a_baseline_shows_what_became_slower(tmp_path):
+def test_baseline_shows_slower_figures(tmp_path):
     before = tmp_path / "before.json"
     (tmp_path / "old").mkdir()
     before.write_text(json.dumps(merge(tmp_path / "old", make_fleet())[1]))
@@ -202,7 +202,7 @@ def test_a_baseline_shows_what_became_slower(tmp_path):
     assert missing == {"node03", "(unknown host)"}
 
 
-def test_a_link_that_is_slow_is_blamed_on_the_end_where_most_are(tmp_path):
+def test_blames_slow_link_on_end_with_most_slow_links(tmp_path):
     documents = make_fleet(nodes=1, gpus=8)
     ranks = documents[0]["ranks"]
     for rank in ranks:
@@ -302,7 +302,7 @@ def test_a_link_to_a_rank_that_is_slow_itself_says_nothing_of_the_other_end(tmp_
         ({(5, peer): 0.01 for peer in range(8) if peer != 5}, {(5, "lossy_link", "fail")}),
     ],
 )
-def test_a_link_that_loses_is_named_and_blamed_on_the_end_where_most_do(tmp_path, lossy, expected):
+def test_blames_lossy_link_on_end_with_most_losses(tmp_path, lossy, expected):
     documents = make_fleet(nodes=8, gpus=1)
     for document in documents:
         for rank in document["ranks"]:
@@ -320,7 +320,7 @@ def test_a_link_that_loses_is_named_and_blamed_on_the_end_where_most_do(tmp_path
 
 
 @pytest.mark.parametrize("seconds, words", [(7201.3, "2 h 0 min ahead of"), (-90.0, "90 s behind"), (59.0, None)])
-def test_a_clock_that_is_off_is_named_once_a_node_and_its_node_is_not_left_out(tmp_path, seconds, words):
+def test_names_clock_offset_once_per_node(tmp_path, seconds, words):
     documents = make_fleet(nodes=4, gpus=2)
     for i, document in enumerate(documents):
         document["clock_offset_s"] = 1000 + 0.2 * i  # it was the first rank's that is off
@@ -335,7 +335,7 @@ def test_a_clock_that_is_off_is_named_once_a_node_and_its_node_is_not_left_out(t
     assert not any(node["excluded"] for node in fleet["nodes"])
 
 
-def test_the_page_of_a_large_fleet_has_the_worst_and_is_small(tmp_path):
+def test_page_of_large_fleet_shows_worst_nodes(tmp_path):
     folder = tmp_path / "nodes"
     subprocess.run([sys.executable, SIMULATION, "write", folder, *"--nodes 1250 --share 0.01".split()], check=True,
                    stdout=subprocess.DEVNULL)  # fmt: skip
@@ -346,28 +346,28 @@ def test_the_page_of_a_large_fleet_has_the_worst_and_is_small(tmp_path):
     assert len(text.encode()) < 500_000
     failed = [node["host"] for node in json.loads(fleet.read_text())["nodes"] if node["outcome"] == "fail"]
     assert 50 < len(failed) < 150 and all(f">{host}</th>" in text for host in failed)
-    assert "more rows: --format json has them all" in text
+    assert "more rows: --format json lists all" in text
 
 
-def test_a_document_that_cannot_be_read_is_a_problem_and_no_pass(tmp_path):
+def test_unreadable_document_is_not_a_pass(tmp_path):
     code, fleet, _ = merge(tmp_path, [*make_fleet(nodes=1), '{"schema": "pbprobe.node/1"'], "--strict")
     assert code == 1 and fleet["outcome"] == "unknown"
     assert "node-001.json" in fleet["problems"][0]
 
 
 @pytest.mark.parametrize("document", ["[]", "{}", '{"schema": "pbprobe.node/2"}', ""])
-def test_nothing_that_can_be_read_is_2(tmp_path, document):
+def test_exits_with_2_without_readable_document(tmp_path, document):
     code, fleet, text = merge(tmp_path, [document])
     assert (code, fleet) == (2, None) and "no report can be read" in text
 
 
-def test_a_world_without_end_is_not_counted_through(tmp_path):
+def test_limits_absurd_world_size(tmp_path):
     documents = make_fleet(nodes=1)
     documents[0]["world"] = 2**62
     assert "ranks: no more than" in merge(tmp_path, documents)[1]["problems"][0]
 
 
-def test_lists_for_others(tmp_path):
+def test_writes_lists_for_other_tools(tmp_path):
     documents = make_fleet()
     documents[1]["host"] = 'node"01\\'
     slow_rank(documents)
@@ -388,7 +388,7 @@ def test_lists_for_others(tmp_path):
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("32", "1", "0")
 
 
-def test_of_simulated_slow_gpus_all_are_found_and_hardly_a_sound_one(tmp_path):
+def test_finds_simulated_slow_gpus(tmp_path):
     made = subprocess.run(
         [sys.executable, SIMULATION, "write", tmp_path / "nodes", *"--nodes 250 --slow 0.05 --share 0.05".split()],
         capture_output=True, text=True, check=True,

@@ -22,7 +22,7 @@ from pbprobe.fleet.settings import Settings
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 8, 64])
-def test_in_a_tournament_everybody_meets_everybody_once_and_plays_once_a_round(count):
+def test_tournament_covers_all_pairs_once(count):
     rounds = together.circle(list(range(count)))
     for one in rounds:
         players = list(itertools.chain(*one))
@@ -30,7 +30,7 @@ def test_in_a_tournament_everybody_meets_everybody_once_and_plays_once_a_round(c
     assert sorted(itertools.chain(*rounds)) == list(itertools.combinations(range(count), 2))
 
 
-def test_between_nodes_each_rail_is_touched_and_the_rounds_are_bounded():
+def test_rail_rounds_cover_each_rail():
     hosts = [f"n{rank // 8}" for rank in range(512)]
     rounds = together.tournament(list(range(512)), hosts)
     assert len(rounds) == 7 + together.MOST_ACROSS
@@ -43,11 +43,11 @@ def test_between_nodes_each_rail_is_touched_and_the_rounds_are_bounded():
     "nodes, first",
     [("gpu[003-007,12],login1", "gpu003"), ("gpu7", "gpu7"), ("a1,b[2-3]", "a1"), ("n[1,3]", "n1")],
 )
-def test_the_first_host_of_a_slurm_list(nodes, first):
+def test_parses_first_host_of_slurm_list(nodes, first):
     assert launch.first_host(nodes) == first
 
 
-def test_places_of_launchers():
+def test_finds_place_of_each_launcher():
     torchrun = {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "MASTER_ADDR": "a", "MASTER_PORT": "5",
                 "TORCHELASTIC_USE_AGENT_STORE": "True"}  # fmt: skip
     assert launch.find_place(torchrun) == launch.Place(3, 8, 1, "a", 5, True)
@@ -60,8 +60,8 @@ def test_places_of_launchers():
     assert launch.find_place({}) is None
 
 
-def test_a_document_is_written_whole_or_not_at_all(tmp_path):
-    file = document.file_of(tmp_path / "new", 3)
+def test_writes_document_atomically(tmp_path):
+    file = document.document_path(tmp_path / "new", 3)
     made = document.new_document("node1", "0.1.0", 4, 3, 3)
     assert document.write_document(file, made) is None
     assert json.loads(file.read_text()) == made and [path.name for path in file.parent.iterdir()] == [file.name]
@@ -69,7 +69,7 @@ def test_a_document_is_written_whole_or_not_at_all(tmp_path):
     assert "could not be written" in document.write_document(tmp_path / "in the way" / "x", made)
 
 
-def test_spreads_of_reports_are_those_that_they_were_made_with():
+def test_computes_spreads_of_generated_reports():
     file = pathlib.Path(__file__).parents[2] / "tools/fleet-simulation"
     loader = importlib.machinery.SourceFileLoader("fleet_simulation", str(file))
     simulation = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
@@ -92,7 +92,7 @@ def kernels_of_the_cpu():
     return row
 
 
-def test_the_program_s_own_kernels_are_verified_and_timed():
+def test_verifies_and_times_own_kernels():
     row = kernels_of_the_cpu()
     assert row["wrong"] == [] and set(row["figures"]) == {"kernel_bf16_tflops", "kernel_int8_tops"}
     assert all(figure["verified"] and figure["value"] > 0 for figure in row["figures"].values())
@@ -105,7 +105,7 @@ def test_the_program_s_own_kernels_are_verified_and_timed():
         ("gemm_int8_sm90 fails on m 256, n 256, k 256, nt, and so has no rate: CUDA_ERROR_ILLEGAL_ADDRESS", False),
     ],
 )
-def test_a_kernel_that_is_wrong_and_one_that_does_not_run_are_two_things(tmp_path, monkeypatch, problem, wrong):
+def test_distinguishes_wrong_kernel_from_failed_run(tmp_path, monkeypatch, problem, wrong):
     answer = tmp_path / "pbprobe"
     answer.write_text(f"#!/bin/sh\necho '{json.dumps({'rows': [], 'problems': [problem]})}'\nexit 1\n")
     answer.chmod(0o755)
@@ -116,15 +116,15 @@ def test_a_kernel_that_is_wrong_and_one_that_does_not_run_are_two_things(tmp_pat
     assert row["figures"] == {}
 
 
-def test_kernels_are_left_out_where_there_is_no_time_for_them():
+def test_skips_kernels_without_time():
     row = {"figures": {}, "wrong": []}
     kernels.measure_kernels(row, torch.device("cpu"), time.monotonic() + 0.5)
     assert row == {"figures": {}, "wrong": []}
 
 
 @pytest.mark.parametrize("seconds, least, most", [(0.2, 0, 0), (1.8, 8, 9), (60, 399, 399)])
-def test_of_few_rounds_nobody_is_called_late(seconds, least, most, monkeypatch):
-    """Where a rank was waited for, the others came to lockstep with next to no time left, and one round was judged."""
+def test_calls_no_rank_late_after_few_rounds(seconds, least, most, monkeypatch):
+    """After a late rank, the others reached lockstep with almost no time left, and a single round was judged."""
     monkeypatch.setattr(torch, "mm", lambda a, _: a)  # on a busy machine a round of them takes a sixth of a second
     met = meeting.Meeting(torch.distributed.HashStore(), 0, 1)
     row = {"facts": {}, "figures": {}, "late_ms": []}
@@ -135,7 +135,7 @@ def test_of_few_rounds_nobody_is_called_late(seconds, least, most, monkeypatch):
     assert ("lockstep" in row["facts"]) == (row["figures"] == {}) == (most == 0)
 
 
-def test_torch_does_not_end_a_worker_whose_peer_is_silent(tmp_path, monkeypatch):
+def test_torch_keeps_worker_with_silent_peer(tmp_path, monkeypatch):
     """torchrun asks for that, in words that a worker inherits: not this one."""
     monkeypatch.setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")
     place = launch.Place(0, 2, 0, "127.0.0.1", 1, False)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Each SM by itself: what the kernel is compiled to, what is read of its notes, and on a GPU what it finds."""
+"""Tests of each SM of a GPU: compiled kernel, parsed notes, and detected faults on a GPU."""
 
 import os
 import pathlib
@@ -18,13 +18,13 @@ FP32_OF_ONE = 0x3F800000
 
 @pytest.mark.parametrize("kind", processors.KINDS)
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120", "sm_121"])
-def test_the_assembler_takes_it_for_each_gpu_with_a_tensor_instruction_in_the_loop(tmp_path, kind, sm):
+def test_compiles_for_each_gpu(tmp_path, kind, sm):
     compiler = os.environ.get("PBPROBE_TEST_NVCC")
     if not compiler:
         pytest.skip("no CUDA toolkit")
     assembler = pathlib.Path(compiler).with_name("ptxas")
     source = tmp_path / "each_sm.ptx"
-    source.write_text(processors.source_of(kind))
+    source.write_text(processors.make_source(kind))
     done = subprocess.run(
         [assembler, "-arch", sm, "-v", source, "-o", tmp_path / "each_sm.cubin"],
         capture_output=True, text=True, check=False,
@@ -38,15 +38,15 @@ def test_the_assembler_takes_it_for_each_gpu_with_a_tensor_instruction_in_the_lo
 
 
 @pytest.mark.parametrize("kind", processors.KINDS)
-def test_no_partial_sum_is_rounded(kind):
-    a, b, want = processors.operands_of(kind)
+def test_rounds_no_partial_sum(kind):
+    a, b, want = processors.make_operands(kind)
     assert a[0].nbytes == 512 and b[0].nbytes == 256  # as the kernel steps along k
     most = (a.double().abs().amax() * b.double().abs().amax() * a.shape[0] * a.shape[2]).item()
     assert most <= (2**24 if kind == "bf16" else 2**31 - 1)
     assert torch.equal(want.double(), torch.einsum("sik,sjk->ij", a.double(), b.double()))
 
 
-def test_a_wrong_sm_is_named_with_its_first_element_and_how_many_there_are():
+def test_names_wrong_sm_with_first_element_and_count():
     want = torch.zeros(16, 8)
     tally = torch.tensor([[1, 0], [1, 5], [1, 0], [1, 2]], dtype=torch.int32)
     notes = torch.zeros(1 + processors.NOTES, 4, dtype=torch.int32)
@@ -73,7 +73,7 @@ def asked(device, change=lambda state: None):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-def test_on_a_gpu_all_sms_are_asked_and_a_result_that_is_not_theirs_is_found_on_each():
+def test_finds_wrong_result_on_each_sm():
     device = torch.device("cuda", 0)
     count, row = asked(device)
     assert row == {"facts": {"sms_verified": f"{count} of {count}"}, "wrong": []}

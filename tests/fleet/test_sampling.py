@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What is read beside the work: clocks by NVML, from a stand-in for the driver's library; losses from real sockets."""
+"""Sampling during the work: clocks from a fake of NVML, losses from real sockets."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("torch")
 from pbprobe.fleet import identity, sampling, sockets
 
-# As the driver answers for one GPU; -D says what it cannot tell.
+# Answers of the driver for one GPU; -D selects values that it does not report.
 NVML = """
 int nvmlInit_v2(void) { return 0; }
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** gpu) {
@@ -37,7 +37,7 @@ int nvmlDeviceGetTemperature(void* gpu, unsigned sensor, unsigned* celsius) { *c
 READ = """
 import json, sys
 from pbprobe.fleet import sampling
-print(json.dumps(sampling.reader_of(sys.argv[1])() | {"reasons": sampling.reasons_of(sys.argv[1])()}))
+print(json.dumps(sampling.make_reader(sys.argv[1])() | {"reasons": sampling.make_reasons_reader(sys.argv[1])()}))
 """
 
 
@@ -56,21 +56,21 @@ def read_with_driver(folder, uuid, no_power=0):
     )
 
 
-def test_nvml_tells_clock_power_and_temperature(tmp_path):
+def test_reads_clock_power_and_temperature(tmp_path):
     assert read_with_driver(tmp_path, "GPU-1234") == {
         "clock_mhz": 1981.0, "power_watts": 512.5, "celsius": 61.0, "reasons": 0x44,
     }  # fmt: skip
 
 
-def test_what_the_driver_does_not_tell_is_null(tmp_path):
+def test_unreported_values_are_null(tmp_path):
     assert read_with_driver(tmp_path, "GPU-1234", no_power=3)["power_watts"] is None
 
 
-def test_a_gpu_that_nvml_does_not_know_has_nothing_to_read(tmp_path):
+def test_reads_nothing_of_gpu_unknown_to_nvml(tmp_path):
     assert set(read_with_driver(tmp_path, "GPU-9999").values()) == {None}
 
 
-def test_samples_are_taken_while_work_runs_and_thinned_where_there_are_many(monkeypatch):
+def test_samples_during_work_and_thins_many_samples(monkeypatch):
     monkeypatch.setattr(sampling, "EVERY", 0.001)
     monkeypatch.setattr(sampling, "MOST_POINTS", 20)
     with sampling.Sampler(lambda: {"clock_mhz": 1000.0, "power_watts": None, "celsius": None}) as sampler:
@@ -85,7 +85,7 @@ def test_samples_are_taken_while_work_runs_and_thinned_where_there_are_many(monk
     assert nothing.points() is None and nothing.median_clock() is None
 
 
-def test_what_held_the_clocks_down_is_named_with_its_share_of_the_samples(monkeypatch):
+def test_names_throttle_reasons_with_share(monkeypatch):
     monkeypatch.setattr(sampling, "EVERY", 0.001)
     bits = iter([0x4, 0x44, 0x4, 0x0])
     with sampling.Sampler(sampling.read_cpu, lambda: next(bits, None)) as sampler:
@@ -111,8 +111,8 @@ esac
 """
 
 
-def test_a_gpu_is_asked_for_by_its_uuid(tmp_path, monkeypatch):
-    """Its number is another one in a process that sees some of the GPUs."""
+def test_finds_gpu_by_uuid(tmp_path, monkeypatch):
+    """The GPU's index differs in a process that sees only some of the GPUs."""
     program = tmp_path / "nvidia-smi"
     program.write_text(NVIDIA_SMI)
     program.chmod(0o755)
@@ -126,7 +126,7 @@ def test_a_gpu_is_asked_for_by_its_uuid(tmp_path, monkeypatch):
     assert identity.gpu_facts("0", 10) == {}
 
 
-def test_segments_of_own_connections_are_counted():
+def test_counts_segments_of_own_connections():
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         one = stack.enter_context(socket.create_connection(listener.getsockname()))

@@ -113,7 +113,7 @@ void read_fatbin_entry(std::span<const uint8_t> input) {
   std::memcpy(&announced, input.data() + 1, sizeof(announced));
   FatbinEntry entry;
   constexpr std::array<uint32_t, 4> kSms{90, 61, 75, 100};  // words of 128 bits, and of 64
-  entry.sm = sm_of_number(kSms[input[0] / 3 % kSms.size()]);
+  entry.sm = make_sm(kSms[input[0] / 3 % kSms.size()]);
   entry.compression = static_cast<Compression>(input[0] % 3);
   entry.uncompressed_bytes = announced % kMostBytes;
   entry.stored_bytes = input.size() - kPrefix;

@@ -149,7 +149,7 @@ std::string room_lacking_on(const Backend& backend, int64_t bytes) {
     return "the driver does not report how much memory is free";
   std::optional<int64_t> available;
   const auto text = host::read_text("", "/proc/meminfo").value_or("");
-  const auto stated = host::value_of(text, "MemAvailable").value_or("");  // "12345 kB"
+  const auto stated = host::find_value(text, "MemAvailable").value_or("");  // "12345 kB"
   if (const auto kib = host::parse_number(stated.substr(0, stated.find(' '))))
     available = static_cast<int64_t>(*kib) * 1024;
   return room_lacking(bytes, static_cast<int64_t>(free_bytes), gpu_of(backend).unified_memory.value_or(false),

@@ -224,7 +224,7 @@ TEST_F(RunCase, DropsPeakBelowKernel) {
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 2U);
   EXPECT_EQ(log.measurements.rows[0].peak_fraction, std::nullopt);
-  EXPECT_THAT(log.measurements.rows[0].note.value_or(""), HasSubstr("is below the 2 Gop/s that were reached"));
+  EXPECT_THAT(log.measurements.rows[0].note.value_or(""), HasSubstr("is below the 2 Gop/s of the kernel"));
 }
 
 // --- on this machine ---
@@ -267,7 +267,7 @@ TEST_F(Bench, VerifiesAndTimesEachKernel) {
   int best = 0;
   for (const BenchRow& row : m.rows) {
     EXPECT_GE(row.samples_us.size(), 3U) << row.kernel;
-    EXPECT_DOUBLE_EQ(row.gflops, gflops_of(row.m, row.n, row.k, median(row.samples_us)));
+    EXPECT_DOUBLE_EQ(row.gflops, compute_gflops(row.m, row.n, row.k, median(row.samples_us)));
     EXPECT_GT(row.gflops, 0.01);
     EXPECT_EQ(row.threads, request_.host.cpu.usable_cpus);
     EXPECT_TRUE(row.peak_fraction.has_value() != row.note.has_value()) << row.kernel << ": a fraction or a reason";

@@ -183,7 +183,7 @@ TEST(Verifier, BelievesNoReportWithoutAGemm) {
   const LibtorchRun run = reported_by(verifier, kSaysSo);
   EXPECT_FALSE(run.executed);
   EXPECT_EQ(run.executed_on_gpu, false);
-  EXPECT_THAT(run.problem.value_or(""), HasSubstr("nothing came back"));
+  EXPECT_THAT(run.problem.value_or(""), HasSubstr("no GEMM came back"));
 }
 
 TEST(Verifier, RefusesForgedNumbers) {

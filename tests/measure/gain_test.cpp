@@ -38,23 +38,23 @@ class Machine {
 
 TEST(Gain, IsTheRatioOfTheMedians) {
   Machine machine(1);
-  const auto gains = gains_of(machine.rounds(12, 100, 150));
+  const auto gains = compute_gains(machine.rounds(12, 100, 150));
   ASSERT_EQ(gains.size(), 2U);
   EXPECT_EQ(gains[0].area, "sort");
   EXPECT_NEAR(gains[0].gain, 1.5, 0.05);
   EXPECT_LT(gains[0].low, gains[0].gain);
   EXPECT_GT(gains[0].high, gains[0].gain);
   EXPECT_EQ(gains[0].samples_us.size(), 12U);
-  EXPECT_EQ(gained(gains[0]), Gained::more);
-  EXPECT_EQ(gained(gains[1]), Gained::not_shown);
+  EXPECT_EQ(classify_gain(gains[0]), GainClass::more);
+  EXPECT_EQ(classify_gain(gains[1]), GainClass::not_shown);
 }
 
 TEST(Gain, ShowsNoDifferenceInMostRuns) {
   int shown = 0;
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     Machine machine(seed);
-    for (const auto& gain : gains_of(machine.rounds(12, 100, 100))) {
-      if (gained(gain) == Gained::not_shown) continue;
+    for (const auto& gain : compute_gains(machine.rounds(12, 100, 100))) {
+      if (classify_gain(gain) == GainClass::not_shown) continue;
       ++shown;
       break;
     }
@@ -76,44 +76,47 @@ TEST(Gain, ShowsNoDifferenceOnBusyMachine) {
         round.baseline.push_back({fmt::format("area {}", area), "cpu", {100 * noise(random)}});
       }
     }
-    const auto gains = gains_of(rounds);
-    shown +=
-        std::any_of(gains.begin(), gains.end(), [](const auto& gain) { return gained(gain) != Gained::not_shown; });
+    const auto gains = compute_gains(rounds);
+    shown += std::any_of(gains.begin(), gains.end(),
+                         [](const auto& gain) { return classify_gain(gain) != GainClass::not_shown; });
   }
   EXPECT_LE(shown, 1);
 }
 
 TEST(Gain, ReportsTenPercentLess) {
   Machine machine(3);
-  const auto gains = gains_of(machine.rounds(12, 112, 100));
-  EXPECT_EQ(gained(gains[0]), Gained::less);
+  const auto gains = compute_gains(machine.rounds(12, 112, 100));
+  EXPECT_EQ(classify_gain(gains[0]), GainClass::less);
 }
 
 TEST(Gain, ShowsNoUncertainLoss) {
-  EXPECT_EQ(gained({.low = 0.975, .high = 0.99, .samples_us = {}, .baseline_samples_us = {}}), Gained::not_shown);
-  EXPECT_EQ(gained({.low = 0.90, .high = 0.971, .samples_us = {}, .baseline_samples_us = {}}), Gained::not_shown);
-  EXPECT_EQ(gained({.low = 0.90, .high = 0.969, .samples_us = {}, .baseline_samples_us = {}}), Gained::less);
-  EXPECT_EQ(gained({.low = 1.0, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}), Gained::not_shown);
-  EXPECT_EQ(gained({.low = 1.001, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}), Gained::more);
+  EXPECT_EQ(classify_gain({.low = 0.975, .high = 0.99, .samples_us = {}, .baseline_samples_us = {}}),
+            GainClass::not_shown);
+  EXPECT_EQ(classify_gain({.low = 0.90, .high = 0.971, .samples_us = {}, .baseline_samples_us = {}}),
+            GainClass::not_shown);
+  EXPECT_EQ(classify_gain({.low = 0.90, .high = 0.969, .samples_us = {}, .baseline_samples_us = {}}), GainClass::less);
+  EXPECT_EQ(classify_gain({.low = 1.0, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}),
+            GainClass::not_shown);
+  EXPECT_EQ(classify_gain({.low = 1.001, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}), GainClass::more);
 }
 
 TEST(Gain, ReportsEqualFiguresAsSame) {
   Machine machine(4);
   const auto rounds = machine.rounds(8, 100, 103);
-  EXPECT_EQ(gains_of(rounds)[0].low, gains_of(rounds)[0].low);
+  EXPECT_EQ(compute_gains(rounds)[0].low, compute_gains(rounds)[0].low);
 }
 
 TEST(Gain, OmitsAreaMissingInOneProcess) {
   Machine machine(5);
   auto rounds = machine.rounds(8, 100, 100);
   rounds[3].baseline.erase(rounds[3].baseline.begin());
-  const auto gains = gains_of(rounds);
+  const auto gains = compute_gains(rounds);
   ASSERT_EQ(gains.size(), 1U);
   EXPECT_EQ(gains[0].area, "FFT");
 }
 
 TEST(Gain, ReturnsNothingWithoutRounds) {
-  EXPECT_THAT(gains_of({}), IsEmpty());
+  EXPECT_THAT(compute_gains({}), IsEmpty());
 }
 
 Measurements of(std::vector<AreaTiming> timings) {

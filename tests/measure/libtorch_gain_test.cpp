@@ -57,7 +57,7 @@ TEST_F(LibtorchGain, ReportsDeliberateSlowdown) {
   const auto softmax =
       std::find_if(areas.begin(), areas.end(), [](const AreaGain& gain) { return gain.area == "softmax"; });
   ASSERT_NE(softmax, areas.end());
-  EXPECT_EQ(gained(*softmax), Gained::less) << softmax->low << " to " << softmax->high;
+  EXPECT_EQ(classify_gain(*softmax), GainClass::less) << softmax->low << " to " << softmax->high;
   EXPECT_LT(softmax->gain, 0.5);
 }
 

@@ -118,7 +118,7 @@ TEST_F(RealLibtorch, NamesAreaOfCrash) {
               testing::AllOf(testing::HasSubstr("computing softmax with "), testing::HasSubstr("SIGILL")));
   ASSERT_FALSE(m.libtorch->areas.empty());
   EXPECT_EQ(m.libtorch->areas.back().area, "softmax");
-  EXPECT_EQ(m.libtorch->areas.back().problem, "nothing came back from it");
+  EXPECT_EQ(m.libtorch->areas.back().problem, "no result came back");
 }
 
 TEST_F(RealLibtorch, RunsForcedTier) {

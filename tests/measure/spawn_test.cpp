@@ -55,7 +55,7 @@ class Spawn : public testing::Test {
     if (!result->libtorch) return "no libtorch section";
     return result->libtorch->problem.value_or("no problem");
   }
-  static std::optional<Obstacle> obstacle_of(const std::string& fake, double limit_seconds = 20) {
+  static std::optional<Obstacle> classify_status(const std::string& fake, double limit_seconds = 20) {
     auto result = load(fake, limit_seconds);
     return result.ok() && result->libtorch ? result->libtorch->obstacle : std::nullopt;
   }
@@ -77,19 +77,19 @@ TEST_F(Spawn, NamesSignalOfAbortInInitializer) {
   EXPECT_THAT(problem_of("abort"),
               AllOf(HasSubstr("loading " PBPROBE_FAKES "/abort/libtorch_cpu.so ended its process by SIGABRT"),
                     HasSubstr("reinstall or rebuild"), HasSubstr("std::runtime_error")));
-  EXPECT_EQ(obstacle_of("abort"), std::nullopt);
+  EXPECT_EQ(classify_status("abort"), std::nullopt);
 }
 
 // A child that had no memory, or no time, is not known to be wrong.
 TEST_F(Spawn, TooLittleMemoryIsNoFaultOfTheBuild) {
-  EXPECT_THAT(problem_of("no_memory"), AllOf(HasSubstr("SIGABRT"), HasSubstr("there was too little memory")));
-  EXPECT_EQ(obstacle_of("no_memory"), Obstacle::memory);
+  EXPECT_THAT(problem_of("no_memory"), AllOf(HasSubstr("SIGABRT"), HasSubstr("too little memory")));
+  EXPECT_EQ(classify_status("no_memory"), Obstacle::memory);
 }
 
 TEST_F(Spawn, NamesIllegalInstructionWithItsBytes) {
   EXPECT_THAT(problem_of("illegal"),
-              AllOf(HasSubstr("SIGILL at libtorch_cpu.so+0x"), HasSubstr("take a build for this CPU")));
-  EXPECT_EQ(obstacle_of("illegal"), std::nullopt);
+              AllOf(HasSubstr("SIGILL at libtorch_cpu.so+0x"), HasSubstr("use a build for this CPU")));
+  EXPECT_EQ(classify_status("illegal"), std::nullopt);
 #if defined(__x86_64__)
   EXPECT_THAT(problem_of("illegal"), HasSubstr("bytes 0f 0b "));
 #else
@@ -100,7 +100,7 @@ TEST_F(Spawn, NamesIllegalInstructionWithItsBytes) {
 TEST_F(Spawn, EndsDeadlockAtTimeLimit) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(problem_of("deadlock", 0.5), AllOf(HasSubstr("did not end within 0.5 s"), HasSubstr("--budget")));
-  EXPECT_EQ(obstacle_of("deadlock", 0.5), Obstacle::time_limit);
+  EXPECT_EQ(classify_status("deadlock", 0.5), Obstacle::time_limit);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
 }
 
@@ -119,7 +119,7 @@ TEST_F(Spawn, EndsAndNamesDaemon) {
   ASSERT_EQ(result->problems.size(), 1U);
   // One, or two while the process that started it is about to end.
   EXPECT_THAT(result->problems[0], AllOf(AnyOf(HasSubstr("1 process outlived"), HasSubstr("2 processes outlived")),
-                                         HasSubstr("daemon starts processes of its own")));
+                                         HasSubstr("daemon starts processes when it is loaded")));
 }
 
 TEST_F(Spawn, RejectsAnswerOfForkedLibrary) {
@@ -132,7 +132,7 @@ TEST_F(Spawn, ReportsExitCodeOfLibrary) {
 
 TEST_F(Spawn, NamesMissingDependency) {
   EXPECT_THAT(problem_of("missing"), HasSubstr("needs libpbprobe_absent.so, which is not there"));
-  EXPECT_EQ(obstacle_of("missing"), Obstacle::missing);
+  EXPECT_EQ(classify_status("missing"), Obstacle::missing);
 }
 
 TEST_F(Spawn, NamesOtherPlatform) {
@@ -194,10 +194,10 @@ TEST_F(Spawn, EndsAndNamesForkBomb) {
   ASSERT_TRUE(result.ok()) << result.error().message;
   const std::string problem = result->libtorch->problem.value_or("");
   if (can_be_apart()) {
-    EXPECT_THAT(problem,
-                AllOf(HasSubstr("fork_bomb/libtorch_cpu.so was stopped: it took "), HasSubstr("and 60 are allowed")));
+    EXPECT_THAT(problem, AllOf(HasSubstr("fork_bomb/libtorch_cpu.so was killed, because it used "),
+                               HasSubstr("60 are allowed")));
   } else {
-    EXPECT_THAT(problem, HasSubstr("did not end within 20 s and was stopped"));
+    EXPECT_THAT(problem, HasSubstr("did not end within 20 s and was killed"));
   }
 }
 
@@ -219,7 +219,7 @@ TEST_F(Spawn, EndsAndNamesMemoryHog) {
 
 TEST_F(Spawn, SurvivesKillOfOwnGroup) {
   EXPECT_THAT(problem_of("kill_group"), HasSubstr("ended its process by SIGKILL"));
-  EXPECT_EQ(obstacle_of("kill_group"), Obstacle::killed);
+  EXPECT_EQ(classify_status("kill_group"), Obstacle::killed);
 }
 
 TEST_F(Spawn, SurvivesKillOfParentGroup) {
@@ -357,7 +357,7 @@ TEST_F(Spawn, RootReadsWhatOnlyRootMay) {
   if (child == 0) _exit(access(folder.path().c_str(), R_OK | X_OK) == 0 ? 0 : 1);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  status = kept_status(sandbox).value_or(status);
+  status = read_kept_status(sandbox).value_or(status);
   close_sandbox(sandbox);
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
@@ -367,10 +367,10 @@ TEST_F(Spawn, ProcTellsOfWhatRunsInThere) {
   Sandbox sandbox = prepare_sandbox();
   const pid_t child = fork_into(sandbox);
   ASSERT_GE(child, 0);
-  if (child == 0) _exit(proc_is_ours() ? 0 : 1);
+  if (child == 0) _exit(has_own_proc() ? 0 : 1);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  status = kept_status(sandbox).value_or(status);
+  status = read_kept_status(sandbox).value_or(status);
   close_sandbox(sandbox);
   if (sandbox.apart && !sandbox.proc) GTEST_SKIP() << "this system mounts no /proc for it";
   EXPECT_EQ(WEXITSTATUS(status), 0);
@@ -404,20 +404,20 @@ TEST_F(Spawn, ReportsMissingProgram) {
 TEST_F(Spawn, OutputThatIsNoJson) {
   auto result = measure_in_child({.host = small_host()}, {.program = self("text")});
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().message,
-              AllOf(HasSubstr("not JSON, \"Usage: something [else]\""), HasSubstr("is it a pbprobe of this version?")));
+  EXPECT_THAT(result.error().message, AllOf(HasSubstr("answered \"Usage: something [else]\", which is not JSON"),
+                                            HasSubstr("is it a pbprobe of this version?")));
 }
 
 TEST_F(Spawn, ReportsExitWithoutAnswer) {
   auto result = measure_in_child({.host = small_host()}, {.program = self("exit")});
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().message, HasSubstr("ended with exit code 3 and without an answer"));
+  EXPECT_THAT(result.error().message, HasSubstr("exited with 3 and without an answer"));
 }
 
 TEST_F(Spawn, ReportsSignalWithoutAnswer) {
   auto result = measure_in_child({.host = small_host()}, {.program = self("abort")});
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().message, HasSubstr("was ended by SIGABRT before it answered"));
+  EXPECT_THAT(result.error().message, HasSubstr("was killed by SIGABRT before it answered"));
 }
 
 TEST_F(Spawn, EndsHangingSupervisorAfterGrace) {
@@ -425,7 +425,7 @@ TEST_F(Spawn, EndsHangingSupervisorAfterGrace) {
   request.limit_seconds = 0.2;
   auto result = measure_in_child(request, {.grace_seconds = 0.3, .program = self("hang")});
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().message, HasSubstr("gave no answer in time and was ended"));
+  EXPECT_THAT(result.error().message, HasSubstr("exceeded its time limit and was killed"));
 }
 
 // TearDown wants the daemon gone, although it left the supervisor's group and the supervisor could not end it.

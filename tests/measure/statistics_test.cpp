@@ -31,8 +31,8 @@ TEST(Statistics, ComputesRatioFromPairs) {
 }
 
 TEST(Statistics, GflopsCountTwoPerProduct) {
-  EXPECT_DOUBLE_EQ(gflops_of(1000, 1000, 1000, 1000), 2000);
-  EXPECT_EQ(gflops_of(1, 1, 1, 0), 0);
+  EXPECT_DOUBLE_EQ(compute_gflops(1000, 1000, 1000, 1000), 2000);
+  EXPECT_EQ(compute_gflops(1, 1, 1, 0), 0);
 }
 
 constexpr std::array<int64_t, 2> kAllowed{64, 32};

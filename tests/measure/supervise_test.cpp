@@ -40,7 +40,7 @@ class Supervise : public testing::Test {
 TEST_F(Supervise, ReportsExitCodeOfWorker) {
   const pid_t worker = fork();
   if (worker == 0) _exit(7);
-  const Ended ended = supervise(worker, {.end_them = ::kill});
+  const WorkerEnd ended = supervise(worker, {.end_them = ::kill});
   EXPECT_EQ(ended.how, How::exited);
   EXPECT_EQ(ended.code, 7);
   EXPECT_EQ(ended.left_behind, 0);
@@ -49,7 +49,7 @@ TEST_F(Supervise, ReportsExitCodeOfWorker) {
 TEST_F(Supervise, EndsSleepingWorkerAtLimit) {
   const pid_t worker = fork();
   if (worker == 0) sleep_for_ever();
-  const Ended ended = supervise(worker, {.limit_seconds = 0.1, .end_them = ::kill});
+  const WorkerEnd ended = supervise(worker, {.limit_seconds = 0.1, .end_them = ::kill});
   EXPECT_EQ(ended.how, How::time_limit);
   EXPECT_EQ(waitpid(worker, nullptr, WNOHANG), -1) << "it was not reaped";
 }
@@ -59,7 +59,7 @@ TEST_F(Supervise, ReportsWorkerThatSurvivesKillAsHung) {
   const pid_t worker = fork();
   if (worker == 0) sleep_for_ever();
   int asked = 0;
-  const Ended ended =
+  const WorkerEnd ended =
       supervise(worker, {.limit_seconds = 0.1, .patience_seconds = 0.2, .end_them = [&](pid_t pid, int) {
                            asked += pid == worker ? 1 : 0;
                            return 0;
@@ -86,12 +86,12 @@ TEST_F(Supervise, EndsNoProcessWithForeignProc) {
       if (pid != worker) _exit(3);
       return kill(pid, signal);
     };
-    const Ended ended = supervise(worker, {.limit_seconds = 0.1, .end_them = end_worker_only});
+    const WorkerEnd ended = supervise(worker, {.limit_seconds = 0.1, .end_them = end_worker_only});
     _exit(ended.how == How::time_limit ? 0 : 4);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  status = kept_status(sandbox).value_or(status);
+  status = read_kept_status(sandbox).value_or(status);
   close_sandbox(sandbox);
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this system allows no namespaces";
   EXPECT_EQ(status, 0);
@@ -101,20 +101,19 @@ TEST(Sentences, NameHungWorkerAndItsStep) {
   EventLog log;
   log.any = true;
   log.stage = {Step::libtorch, "computing with /t on cuda:0"};
-  log.ended = Ended{.how = How::hung};
+  log.ended = WorkerEnd{.how = How::hung};
   EXPECT_TRUE(is_hung(log, {}));
-  EXPECT_THAT(
-      fault_sentence(log, {}, "", 5).value_or(""),
-      AllOf(HasSubstr("computing with /t on cuda:0 hangs"), HasSubstr("does not end by SIGKILL"), HasSubstr("reboot")));
+  EXPECT_THAT(fault_sentence(log, {}, "", 5).value_or(""), AllOf(HasSubstr("computing with /t on cuda:0 hangs"),
+                                                                 HasSubstr("also after SIGKILL"), HasSubstr("reboot")));
 }
 
 TEST(Sentences, ReportNoFaultForUnknownEnd) {
   EventLog log;
   log.any = log.finished = true;
   log.stage = {Step::kernels, "timing m 8, n 8, k 8"};
-  log.ended = Ended{.how = How::unseen};
+  log.ended = WorkerEnd{.how = How::unseen};
   EXPECT_EQ(fault_sentence(log, {}, "", 5).value_or(""),
-            "timing m 8, n 8, k 8: how its process ended could not be learned: waiting for it failed");
+            "timing m 8, n 8, k 8: the exit status of its process is not known: waiting for it failed");
   EXPECT_EQ(fault_obstacle(log, {}, ""), Obstacle::unexplained);
 }
 
@@ -135,14 +134,14 @@ TEST(EndStatus, ReportsKeeperThatCouldNotWait) {
 TEST(Sentences, ReturnNothingForFinishedWorker) {
   EventLog log;
   log.any = log.finished = true;
-  log.ended = Ended{};
+  log.ended = WorkerEnd{};
   EXPECT_EQ(fault_sentence(log, {}, "noise", 5), std::nullopt);
 }
 
 TEST(Sentences, ReportCrashAfterAnswer) {
   EventLog log;
   log.any = log.finished = true;
-  log.ended = Ended{.how = How::signal, .signal = "SIGSEGV"};
+  log.ended = WorkerEnd{.how = How::signal, .signal = "SIGSEGV"};
   EXPECT_THAT(fault_sentence(log, {}, "", 5).value_or(""), HasSubstr("SIGSEGV"));
 }
 
@@ -157,7 +156,7 @@ TEST(Sentences, ReadStatusOfDeadSupervisor) {
 TEST(Sentences, LastWordsAreOneLineAndShort) {
   EventLog log;
   log.any = true;
-  log.ended = Ended{.how = How::signal, .signal = "SIGABRT"};
+  log.ended = WorkerEnd{.how = How::signal, .signal = "SIGABRT"};
   const std::string sentence =
       fault_sentence(log, {}, std::string(500, 'x') + "\nwhat():\x1b[31m bad\n", 5).value_or("");
   EXPECT_THAT(sentence, HasSubstr("what():?[31m bad\""));

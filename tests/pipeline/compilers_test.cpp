@@ -59,7 +59,7 @@ TEST_F(Headers, WhoseProgramComputesWrongAreNamed) {
 TEST_F(Headers, ThatAreNotThereAreNoFault) {
   const LibtorchArea area = try_headers((folder_.path() / "lib").string(), 60);
   EXPECT_EQ(area.problem, std::nullopt);
-  EXPECT_THAT(area.skipped.value_or(""), HasSubstr("include holds no "));
+  EXPECT_THAT(area.skipped.value_or(""), HasSubstr("include has no "));
 }
 
 class Compiler : public Headers {

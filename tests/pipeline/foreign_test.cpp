@@ -98,7 +98,7 @@ TEST_F(Foreign, WithoutItsLoaderNothingCanStartIt) {
   const auto closure = find();
   ASSERT_FALSE(closure.ok());
   EXPECT_EQ(closure.error().code, ErrorCode::not_found);
-  EXPECT_THAT(closure.error().message, HasSubstr("(glibc 2.40, this machine's is 2.36)"));
+  EXPECT_THAT(closure.error().message, HasSubstr("(glibc 2.40; this machine has 2.36)"));
 }
 
 TEST_F(Foreign, WithoutACxxLibraryItGetsThisProgramsOwn) {
@@ -157,9 +157,9 @@ TEST_F(Foreign, AFileWithoutTheBannerHasNoVersion) {
                            "\x7f"
                            "ELF musl",
                            "GNU C Library (GNU libc) stable release version ."}) {
-    EXPECT_EQ(glibc_version_of(folder_.write("libc.so.6", text)), std::nullopt) << text;
+    EXPECT_EQ(read_glibc_version(folder_.write("libc.so.6", text)), std::nullopt) << text;
   }
-  EXPECT_EQ(glibc_version_of(folder_.path() / "absent"), std::nullopt);
+  EXPECT_EQ(read_glibc_version(folder_.path() / "absent"), std::nullopt);
 }
 
 }  // namespace

@@ -16,5 +16,5 @@ def world(tmp_path):
     if not (LIBTORCH / f"lib{SOUND}.so").exists():
         pytest.skip(f"lib{SOUND}.so was not built: no compiler for it")
     yield World(tmp_path)
-    # What Nix puts into its store is read-only, folders too.
+    # Files and folders in the Nix store are read-only.
     subprocess.run(["chmod", "-R", "u+w", tmp_path], check=False)

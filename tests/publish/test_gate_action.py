@@ -30,7 +30,7 @@ def lint(file):
     return subprocess.run(command, capture_output=True, text=True, check=False).returncode
 
 
-def test_it_is_lawful_and_the_lint_can_fail(tmp_path):
+def test_action_is_valid_and_lint_can_fail(tmp_path):
     assert lint(TEMPLATE) == 0
     (tmp_path / "action.yml").write_text(TEMPLATE.read_text().replace("  using: composite\n", ""))
     assert lint(tmp_path / "action.yml") == 1
@@ -46,7 +46,7 @@ jobs:
 """
 
 
-def test_actionlint_takes_a_workflow_that_uses_it(tmp_path):
+def test_actionlint_accepts_workflow(tmp_path):
     shutil.copytree(TEMPLATE.parent, tmp_path / "gate")
     workflow = tmp_path / ".github/workflows/gate.yml"
     workflow.parent.mkdir(parents=True)
@@ -59,7 +59,7 @@ def test_actionlint_takes_a_workflow_that_uses_it(tmp_path):
     assert 'missing input "claim"' in shown
 
 
-def test_actionlint_takes_its_steps_as_those_of_a_job(tmp_path):
+def test_actionlint_accepts_steps(tmp_path):
     """With the actions by their releases: it knows the inputs of these, and whether GitHub still runs them."""
     releases = dict(re.findall(r"uses: (\S+@[0-9a-f]{40}) # (v\d+)", TEMPLATE.read_text()))
     steps = [
@@ -89,13 +89,13 @@ def test_requires_a_wheel_of_pbprobe():
     assert "default" not in ACTION["inputs"]["pbprobe"]
 
 
-def test_what_it_uses_is_pinned_by_commit():
+def test_requires_actions_pinned_by_commit():
     used = re.findall(r"uses: (\S+/\S+@\S+)", TEMPLATE.read_text().partition("\nruns:")[2])
     assert len(used) == 2
     assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one) for one in used), used
 
 
-def test_expressions_name_what_there_is():
+def test_expressions_name_existing_fields():
     known = {f"inputs.{name}" for name in ACTION["inputs"]} | {"runner.temp", "steps.gate.outputs.verdict"}
     expressions = set(re.findall(r"\$\{\{ (.*?) \}\}", TEMPLATE.read_text()))
     assert expressions <= known
@@ -105,7 +105,7 @@ def test_expressions_name_what_there_is():
 
 
 @pytest.mark.parametrize("name", [name for name, step in STEPS.items() if "run" in step])
-def test_scripts_are_sound(tmp_path, name):
+def test_scripts_pass_shellcheck(tmp_path, name):
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     (tmp_path / "step").write_text("#!/bin/bash -e\n" + STEPS[name]["run"])
@@ -146,7 +146,7 @@ def run_step(name, tmp_path, **inputs):
 
 
 @pytest.mark.parametrize(("claim", "verdict", "code"), [(CLAIM, "pass", 0), ("avx512,only", "fail", 1)])
-def test_the_gate_writes_verdict_summary_and_documents(wheel, tmp_path, claim, verdict, code):
+def test_gate_writes_verdict_summary_and_documents(wheel, tmp_path, claim, verdict, code):
     result = run_step("Gate", tmp_path, WHEEL="dist/*.whl", CLAIM=claim)
     assert result.returncode == code, result.stdout + result.stderr
     assert (tmp_path / "output").read_text() == f"verdict={verdict}\n"
@@ -158,14 +158,14 @@ def test_the_gate_writes_verdict_summary_and_documents(wheel, tmp_path, claim, v
         assert (folder.parent / path.replace("${{ runner.temp }}/", "")).stat().st_size > 0
 
 
-def test_a_pattern_that_fits_no_wheel_is_named(wheel, tmp_path):
+def test_names_pattern_that_matches_no_wheel(wheel, tmp_path):
     result = run_step("Gate", tmp_path, WHEEL="dist/*.zip", CLAIM=CLAIM)
     assert result.returncode == 2
     assert "::error::dist/*.zip fits 0 files" in result.stdout
     assert not (tmp_path / "output").exists()
 
 
-def test_it_installs_what_is_named(tmp_path):
+def test_installs_named_packages(tmp_path):
     built = SOURCE / "build/wheel/pbprobe/libpbprobe_ops.so"
     if not built.is_file():
         pytest.skip("no wheel was built: make wheel")

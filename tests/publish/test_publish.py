@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What ci/publish builds, judges, publishes and compares: each way it can go wrong is planted."""
+"""ci/publish builds, judges, publishes and compares. Each possible failure is planted."""
 
 import json
 import pathlib
@@ -19,7 +19,7 @@ GONE = "rm -f {state}/gcroots/auto/*; nix-store --gc >/dev/null 2>&1"
 # ---- the way it goes ---------------------------------------------------------------------------------------------
 
 
-def test_what_passed_is_published_and_compared(world):
+def test_publishes_and_compares_passed_build(world):
     result = world.publish()
     assert result.returncode == 0, result.stdout + result.stderr
     published = world.published()
@@ -33,7 +33,7 @@ def test_what_passed_is_published_and_compared(world):
     assert world.left_behind() == []
 
 
-def test_it_builds_and_publishes_in_one_clone_and_never_in_the_checkout(world):
+def test_builds_and_publishes_in_one_clone(world):
     assert world.publish().returncode == 0
     (build,), (publish,) = world.asked("build"), world.asked("publish")
     folder = build[build.index("-d") + 1]
@@ -42,14 +42,14 @@ def test_it_builds_and_publishes_in_one_clone_and_never_in_the_checkout(world):
     assert not list(world.checkout.glob("result*"))
 
 
-def test_evidence_is_kept(world):
+def test_keeps_evidence(world):
     assert world.publish("--evidence", str(world.folder / "kept"), NAME).returncode == 0
     kept = json.loads((world.folder / "kept/report.json").read_text())
     assert kept["claim"]["text"] == NAME
     assert kept["verdict"]["outcome"] == "pass"
 
 
-def test_evidence_is_whole_and_agrees_with_itself(world):
+def test_evidence_is_complete_and_consistent(world):
     folder = world.folder / "kept"
     assert world.publish("--evidence", str(folder), NAME).returncode == 0
     assert {"report.json", "junit.xml", "pbprobe.sarif", "statement.intoto.json"} <= {p.name for p in folder.iterdir()}
@@ -57,7 +57,7 @@ def test_evidence_is_whole_and_agrees_with_itself(world):
     assert again.returncode == 0, again.stdout + again.stderr
 
 
-def test_evidence_is_signed_where_a_key_is_given(world):
+def test_signs_evidence_with_given_key(world):
     key, public, folder = (str(world.folder / name) for name in ("key.pem", "public.pem", "kept"))
     world.run("openssl", "genpkey", "-algorithm", "ed25519", "-out", key)
     world.run("openssl", "pkey", "-in", key, "-pubout", "-out", public)
@@ -68,7 +68,7 @@ def test_evidence_is_signed_where_a_key_is_given(world):
 
 
 @pytest.mark.parametrize("arguments", [("--dry-run", NAME), (NAME, "--dry-run")])
-def test_a_dry_run_builds_and_judges_and_publishes_nothing(world, arguments):
+def test_dry_run_publishes_nothing(world, arguments):
     result = world.publish(*arguments)
     assert result.returncode == 0, result.stderr
     assert "passed, and would be published" in result.stdout
@@ -77,14 +77,14 @@ def test_a_dry_run_builds_and_judges_and_publishes_nothing(world, arguments):
     assert world.left_behind() == []
 
 
-def test_evidence_is_never_written_over(world):
+def test_keeps_existing_evidence(world):
     before = world.folder / "kept"
     before.mkdir()
     stopped(world.publish("--evidence", str(before), NAME), 2, "is there already", "name a new folder")
     assert not world.asked("build")
 
 
-def test_each_run_has_evidence_of_its_own(world):
+def test_writes_separate_evidence_for_each_run(world):
     store = f"file://{world.hub / 'store'}"
     for _ in range(2):
         result = world.publish("--store", store, NAME)
@@ -94,13 +94,13 @@ def test_each_run_has_evidence_of_its_own(world):
     assert kept == {revision, f"{revision}-2"}
 
 
-def test_by_default_evidence_lies_beside_the_recipes(world):
+def test_writes_evidence_next_to_recipes_by_default(world):
     assert world.publish().returncode == 0
     revision = world.run("git", "rev-parse", "HEAD")
     assert (world.checkout / "evidence" / NAME / revision[:12] / "report.json").is_file()
 
 
-def test_options_after_the_name_are_handed_to_flox(world):
+def test_passes_options_after_name_to_flox(world):
     key = world.folder / "key"
     result = world.publish(NAME, "-o", "myorg", "--signing-private-key", str(key), "--stability", "stable")
     assert result.returncode == 0, result.stderr
@@ -112,7 +112,7 @@ def test_options_after_the_name_are_handed_to_flox(world):
     assert world.published() is None
 
 
-def test_the_folder_of_the_recipes_is_an_option_of_flox(world):
+def test_accepts_recipe_folder_option_of_flox(world):
     result = world.publish(NAME, "-d", str(world.checkout), at=world.folder)
     assert result.returncode == 0, result.stderr
     publish = world.asked("publish")[0]
@@ -120,7 +120,7 @@ def test_the_folder_of_the_recipes_is_an_option_of_flox(world):
     assert str(world.checkout) not in publish
 
 
-def test_recipes_may_lie_below_the_repository(world):
+def test_accepts_recipes_below_the_repository(world):
     (world.checkout / "below").mkdir()
     for part in (".flox", "recipes", "torch"):
         shutil.move(world.checkout / part, world.checkout / "below" / part)
@@ -130,7 +130,7 @@ def test_recipes_may_lie_below_the_repository(world):
     assert world.asked("publish")[0][2].endswith("/source/below")
 
 
-def test_a_newer_revision_on_the_branch_is_not_what_is_built(world):
+def test_builds_checked_out_revision_only(world):
     mine = world.run("git", "rev-parse", "HEAD")
     world.write("README.md", "newer\n")
     world.push()
@@ -139,7 +139,7 @@ def test_a_newer_revision_on_the_branch_is_not_what_is_built(world):
     assert world.published()["rev"] == mine
 
 
-def test_files_that_are_not_tracked_do_not_matter(world):
+def test_ignores_untracked_files(world):
     world.write("notes.txt", "mine\n")
     assert world.publish().returncode == 0
 
@@ -147,7 +147,7 @@ def test_files_that_are_not_tracked_do_not_matter(world):
 # ---- the gate ----------------------------------------------------------------------------------------------------
 
 
-def test_a_build_that_fails_its_claim_is_not_published(world):
+def test_does_not_publish_build_that_fails_its_claim(world):
     torch_tree(world.checkout / "torch", WRONG)
     world.push()
     result = world.publish()
@@ -156,18 +156,18 @@ def test_a_build_that_fails_its_claim_is_not_published(world):
     nothing_published(world)
 
 
-def test_what_the_gate_cannot_prove_is_no_pass(world):
+def test_unproved_claim_is_not_a_pass(world):
     """The toy is not a libtorch that could be loaded."""
     stopped(world.publish("--require", "executed", NAME), 1, "the gate did not pass")
     nothing_published(world)
 
 
-def test_a_policy_is_handed_to_the_gate(world):
+def test_passes_policy_to_gate(world):
     stopped(world.publish("--policy", str(world.folder / "none.json"), NAME), 2, "could not run (exit code 2)")
     nothing_published(world)
 
 
-def test_options_that_are_handed_to_the_gate_are_its_own():
+def test_passes_gate_options_to_gate():
     ours, gate = (
         subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
         for command in ([PUBLISH], [PROGRAM, "gate"])
@@ -177,7 +177,7 @@ def test_options_that_are_handed_to_the_gate_are_its_own():
     assert set(handed) <= set(re.findall(r"--\w+", gate))
 
 
-def test_a_build_that_cannot_be_judged_is_not_published(world):
+def test_does_not_publish_build_that_cannot_be_judged(world):
     (world.checkout / "torch/lib/libtorch_cpu.so").unlink()
     world.write("torch/lib/README", "no library\n")
     world.push()
@@ -195,7 +195,7 @@ def test_a_build_that_cannot_be_judged_is_not_published(world):
         ("kill -KILL $$", ["was ended by SIGKILL"]),
     ],
 )
-def test_a_gate_that_crashes_is_no_pass(world, script, words):
+def test_crashed_gate_is_not_a_pass(world, script, words):
     program = world.folder / "pbprobe"
     program.write_text(f"#!/bin/bash\n[[ $1 == recipes ]] || {script}\n")
     program.chmod(0o755)
@@ -211,7 +211,7 @@ def test_a_gate_that_crashes_is_no_pass(world, script, words):
         ("c++: fatal error: Killed signal terminated program cc1plus", 2),
     ],
 )
-def test_a_build_that_fails_ends_with_nixs_words(world, reported, code):
+def test_prints_nix_output_of_failed_build(world, reported, code):
     """1, whatever code Nix has for it; 2 where the machine could not: it says nothing of the recipe."""
     toy = (world.checkout / "recipes/toy.nix").read_text()
     world.write("recipes/toy.nix", toy.replace("set -e\n", f"echo '{reported}' >&2; exit 3\n"))
@@ -221,7 +221,7 @@ def test_a_build_that_fails_ends_with_nixs_words(world, reported, code):
     nothing_published(world)
 
 
-def test_links_to_nothing_are_reported(world):
+def test_reports_broken_links(world):
     world.hook("after-build", f"rm $1/result-{NAME}")
     stopped(world.publish(), 2, f"left no result-{NAME}")
     nothing_published(world)
@@ -234,13 +234,13 @@ def state(world) -> str:
     return world.environment["NIX_STATE_DIR"]
 
 
-def test_collected_before_it_was_tested(world):
+def test_fails_if_build_was_collected_before_test(world):
     world.hook("after-build", GONE.format(state=state(world)))
     stopped(world.publish(), 2, "is gone from the store", "garbage collected")
     nothing_published(world)
 
 
-def test_a_collection_between_test_and_upload_takes_nothing(world):
+def test_protects_build_from_garbage_collection(world):
     """The links of the build are no roots here: only those that ci/publish makes hold what was tested."""
     links = f"for r in {state(world)}/gcroots/auto/*; do case $(readlink $r) in */source/result-*) rm $r;; esac; done"
     world.hook("after-build", links)
@@ -250,7 +250,7 @@ def test_a_collection_between_test_and_upload_takes_nothing(world):
     assert world.published()
 
 
-def test_built_once_more_and_differently_is_found_by_the_nar_hash(world):
+def test_nar_hash_detects_second_different_build(world):
     """The recipe never gives the same bits twice: the path is the tested one, what it holds is not."""
     world.hook("before-publish", GONE.format(state=state(world)))
     result = world.publish()
@@ -258,7 +258,7 @@ def test_built_once_more_and_differently_is_found_by_the_nar_hash(world):
     assert "path of" not in result.stderr
 
 
-def test_gone_after_the_upload_is_not_called_the_same(world):
+def test_does_not_report_equal_build_if_gone(world):
     world.hook("after-publish", GONE.format(state=state(world)))
     stopped(world.publish(), 1, "PUBLISHED, AND NOT SHOWN", "now not there")
 
@@ -266,7 +266,7 @@ def test_gone_after_the_upload_is_not_called_the_same(world):
 # ---- the path ----------------------------------------------------------------------------------------------------
 
 
-def test_a_path_that_differs_stops_before_the_upload(world):
+def test_stops_before_upload_if_path_differs(world):
     recipe = RECIPE.format(name=NAME, outside=f"builtins.readFile {world.outside}")
     world.write(f".flox/pkgs/{NAME}.nix", recipe)
     world.push()
@@ -276,7 +276,7 @@ def test_a_path_that_differs_stops_before_the_upload(world):
     nothing_published(world)
 
 
-def test_a_path_that_differs_in_the_catalog_fails_loudly(world):
+def test_fails_if_catalog_path_differs(world):
     """flox says 0, and what it uploaded is another build."""
     recipe = RECIPE.format(name=NAME, outside=f"builtins.readFile {world.outside}")
     world.write(f".flox/pkgs/{NAME}.nix", recipe)
@@ -287,7 +287,7 @@ def test_a_path_that_differs_in_the_catalog_fails_loudly(world):
     assert world.published()["outputs"]["out"] in result.stderr
 
 
-def test_deduplication_of_an_older_path_is_no_success(world):
+def test_rejects_deduplication_of_older_path(world):
     """Published once before from the same revision, with a variable set: flox says 0, and uploads nothing."""
     folder = world.folder / "before"
     world.run("git", "clone", "--quiet", world.folder / "origin.git", folder, at=world.folder)
@@ -300,7 +300,7 @@ def test_deduplication_of_an_older_path_is_no_success(world):
     assert world.published()["outputs"] == older
 
 
-def test_deduplication_of_the_same_path_needs_the_store_that_was_uploaded_to(world):
+def test_deduplication_needs_upload_store(world):
     assert world.publish().returncode == 0
     result = world.publish()
     stopped(result, 1, "was published before", "flox uploaded nothing", "--store URL")
@@ -309,7 +309,7 @@ def test_deduplication_of_the_same_path_needs_the_store_that_was_uploaded_to(wor
     assert result.returncode == 0, result.stderr
 
 
-def test_a_catalog_that_could_not_be_asked_before_is_no_deduplication(world):
+def test_reports_no_deduplication_if_catalog_was_unreachable(world):
     """flox warns, with nearly the same words, and publishes."""
     (world.hub / "unreachable").touch()
     result = world.publish()
@@ -317,20 +317,20 @@ def test_a_catalog_that_could_not_be_asked_before_is_no_deduplication(world):
     assert "Unable to check if already published" in result.stdout
 
 
-def test_other_bits_in_the_catalogs_store_are_found(world):
-    """The same path was uploaded from another machine, where it was built with other bits."""
+def test_finds_other_bits_in_catalog_store(world):
+    """Simulates an upload of the same path from another machine, with other bits."""
     assert world.publish().returncode == 0
     subprocess.run(GONE.format(state=state(world)), shell=True, check=True, env=world.environment)
     store = f"file://{world.hub / 'store'}"
     stopped(world.publish("--store", store, NAME), 1, f"NAR hash in {store} of lib", "PUBLISHED, AND NOT SHOWN")
 
 
-def test_a_catalog_that_lost_it_is_no_success(world):
+def test_fails_if_catalog_lost_build(world):
     world.hook("after-publish", f"rm -r {world.hub}/catalog")
     stopped(world.publish(), 1, "could not be compared", "could not find package")
 
 
-def test_a_catalog_that_is_slow_is_waited_for(world):
+def test_waits_for_slow_catalog(world):
     flag = world.folder / "asked"
     world.hook("before-install", f"[[ -e {flag} ]] || {{ touch {flag}; exit 1; }}")
     result = world.publish("--wait", "30", NAME)
@@ -338,7 +338,7 @@ def test_a_catalog_that_is_slow_is_waited_for(world):
     assert flag.exists()
 
 
-def test_a_failing_upload_is_reported(world):
+def test_reports_failing_upload(world):
     world.hook("while-publishing", "exit 5")
     stopped(world.publish(), 2, "flox publish ended with 5")
     assert world.published() is None
@@ -349,7 +349,7 @@ def test_a_failing_upload_is_reported(world):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("where", ["before-build", "before-publish"])
-def test_an_interrupt_leaves_neither_clone_nor_children(world, number, where):
+def test_interrupt_leaves_no_clone_or_child(world, number, where):
     mark = world.folder / "pid"
     world.hook(where, f"sleep 300 & echo $! >{mark}.new; mv {mark}.new {mark}; wait")
     child = subprocess.Popen(

@@ -25,12 +25,12 @@ def lint(file) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_it_is_lawful():
+def test_template_is_valid():
     result = lint(TEMPLATE)
     assert result.returncode == 0, result.stdout
 
 
-def test_actionlint_takes_it_and_refuses_what_is_not_so(tmp_path):
+def test_actionlint_accepts_template_and_rejects_faults(tmp_path):
     """Expressions, inputs of the actions, and whether GitHub still runs their releases."""
     assert actionlint(TEMPLATE) == (0, "")
     for was, becomes, why in (
@@ -54,7 +54,7 @@ def test_actionlint_takes_it_and_refuses_what_is_not_so(tmp_path):
         ("    timeout-minutes: 720\n", "    timeout-minutes: soon\n"),
     ],
 )
-def test_the_lint_can_fail(tmp_path, was, becomes):
+def test_lint_can_fail(tmp_path, was, becomes):
     text = TEMPLATE.read_text()
     assert was in text
     (tmp_path / "publish.yml").write_text(text.replace(was, becomes, 1))
@@ -73,7 +73,7 @@ def commands(script: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_every_command_exists(name):
+def test_commands_exist(name):
     for program, *arguments in commands(SCRIPTS[name]):
         if program.startswith(".venv/"):
             assert "cmake" in (SOURCE / "cmake/requirements.txt").read_text()
@@ -88,7 +88,7 @@ def test_every_command_exists(name):
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_scripts_are_sound(tmp_path, name):
+def test_scripts_pass_shellcheck(tmp_path, name):
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     script = tmp_path / "step"
@@ -99,7 +99,7 @@ def test_scripts_are_sound(tmp_path, name):
     assert result.returncode == 0, result.stdout
 
 
-def test_expressions_name_what_there_is():
+def test_expressions_name_existing_fields():
     listed = [PROGRAM, "recipes", "list", "--format", "github-matrix"]
     row = json.loads(subprocess.run(listed, capture_output=True, text=True, check=True).stdout)["include"][0]
     inputs = WORKFLOW["on"]["workflow_dispatch"]["inputs"]
@@ -124,7 +124,7 @@ def step(name: str, **environment: str) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.parametrize(("sm", "isa", "count"), [("", "", None), ("sm121", "", 2), ("cpu", "avx2", 1)])
-def test_the_listing_step_writes_the_matrix(tmp_path, sm, isa, count):
+def test_listing_step_writes_matrix(tmp_path, sm, isa, count):
     (tmp_path / "build/bin").mkdir(parents=True)
     (tmp_path / "build/bin/pbprobe").symlink_to(PROGRAM)
     output = tmp_path / "output"
@@ -137,7 +137,7 @@ def test_the_listing_step_writes_the_matrix(tmp_path, sm, isa, count):
     assert len(json.loads(line.removeprefix("matrix="))["include"]) == count
 
 
-def test_a_wrong_input_ends_the_listing(tmp_path):
+def test_listing_fails_for_wrong_input(tmp_path):
     (tmp_path / "build/bin").mkdir(parents=True)
     (tmp_path / "build/bin/pbprobe").symlink_to(PROGRAM)
     result = step("List the variants", SM="sm999", ISA="", GITHUB_OUTPUT=str(tmp_path / "output"), cwd=tmp_path)
@@ -145,7 +145,7 @@ def test_a_wrong_input_ends_the_listing(tmp_path):
 
 
 @pytest.mark.parametrize("org", ["", "myorg"])
-def test_the_publishing_step_publishes(world, org):
+def test_publishing_step_publishes(world, org):
     (world.checkout / "ci").symlink_to(SOURCE / "ci")
     environment = {**world.environment, "NAME": NAME, "ORG": org, "EVIDENCE": str(world.folder / "kept")}
     result = step("Build, judge, publish, compare", cwd=world.checkout, **environment)

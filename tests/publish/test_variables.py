@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Which variables Nix code reads from the environment, by its text."""
+"""Detection of environment variables in the text of Nix code."""
 
 import shutil
 import sys
@@ -52,7 +52,7 @@ def read(tmp_path, text: str, **others: str) -> set[str]:
         ("{ getEnvironment = 1; }", set()),
     ],
 )
-def test_what_the_text_reads(tmp_path, text, variables):
+def test_finds_variables_in_text(tmp_path, text, variables):
     assert read(tmp_path, text) == variables
 
 
@@ -70,20 +70,20 @@ INNER = 'builtins.getEnv "ONE"'
         "map import [ ../../lib/inner.nix ]",
     ],
 )
-def test_what_it_imports_is_read_too(tmp_path, text):
+def test_reads_imported_files(tmp_path, text):
     assert read(tmp_path, text, lib__inner_nix=INNER) == {"ONE"}
 
 
-def test_imports_of_imports_and_folders_are_followed(tmp_path):
+def test_follows_nested_imports(tmp_path):
     others = {"lib__default_nix": "import ./more.nix", "lib__more_nix": f"{INNER} + import ../.flox/pkgs/recipe.nix"}
     assert read(tmp_path, "import ../../lib", **others) == {"ONE"}
 
 
-def test_what_it_does_not_import_is_not_read(tmp_path):
+def test_skips_files_that_are_not_imported(tmp_path):
     assert read(tmp_path, "import ../../lib/other.nix", lib__inner_nix=INNER, lib__other_nix="1") == set()
 
 
-def test_the_recipes_of_the_matrix_read_one_variable(tmp_path):
+def test_matrix_recipes_read_one_variable(tmp_path):
     for part in (".flox/pkgs", "recipes"):
         shutil.copytree(SOURCE / part, tmp_path / part)
     recipes = sorted((tmp_path / ".flox/pkgs").glob("pytorch-*.nix"))

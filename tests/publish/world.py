@@ -1,9 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A place to publish from: a store of Nix's own, an origin, a checkout of it with one recipe, and a stand-in for flox.
+"""Environment for publishing: a separate Nix store, an origin, a checkout with one recipe, and a fake of flox.
 
-What the recipe builds is shaped as a torch and made by a real compiler with the recipe's flags, so the real judge
-decides whether it passes.
+The recipe builds the structure of a torch with a real compiler and the recipe's flags, so that the real judge decides.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ TORCH = "lib/python3.13/site-packages/torch"
 
 
 def actionlint(workflow: pathlib.Path) -> tuple[int, str]:
-    """Its exit code and what it prints. It runs shellcheck on the steps where there is one."""
+    """Returns exit code and output. actionlint also runs shellcheck on the steps if it is installed."""
     program = shutil.which("actionlint", path=f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}")
     if not program:
         pytest.skip("actionlint is not installed: make setup")
@@ -52,7 +51,7 @@ import ../../recipes/toy.nix {{
 }}
 """
 
-# As the real recipes: torch in `out`, its libraries in `lib`, and a link from the one to the other.
+# Has the structure of the real recipes: torch in `out`, its libraries in `lib`, and a link from `out` to `lib`.
 TOY = """{ system, name, cudaToolkitRepo, outside }:
 derivation {
   inherit name system cudaToolkitRepo outside;
@@ -100,7 +99,7 @@ def libtorch(target: str) -> bytes:
 
 
 def torch_tree(folder: pathlib.Path, target: str) -> None:
-    """What a build leaves: the Python part in out, libtorch and its BLAS in lib."""
+    """Makes the outputs of a build: the Python part in out, libtorch and its BLAS in lib."""
     package = folder / "out/torch"
     for made in (package, folder / "out/torch-2.10.0.dist-info", folder / "lib"):
         made.mkdir(parents=True, exist_ok=True)

@@ -71,7 +71,7 @@ def test_a_report_is_shown_on_any_output(build, encoding):
     code = (
         "import json, sys, pbprobe, pbprobe._functions as f\n"
         "f.render = lambda *_, **__: 'libc10.so \\u2026 0.97 \\u00d7\\n'\n"
-        "f.document_of_report = lambda **_: ({'problems': []}, True)\n"
+        "f.make_report_document = lambda **_: ({'problems': []}, True)\n"
         "f._with_missing_kernels = lambda document: document\n"
         "pbprobe.report('.', show=True)"
     )
@@ -93,7 +93,7 @@ def test_in_a_zip_file_it_says_what_to_do(build, tmp_path):
     for command in ([tmp_path / "app.pyz", "--version"], ["-c", "import pbprobe; pbprobe.host()"]):
         done = run([sys.executable, *command], PYTHONPATH=tmp_path / "app.pyz")
         assert done.returncode == 1
-        assert done.stderr.splitlines()[-1].endswith("install the package by pip, or unpack the file")
+        assert done.stderr.splitlines()[-1].endswith("install it by pip, or unpack the file")
 
 
 def test_in_threads_loops_and_other_processes(build, sound, tmp_path):

@@ -52,7 +52,8 @@ inline Report h200_document() {
   return judged(std::move(report));
 }
 
-// NVML answers "not supported" to most questions there: null, and no alarm. Nobody has timed one here: no figure.
+// NVML answers "not supported" to most questions on a GB10: the values are null, without a warning. No speed was
+// measured.
 inline Report gb10_document() {
   Report report = gpu_report("NVIDIA GB10", "12.1");
   report.measurements->libtorch->figures.pop_back();
@@ -83,7 +84,7 @@ inline Report eight_gpus_document() {
   return judged(std::move(report));
 }
 
-// Its GPU gave a product that was not right.
+// A GPU that computed a wrong product.
 inline Report wrong_document() {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.measurements->libtorch->executed_on_gpu = false;
@@ -91,7 +92,7 @@ inline Report wrong_document() {
   return judged(std::move(report));
 }
 
-inline AreaGain gain_of(std::string area, std::string device, double low, double high) {
+inline AreaGain make_gain(std::string area, std::string device, double low, double high) {
   const double middle = (low + high) / 2;
   return {.area = std::move(area),
           .device = std::move(device),
@@ -106,7 +107,7 @@ inline AreaGain gain_of(std::string area, std::string device, double low, double
 inline Report slower_document() {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.baseline = BaselineComparison{.path = "generic/torch", .bytes = 500 << 20, .baseline_bytes = 1000 << 20};
-  report.baseline->gains = {gain_of("softmax", "cuda:0", 1.04, 1.12), gain_of("sort", "cpu", 0.8, 0.9)};
+  report.baseline->gains = {make_gain("softmax", "cuda:0", 1.04, 1.12), make_gain("sort", "cpu", 0.8, 0.9)};
   return judged(std::move(report));
 }
 
@@ -122,7 +123,7 @@ inline Report package_document() {
                            "system has",
                    .where = "xformers/_C.so",
                    .operands = {},
-                   .remedy = "install the package that brings the library, or the build for the one that is here",
+                   .remedy = "install the package that brings the library, or the build for the installed version",
                    .waived = {}}};
   ext.worst = Severity::fail;
   report.environment.emplace().distributions = {std::move(torch), std::move(ext)};

@@ -67,7 +67,7 @@ Environment environment() {
   return environment;
 }
 
-TEST(Environment, IsARowAPackageThenWhatEachGpuGets) {
+TEST(Environment, PrintsRowPerPackageAndGpuTable) {
   const std::string path = std::string(PBPROBE_SOURCE_DIR) + "/tests/report/golden/environment.txt";
   const std::string text = render_environment(environment());
   if (std::getenv("PBPROBE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
@@ -76,7 +76,7 @@ TEST(Environment, IsARowAPackageThenWhatEachGpuGets) {
   EXPECT_EQ(text, committed.str());
 }
 
-TEST(Environment, WhatCouldNotBeReadStandsThereOnce) {
+TEST(Environment, ListsUnreadableFilesOnce) {
   Environment one = environment();
   Distribution& broken = one.distributions.back();
   broken.findings = {{.id = "PB102", .severity = Severity::warn, .what = "it is empty", .where = "broken/_C.so"}};
@@ -86,14 +86,14 @@ TEST(Environment, WhatCouldNotBeReadStandsThereOnce) {
   EXPECT_THAT(text, testing::EndsWith("\npython -m pip install broken==1.0\n"));
 }
 
-TEST(Environment, ItsJsonIsReadBackWhole) {
+TEST(Environment, KeepsEnvironmentInJsonRoundTrip) {
   const Json json = to_json(environment());
   const auto again = from_json<Environment>(json);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(to_json(*again), json);
 }
 
-TEST(Environment, WhatNoGpuWasAskedForSaysNothingOfGpus) {
+TEST(Environment, OmitsGpusThatWereNotRequested) {
   Environment plain = environment();
   plain.sms.clear();
   EXPECT_THAT(render_environment(plain), testing::Not(testing::HasSubstr("each GPU")));

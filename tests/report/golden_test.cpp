@@ -15,7 +15,7 @@
 namespace pbprobe::test {
 namespace {
 
-constexpr int64_t kMostLines = 41;  // with one GPU; each further one has a row
+constexpr int64_t kMaxLines = 41;  // with one GPU; each further one has a row
 
 std::string golden_path(const std::string& name) {
   return std::string(PBPROBE_SOURCE_DIR) + "/tests/report/golden/" + name;
@@ -37,7 +37,7 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 using Document = std::pair<const char*, Report (*)()>;
 
-std::string name_of(const testing::TestParamInfo<Document>& document) {
+std::string make_test_name(const testing::TestParamInfo<Document>& document) {
   std::string name = document.param.first;
   std::erase(name, '-');
   return name;
@@ -48,13 +48,14 @@ class Golden : public testing::TestWithParam<Document> {};
 // A machine with everything, and one with nothing to judge: what the others add shows in their text.
 class GoldenJson : public testing::TestWithParam<Document> {};
 
-TEST_P(Golden, TextIsAsCommitted) {
+TEST_P(Golden, MatchesCommittedText) {
   expect_golden(std::string(GetParam().first) + ".txt", render_report(GetParam().second()));
 }
 
-TEST_P(GoldenJson, IsAsCommitted) {
+TEST_P(GoldenJson, MatchesCommittedJson) {
   Report report = GetParam().second();
-  if (report.verdict) report.verdict->checks.clear();  // the catalogue: each new check would stand in every document
+  if (report.verdict)
+    report.verdict->checks.clear();  // the catalogue: otherwise each new check would change every document
   const std::string json_name = std::string(GetParam().first) + ".json";
   if (std::getenv("PBPROBE_UPDATE_GOLDEN") != nullptr) expect_golden(json_name, to_json(report).dump(1) + "\n");
   // Read first: keys that were added since are null in it, and documents that others keep must stay readable.
@@ -63,14 +64,14 @@ TEST_P(GoldenJson, IsAsCommitted) {
   EXPECT_EQ(to_json(*kept), to_json(report)) << json_name;
 }
 
-TEST_P(Golden, VerboseTextIsAsCommitted) {
+TEST_P(Golden, MatchesCommittedVerboseText) {
   expect_golden(std::string(GetParam().first) + ".verbose.txt", render_report(GetParam().second(), {.verbose = true}));
 }
 
-TEST_P(Golden, TextIsShortNarrowPlainAscii) {
+TEST_P(Golden, PrintsShortNarrowAscii) {
   const Report report = GetParam().second();
   const std::string text = render_report(report);
-  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kMostLines + static_cast<int64_t>(report.host->gpus.size()));
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kMaxLines + static_cast<int64_t>(report.host->gpus.size()));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(line.size(), 100U) << line;
@@ -79,14 +80,15 @@ TEST_P(Golden, TextIsShortNarrowPlainAscii) {
   for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << static_cast<int>(c);
 }
 
-TEST_P(Golden, JsonIsReadBackWhole) {
+TEST_P(Golden, KeepsReportInJsonRoundTrip) {
   const Json json = to_json(GetParam().second());
   const auto again = from_json<Report>(*parse_json(json.dump()));
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(to_json(*again), json);
 }
 
-// What each recorded report answers: does it work, is it native, is it fast, what do I do, what do I paste?
+// Answers on the first screen of each recorded report: does it work, is it native, is it fast, what do I do, what do I
+// paste?
 struct Answers {
   Document document;
   std::array<const char*, 5> words;
@@ -136,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "help: install a torch built for 6.1 with CUDA 12.9 or older", kPaste}},
         Answers{{"eight-gpus", &eight_gpus_document},
                 {"computes correctly on this CPU and GPU 0", "which runs sm_100 code (compatible)",
-                 "GPU 1-7 NVIDIA B300 (7 alike) ~ sm_100 not tested not tested",
+                 "GPU 1-7 NVIDIA B300 (7 equal) ~ sm_100 not tested not tested",
                  "help: none needed: `pbprobe recommend` names a build for exactly this chip", kPaste}},
         Answers{{"package", &package_document},
                 {"FAIL torch 2.11.0+cu130 on NVIDIA H200 (sm_90)", "xformers 0.0.35: _C.so needs libcudart.so.12",
@@ -144,7 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
         Answers{{"no-torch", &no_torch_document},
                 {"UNKNOWN torch on Intel(R) Xeon(R) Processor", "unknown", "not tested not tested",
                  "help: activate an environment that has a torch, or name it", kPaste}}),
-    [](const auto& given) { return name_of(testing::TestParamInfo<Document>(given.param.document, given.index)); });
+    [](const auto& given) {
+      return make_test_name(testing::TestParamInfo<Document>(given.param.document, given.index));
+    });
 
 INSTANTIATE_TEST_SUITE_P(Reports, Golden,
                          testing::Values(Document{"h200", &h200_document}, Document{"gb10", &gb10_document},
@@ -153,11 +157,11 @@ INSTANTIATE_TEST_SUITE_P(Reports, Golden,
                                          Document{"wrong", &wrong_document}, Document{"slower", &slower_document},
                                          Document{"no-torch", &no_torch_document},
                                          Document{"package", &package_document}),
-                         name_of);
+                         make_test_name);
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenJson,
                          testing::Values(Document{"h200", &h200_document}, Document{"no-torch", &no_torch_document},
                                          Document{"package", &package_document}),
-                         name_of);
+                         make_test_name);
 
 }  // namespace
 }  // namespace pbprobe::test

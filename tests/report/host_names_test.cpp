@@ -37,20 +37,20 @@ Host spark() {
   return host;
 }
 
-TEST(HostNames, VariantPropertiesOfX86) {
+TEST(HostNames, ListsVariantPropertiesOfX86) {
   const std::string names = host_names(haswell(), Naming::variant);
   EXPECT_THAT(names, HasSubstr("x86_64 :: level :: v3\n"));
   EXPECT_THAT(names, HasSubstr("x86_64 :: avx2 :: on\n"));
   EXPECT_THAT(names, Not(HasSubstr("nvidia")));
 }
 
-TEST(HostNames, VariantPropertiesOfSpark) {
+TEST(HostNames, ListsVariantPropertiesOfSpark) {
   EXPECT_EQ(host_names(spark(), Naming::variant),
             "aarch64 :: asimdhp :: on\naarch64 :: asimddp :: on\naarch64 :: sve2 :: on\n"
             "nvidia :: sm_arch :: 121_real\n");
 }
 
-TEST(HostNames, CondaTakesTheLeastGpu) {
+TEST(HostNames, UsesLowestCapabilityForConda) {
   Host host = haswell();
   host.driver.cuda_version = "13.0";
   host.gpus = {gpu("12.0"), gpu("9.0"), gpu("8.9")};
@@ -59,18 +59,18 @@ TEST(HostNames, CondaTakesTheLeastGpu) {
             "__unix=0=0\n__linux=6.1.0=0\n__glibc=2.36=0\n__archspec=1=x86_64_v3\n__cuda=13.0=0\n__cuda_arch=9.0=0\n");
 }
 
-TEST(HostNames, CondaWithoutAGpu) {
+TEST(HostNames, ListsCondaNamesWithoutGpu) {
   Host host = haswell();
   std::erase(host.cpu.features, "popcnt");
   EXPECT_EQ(host_names(host, Naming::conda), "__unix=0=0\n__linux=6.1.0=0\n__glibc=2.36=0\n__archspec=1=x86_64\n");
 }
 
-TEST(HostNames, NixFeaturesHoldTheLesserLevelsToo) {
+TEST(HostNames, ListsLowerLevelsAsNixFeatures) {
   EXPECT_EQ(host_names(haswell(), Naming::nix), "gccarch-x86-64\ngccarch-x86-64-v2\ngccarch-x86-64-v3\n");
   EXPECT_EQ(host_names(spark(), Naming::nix), "gccarch-armv8.2-a\ngccarch-armv9-a\ncuda\n");
 }
 
-TEST(HostNames, EachFeatureOfALevelCounts) {
+TEST(HostNames, RequiresEachFeatureOfALevel) {
   for (const std::string feature : {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}) {
     Host host = haswell();
     std::erase(host.cpu.features, feature);

@@ -22,7 +22,7 @@ Report personal() {
   return report;
 }
 
-TEST(Redact, NoNameOfMachineOrOwnerIsLeft) {
+TEST(Redact, RemovesNamesOfMachineAndOwner) {
   const Report redacted = redact(personal());
   const std::string text = to_json(redacted).dump();
   EXPECT_EQ(redacted.host->hostname, std::nullopt);
@@ -34,7 +34,7 @@ TEST(Redact, NoNameOfMachineOrOwnerIsLeft) {
     EXPECT_THAT(text, Not(HasSubstr(name)));
 }
 
-TEST(Redact, LeavesTheRestAsItIs) {
+TEST(Redact, KeepsOtherText) {
   const Report before = h200_document();
   Report expected = before;
   expected.host->hostname.reset();
@@ -43,7 +43,7 @@ TEST(Redact, LeavesTheRestAsItIs) {
 }
 
 // A machine may be called as the document's own words are.
-TEST(Redact, AHostNamedLikeAKeywordDoesNotBreakTheDocument) {
+TEST(Redact, KeepsDocumentValidForKeywordHostName) {
   for (const char* name : {"pass", "pbprobe", "cpu", "native", "report"}) {
     Report report = h200_document();
     report.host->hostname = name;

@@ -7,7 +7,7 @@
 namespace pbprobe {
 namespace {
 
-BenchRow row_of(std::string target, int64_t size, double gflops, double peak) {
+BenchRow make_row(std::string target, int64_t size, double gflops, double peak) {
   const double us = 2e-3 * static_cast<double>(size * size * size) / gflops;
   return {.kernel = "k",
           .target = std::move(target),
@@ -27,14 +27,14 @@ BenchRow row_of(std::string target, int64_t size, double gflops, double peak) {
 
 // One row of C beside a loop that reads B, 4096 × 4096 × 4 bytes, in 1 ms.
 BenchRow thin_row(double gflops) {
-  BenchRow row = row_of("avx2", 4096, gflops, 100);
+  BenchRow row = make_row("avx2", 4096, gflops, 100);
   row.m = 1;
   row.peers["reading"] = {.gflops = 33.5, .ratio = 1, .samples_us = {1000, 1000, 1000}};
   return row;
 }
 
-TEST(Roofline, IsTheLowerOfInstructionAndMemory) {
-  const auto roofs = roofs_of({.rows = {row_of("avx2", 1024, 80, 100), thin_row(25)}}, nullptr);
+TEST(Roofline, TakesLowerOfInstructionAndMemory) {
+  const auto roofs = compute_roofs({.rows = {make_row("avx2", 1024, 80, 100), thin_row(25)}}, nullptr);
   ASSERT_EQ(roofs.size(), 1U);
   const Roof& roof = roofs[0];
   EXPECT_EQ(roof.device, "CPU, 2 threads");
@@ -51,28 +51,29 @@ TEST(Roofline, IsTheLowerOfInstructionAndMemory) {
   EXPECT_NEAR(roof.points[1].roof.value_or(0), 33.5, 0.1);
 }
 
-TEST(Roofline, APointAboveItIsMeasuredWrong) {
-  EXPECT_FALSE(roofs_of({.rows = {row_of("avx2", 1024, 100, 100)}}, nullptr)[0].points[0].above);
-  EXPECT_FALSE(roofs_of({.rows = {row_of("avx2", 1024, 102, 100)}}, nullptr)[0].points[0].above) << "as runs differ";
-  EXPECT_TRUE(roofs_of({.rows = {row_of("avx2", 1024, 110, 100)}}, nullptr)[0].points[0].above);
-  EXPECT_TRUE(roofs_of({.rows = {row_of("avx2", 1024, 80, 100), thin_row(40)}}, nullptr)[0].points[1].above);
+TEST(Roofline, MarksPointsAboveTheirRoof) {
+  EXPECT_FALSE(compute_roofs({.rows = {make_row("avx2", 1024, 100, 100)}}, nullptr)[0].points[0].above);
+  EXPECT_FALSE(compute_roofs({.rows = {make_row("avx2", 1024, 102, 100)}}, nullptr)[0].points[0].above)
+      << "as runs differ";
+  EXPECT_TRUE(compute_roofs({.rows = {make_row("avx2", 1024, 110, 100)}}, nullptr)[0].points[0].above);
+  EXPECT_TRUE(compute_roofs({.rows = {make_row("avx2", 1024, 80, 100), thin_row(40)}}, nullptr)[0].points[1].above);
 }
 
-TEST(Roofline, WhatOthersDisturbedIsNotJudged) {
-  BenchRow row = row_of("sm90", 1024, 110, 100);
+TEST(Roofline, SkipsDisturbedFigures) {
+  BenchRow row = make_row("sm90", 1024, 110, 100);
   row.threads = 0;
   row.disturbed = "python";
-  const auto roofs = roofs_of({.rows = {row}}, nullptr);
+  const auto roofs = compute_roofs({.rows = {row}}, nullptr);
   EXPECT_FALSE(roofs[0].points[0].above);
   EXPECT_TRUE(roofs[0].points[0].disturbed);
 }
 
-TEST(Roofline, EachGpuHasItsOwn) {
+TEST(Roofline, BuildsOneRoofPerGpu) {
   Host host;
   host.gpus = {{.index = 0, .name = "A", .capability = "9.0", .target = "sm90"},
                {.index = 1, .name = "B", .capability = "12.0", .target = "sm120"}};
-  BenchRow first = row_of("sm90", 4096, 80, 100);
-  BenchRow second = row_of("sm120", 4096, 20, 30);
+  BenchRow first = make_row("sm90", 4096, 80, 100);
+  BenchRow second = make_row("sm120", 4096, 20, 30);
   first.threads = second.threads = 0;
   Measurements measured{.rows = {first, second}};
   measured.libtorch = LibtorchRun{.path = "/t"};
@@ -87,7 +88,7 @@ TEST(Roofline, EachGpuHasItsOwn) {
                                  .samples_us = {1}}};
   measured.probes = {{.device = "cuda:1", .target = "sm120", .name = "copy", .unit = "GB/s", .value = 1000},
                      {.device = "cuda:1", .target = "sm120", .name = "fma fp32", .unit = "Gop/s", .value = 31}};
-  const auto roofs = roofs_of(measured, &host);
+  const auto roofs = compute_roofs(measured, &host);
   ASSERT_EQ(roofs.size(), 2U);
   EXPECT_EQ(roofs[0].device, "GPU 0 A");
   EXPECT_EQ(roofs[0].gb_per_s, std::nullopt);
@@ -98,8 +99,8 @@ TEST(Roofline, EachGpuHasItsOwn) {
   EXPECT_TRUE(roofs[1].points[1].above) << "libtorch's 33 of 31";
 }
 
-TEST(Roofline, OtherOperationsOfLibtorchArePointsToo) {
-  BenchRow row = row_of("sm90", 4096, 80, 100);
+TEST(Roofline, AddsOtherLibtorchOperations) {
+  BenchRow row = make_row("sm90", 4096, 80, 100);
   row.threads = 0;
   Measurements measured{.rows = {row}};
   measured.libtorch = LibtorchRun{.path = "/t"};
@@ -116,7 +117,7 @@ TEST(Roofline, OtherOperationsOfLibtorchArePointsToo) {
                                speed("elementwise fp32", "GB/s", 400, 0.125),
                                speed("convolution fp32", "Gop/s", 120, 300), speed("cuDNN", "Gop/s", 50, {})};
   measured.probes = {{.device = "cuda:0", .target = "sm90", .name = "copy", .unit = "GB/s", .value = 500}};
-  const auto roofs = roofs_of(measured, nullptr);
+  const auto roofs = compute_roofs(measured, nullptr);
   ASSERT_EQ(roofs.size(), 1U);
   const auto& points = roofs[0].points;
   ASSERT_EQ(points.size(), 4U) << "what does not state what it moves has no place in the picture";
@@ -131,13 +132,13 @@ TEST(Roofline, OtherOperationsOfLibtorchArePointsToo) {
   EXPECT_TRUE(points[3].above) << "120 of 100";
 }
 
-TEST(Roofline, WithoutACeilingThereIsNoRoof) {
-  BenchRow row = row_of("avx2", 64, 80, 100);
+TEST(Roofline, LeavesRoofNullWithoutCeiling) {
+  BenchRow row = make_row("avx2", 64, 80, 100);
   row.peak_gflops.reset();
-  const auto roofs = roofs_of({.rows = {row}}, nullptr);
+  const auto roofs = compute_roofs({.rows = {row}}, nullptr);
   EXPECT_EQ(roofs[0].points[0].roof, std::nullopt);
   EXPECT_FALSE(roofs[0].points[0].above);
-  EXPECT_TRUE(roofs_of({}, nullptr).empty());
+  EXPECT_TRUE(compute_roofs({}, nullptr).empty());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string begin_of(const std::string& text, int lines) {
+std::string first_lines(const std::string& text, int lines) {
   size_t at = 0;
   for (int i = 0; i < lines; ++i) at = text.find('\n', at) + 1;
   return text.substr(0, at);
@@ -29,22 +29,22 @@ std::string flat(std::string text) {
   return text;
 }
 
-TEST(Text, TheVerdictItsReasonAndItsFixComeFirst) {
-  EXPECT_THAT(begin_of(render_report(h200_document()), 1),
+TEST(Text, PrintsVerdictReasonAndFixFirst) {
+  EXPECT_THAT(first_lines(render_report(h200_document()), 1),
               testing::StartsWith("PASS  torch 2.11.0+cu130 on NVIDIA H200 (sm_90)"));
-  const std::string failed = begin_of(render_report(pascal_document()), 5);
+  const std::string failed = first_lines(render_report(pascal_document()), 5);
   EXPECT_THAT(failed, testing::StartsWith("FAIL  "));
   EXPECT_THAT(failed, HasSubstr("\n  GPU 0 NVIDIA GeForce GTX 1080 Ti (6.1): no machine code or PTX"));
   EXPECT_THAT(failed, HasSubstr("\n  --> torch/lib/libtorch_cuda.so"));
   EXPECT_THAT(failed, HasSubstr("\n  help: install a torch built for 6.1 with CUDA 12.9 or older"));
   EXPECT_THAT(failed, HasSubstr("\n  more: pbprobe explain PB301"));
-  EXPECT_THAT(begin_of(render_report(no_gpu_document()), 1), testing::StartsWith("UNKNOWN  "));
+  EXPECT_THAT(first_lines(render_report(no_gpu_document()), 1), testing::StartsWith("UNKNOWN  "));
   Report report = h200_document();
   report.verdict.reset();
   EXPECT_THAT(render_report(report), testing::StartsWith("NO VERDICT  "));
 }
 
-TEST(Text, WhatLeadsIsNotRepeatedAmongTheFindings) {
+TEST(Text, OmitsLeadingObjectionFromFindings) {
   const std::string text = render_report(pascal_document());
   EXPECT_EQ(text.find("PB301"), text.rfind("PB301"));
   const std::string unknown = render_report(no_gpu_document());
@@ -53,8 +53,8 @@ TEST(Text, WhatLeadsIsNotRepeatedAmongTheFindings) {
   EXPECT_EQ(nothing.find("no torch was found"), nothing.rfind("no torch was found"));
 }
 
-// Dispatch takes the first of its table where nothing was measured before, and another may turn out to be faster.
-TEST(Text, OfSeveralKernelsForAProductTheFastestIsShown) {
+// Without measurements, dispatch chooses the first kernel of the table; another one may be faster.
+TEST(Text, ShowsFastestKernelOfEachProduct) {
   Report report = h200_document();
   BenchRow row{.kernel = "chosen", .target = "avx512", .dtype = "bf16", .m = 512, .n = 512, .k = 512, .threads = 2};
   row.gflops = 200;
@@ -71,7 +71,7 @@ TEST(Text, OfSeveralKernelsForAProductTheFastestIsShown) {
 }
 
 // Without a claim an audit prints no verdict: then nothing leads.
-TEST(Text, AnAuditWithoutAClaimNamesEachFinding) {
+TEST(Text, ListsFindingsOfAuditWithoutClaim) {
   Report report = pascal_document();
   EXPECT_THAT(render_audit(report), HasSubstr("\nfail[PB301]: "));
   report.claim = Claim{.text = "sm61"};
@@ -79,7 +79,7 @@ TEST(Text, AnAuditWithoutAClaimNamesEachFinding) {
   EXPECT_THAT(render_audit(report), HasSubstr("\n  more: pbprobe explain PB301\n"));
 }
 
-TEST(Text, AFindingIsABlock) {
+TEST(Text, PrintsFindingAsBlock) {
   const std::string text = render_report(gb10_document());
   EXPECT_THAT(text,
               testing::ContainsRegex("\nnote\\[PB303\\]: GPU 0 [^\n]*\n(  [^\n]*\n)*  --> torch/lib/libtorch_cuda.so\n"
@@ -87,8 +87,8 @@ TEST(Text, AFindingIsABlock) {
   EXPECT_THAT(text, HasSubstr("\n  more: pbprobe explain PB303\n"));
 }
 
-// A question of a gate that nobody answered has no finding, and is a block all the same.
-TEST(Text, WhatIsUnknownIsABlock) {
+// A check of a gate without an answer has no finding, but is printed as a block too.
+TEST(Text, PrintsUnknownCheckAsBlock) {
   Report report = h200_document();
   report.verdict->outcome = Outcome::unknown;
   report.verdict->reason = "the first";
@@ -99,7 +99,7 @@ TEST(Text, WhatIsUnknownIsABlock) {
   EXPECT_THAT(text, HasSubstr("2 questions unanswered"));
 }
 
-TEST(Text, ATableHasARowForEachDevice) {
+TEST(Text, PrintsRowForEachDevice) {
   EXPECT_THAT(render_report(h200_document()),
               testing::ContainsRegex("GPU 0 +NVIDIA H200 +ok sm_90 +ok +ok +not compared"));
   EXPECT_THAT(render_report(gb10_document()), testing::ContainsRegex("GPU 0 +NVIDIA GB10 +~ sm_120 +ok +ok"));
@@ -107,20 +107,20 @@ TEST(Text, ATableHasARowForEachDevice) {
   EXPECT_THAT(render_report(no_gpu_document()), testing::ContainsRegex("GPU +none here +unknown\n"));
 }
 
-TEST(Text, AlikeGpusThatWereNotTestedTakeOneRow) {
+TEST(Text, JoinsEqualUntestedGpus) {
   const std::string text = render_report(eight_gpus_document());
   EXPECT_THAT(text, testing::ContainsRegex("GPU 0 +NVIDIA B300 +~ sm_100 +ok +ok"));
   EXPECT_THAT(text, testing::ContainsRegex("GPU 1-7 +NVIDIA B300 \\(7 alike\\) +~ sm_100 +not tested +not tested"));
   EXPECT_THAT(text, HasSubstr("1 of 8 GPUs tested"));
 }
 
-TEST(Text, ColumnsThatSayNothingAreNotThere) {
+TEST(Text, OmitsEmptyColumns) {
   Report report = no_torch_document();
   EXPECT_THAT(render_report(report), Not(HasSubstr("vs generic build")));
   EXPECT_THAT(render_report(h200_document()), HasSubstr("vs generic build"));
 }
 
-TEST(Text, WhereTheLaunchDecidesNoShareOfAPeakIsGiven) {
+TEST(Text, OmitsPeakShareIfLaunchDominates) {
   Report report = h200_document();
   BenchRow& row = report.measurements->rows.front();
   row.threads = 0;
@@ -131,7 +131,7 @@ TEST(Text, WhereTheLaunchDecidesNoShareOfAPeakIsGiven) {
   EXPECT_THAT(render_report(report), testing::ContainsRegex("gemm_fp32_8x48 +fp32 +1024x1024x1024 .* 91 %"));
 }
 
-TEST(Text, WhatAProcessPrintedIsLeftToVerbose) {
+TEST(Text, PrintsChildOutputOnlyIfVerbose) {
   Report report = h200_document();
   report.measurements->not_run = {
       {.what = "libtorch did not end within 3 s" + std::string(kLastWords) + "frame #0: c10::Error\""}};
@@ -145,20 +145,21 @@ TEST(Text, WhatAProcessPrintedIsLeftToVerbose) {
   EXPECT_THAT(verbose, HasSubstr("9000 bytes"));
 }
 
-TEST(Text, VerboseAddsTheInventoryAndTheEnvironment) {
-  for (const char* part : {"\nDevice code\n", "\nEnvironment\n", "What each GPU gets", "libtorch_cuda.so        444"}) {
+TEST(Text, AddsInventoryAndEnvironmentIfVerbose) {
+  for (const char* part :
+       {"\nDevice code\n", "\nEnvironment\n", "Code of this torch for each GPU", "libtorch_cuda.so        444"}) {
     EXPECT_THAT(render_report(h200_document()), Not(HasSubstr(part)));
     EXPECT_THAT(render_report(h200_document(), {.verbose = true}), HasSubstr(part));
   }
 }
 
-TEST(Text, QuietIsOneLine) {
+TEST(Text, PrintsOneLineIfQuiet) {
   const std::string text = render_quiet(pascal_document());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   EXPECT_THAT(text, testing::StartsWith("FAIL  torch 2.11.0+cu130 on NVIDIA GeForce GTX 1080 Ti (sm_61): GPU 0 "));
 }
 
-TEST(Text, TheLastLineCounts) {
+TEST(Text, PrintsCountsInLastLine) {
   Report report = gb10_document();
   report.seconds = 8.24;
   EXPECT_THAT(render_report(report), testing::EndsWith("\n\n1 note | 1 of 1 GPU tested | 8.2 s\nTo paste: `pbprobe "
@@ -167,19 +168,20 @@ TEST(Text, TheLastLineCounts) {
   EXPECT_THAT(render_report(h200_document()), HasSubstr("\nnothing to fix | "));
 }
 
-std::string device_code_of(const DeviceCode& code) {
+std::string render_device_code(const DeviceCode& code) {
   return text::clean(text::device_code_line(code), true);
 }
 
-TEST(Text, DeviceCodeIsSummarizedByCount) {
+TEST(Text, SummarizesDeviceCodeByCount) {
   Report report = h200_document();
-  EXPECT_EQ(device_code_of(*libtorch_cuda(report).device_code),
+  EXPECT_EQ(render_device_code(*libtorch_cuda(report).device_code),
             "444 × sm_75, 80, 86, 90, 100, 120; 59 × sm_100a, 103a; 4 × sm_90a; 1 × sm_89, 120a, 121a; no PTX");
-  EXPECT_EQ(device_code_of({.ptx = {{"sm_80", 11}}}), "no machine code; PTX 11 × sm_80");
-  EXPECT_EQ(device_code_of({.cubin = {{"sm_90", 2}}, .lto_ir = {{"sm_90", 1}}}), "2 × sm_90; no PTX; LTO-IR 1 × sm_90");
+  EXPECT_EQ(render_device_code({.ptx = {{"sm_80", 11}}}), "no machine code; PTX 11 × sm_80");
+  EXPECT_EQ(render_device_code({.cubin = {{"sm_90", 2}}, .lto_ir = {{"sm_90", 1}}}),
+            "2 × sm_90; no PTX; LTO-IR 1 × sm_90");
 }
 
-TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
+TEST(Text, PrintsDeviceCodeDetailsPerSm) {
   const auto details = [](const DeviceCode& code) {
     std::vector<std::string> lines = text::device_code_details(code);
     for (auto& line : lines) line = text::clean(line, true);
@@ -198,13 +200,13 @@ TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
                                      .trap_kernels = 2,
                                      .only_traps = {"_Z1kv", "_Z1lv"}}}}}}),
               testing::ElementsAre(
-                  "3.0 MiB of device code, 1.0 MiB as stored", "sm_80: 1 kernel",
+                  "3.0 MiB of device code, 1.0 MiB stored", "sm_80: 1 kernel",
                   "sm_90a: 12 kernels, 400 HGMMA, 12 HMMA; tensor instructions in 2 of 5 cubins; 2 of them only "
                   "trap: _Z1kv"));
 }
 
 // The four states of the driver are four different sentences; a host's text has them whole.
-TEST(Text, TheDriversStateIsReported) {
+TEST(Text, PrintsDriverState) {
   Host host = *no_gpu_document().host;
   host.driver.version = "580.1";
   host.driver.cuda_version = "13.0";
@@ -220,7 +222,7 @@ TEST(Text, TheDriversStateIsReported) {
   }
 }
 
-TEST(Text, TheFourGpuOutcomesHaveTheirWords) {
+TEST(Text, PrintsEachGpuOutcome) {
   const std::pair<GpuCode, const char*> words[] = {{GpuCode::native, "native cubin"},
                                                    {GpuCode::same_major, "same-major cubin"},
                                                    {GpuCode::ptx, "PTX compiled at load"},
@@ -233,7 +235,7 @@ TEST(Text, TheFourGpuOutcomesHaveTheirWords) {
   }
 }
 
-TEST(Text, ColourAndSignsOnlyWhereAskedFor) {
+TEST(Text, PrintsColourAndSignsOnlyIfRequested) {
   const Report report = h200_document();
   const std::string plain = render_report(report, {.verbose = true});
   EXPECT_THAT(plain, Not(HasSubstr("\033")));
@@ -244,7 +246,7 @@ TEST(Text, ColourAndSignsOnlyWhereAskedFor) {
 }
 
 // Device and file names come from outside: a report must not act on the reader's terminal.
-TEST(Text, ForeignBytesAreMadeHarmless) {
+TEST(Text, ReplacesUnsafeBytes) {
   EXPECT_EQ(text::clean("a\033[31mb\x07", true), "a?[31mb?");
   EXPECT_EQ(text::clean("\xC2\x9B"
                         "31m",
@@ -259,14 +261,14 @@ TEST(Text, ForeignBytesAreMadeHarmless) {
   EXPECT_THAT(render_report(report), Not(HasSubstr("\033")));
 }
 
-TEST(Text, BytesHaveReadableUnits) {
+TEST(Text, PrintsBytesWithUnits) {
   EXPECT_EQ(text::bytes(0), "0 bytes");
   EXPECT_EQ(text::bytes(1023), "1023 bytes");
   EXPECT_EQ(text::bytes(1536), "1.5 KiB");
   EXPECT_EQ(text::bytes(int64_t{3} << 40), "3.0 TiB");
 }
 
-TEST(Text, SixtyColumnsAreEnough) {
+TEST(Text, FitsSixtyColumns) {
   Report long_named = no_gpu_document();
   long_named.host->cpu.name = "A Processor With A Name Far Longer Than Sixty Columns, 3.0 GHz, of 2026";
   for (const Report& report :
@@ -277,7 +279,7 @@ TEST(Text, SixtyColumnsAreEnough) {
   EXPECT_THAT(render_report(long_named, {.width = 60}), HasSubstr("A Processor With"));
 }
 
-TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {
+TEST(Text, RendersHostInventoryBenchAndTargets) {
   const Report report = h200_document();
   const std::string host = render_host(*report.host);
   EXPECT_THAT(host, HasSubstr("Intel(R) Xeon(R) Processor, x86_64, 2 CPUs"));
@@ -300,7 +302,7 @@ TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {
             "Preferred for each type\n  one  fp32  gemm_fp32  FFMA  assembled\n");
 }
 
-TEST(Text, WhatCouldNotBeReadIsListed) {
+TEST(Text, ListsUnreadableFiles) {
   Report report = h200_document();
   libtorch_cuda(report).problem = "header needs 16 bytes, 9 left";
   report.inventory->problems = {"nvidia/x.so: permission denied"};
@@ -309,7 +311,7 @@ TEST(Text, WhatCouldNotBeReadIsListed) {
   EXPECT_THAT(inventory, HasSubstr("permission denied"));
 }
 
-TEST(Text, ManyShapesEndWithWhatTheChosenKernelsReach) {
+TEST(Text, SummarizesManyShapes) {
   Measurements measurements;
   for (int i = 0; i < 20; ++i) {
     BenchRow row{.kernel = "chosen", .target = "sm90", .dtype = "bf16", .m = 10, .n = 10, .k = 10, .layout = "nt"};

@@ -13,7 +13,7 @@ from typing import Any
 from pbprobe import __version__
 from pbprobe._environment import PROGRAM
 from pbprobe.fleet import __doc__ as description
-from pbprobe.fleet.document import file_of, spare_folder
+from pbprobe.fleet.document import document_path, spare_folder
 from pbprobe.fleet.health import check_node
 from pbprobe.fleet.launch import find_place, host_name
 from pbprobe.fleet.settings import GRACE, Settings
@@ -47,8 +47,8 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _problem_of(baseline: str) -> str | None:
-    """Asked before minutes of a fleet are spent."""
+def _check_baseline(baseline: str) -> str | None:
+    """Checks the baseline before the fleet spends minutes."""
     try:
         document = json.loads(Path(baseline).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -68,8 +68,8 @@ def _merge(folder: Path, files: list[str], options: list[str]) -> int:
 
 
 def _await_files(settings: Settings, deadline: float) -> None:
-    """Where there was no store: until the reports that lie in the folder have an end."""
-    files = [file_of(settings.folder, rank) for rank in range(settings.place.world)]
+    """Waits until the reports in the folder are complete, for a job without a store."""
+    files = [document_path(settings.folder, rank) for rank in range(settings.place.world)]
     while time.monotonic() < deadline:
         rows = [json.loads(file.read_text())["ranks"][0] for file in files if file.exists()]
         if all(row["state"] != "running" for row in rows):
@@ -94,14 +94,14 @@ def _lead(
     folder = Path(gathered["folder"])
     files = []
     for rank in range(settings.place.world):
-        here, own = file_of(folder, rank), file_of(settings.folder, rank)
+        here, own = document_path(folder, rank), document_path(settings.folder, rank)
         if rank in gathered["ranks"]:
             files.append(str(here))
-        # What a rank did not publish may still lie here, where the folder is shared; but not from an earlier run.
+        # A report that a rank did not publish may still be in a shared folder. Skips reports of an earlier run.
         elif own.exists() and own.stat().st_mtime >= began:
             files.append(str(own))
     if not files:
-        sys.stderr.write(f"pbprobe.fleet: no report in {settings.folder}: see what was written above\n")
+        sys.stderr.write(f"pbprobe.fleet: no report in {settings.folder}: see the messages above\n")
         return COULD_NOT_RUN
     code = _merge(folder, files, options)
     if code != COULD_NOT_RUN or folder != settings.folder:
@@ -125,7 +125,7 @@ def main() -> int:
             "pbprobe.fleet: no launcher started this: use torchrun, srun or mpirun, or --node-health for this node\n"
         )
         return COULD_NOT_RUN
-    problem = _problem_of(arguments.baseline) if arguments.baseline and place.rank == 0 else None
+    problem = _check_baseline(arguments.baseline) if arguments.baseline and place.rank == 0 else None
     if problem is not None:
         sys.stderr.write(f"pbprobe.fleet: {problem}\n")
         return COULD_NOT_RUN

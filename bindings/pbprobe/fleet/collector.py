@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Beside rank 0: serves the store where the launcher does not, and gathers what the ranks published.
+"""Helper process of rank 0: serves the store if the launcher does not, and gathers the published reports.
 
-A process of its own, so that the death of rank 0's worker takes nothing away from the others.
+A separate process, so that the death of rank 0's worker does not affect the other ranks.
 """
 
 import json
@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbprobe.fleet.document import SPARE, file_of, spare_folder, write_document
-from pbprobe.fleet.meeting import open_store, published, roster_of
+from pbprobe.fleet.document import SPARE, document_path, spare_folder, write_document
+from pbprobe.fleet.meeting import open_store, published, read_roster
 from pbprobe.fleet.settings import parse
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ PORT_TAKEN = 3
 
 
 def _write(folder: Path, store: "dist.Store", roster: list[str]) -> tuple[Path, list[int]]:
-    """What the ranks published; where that folder is full or not to be written, into one of its own."""
+    """Writes the published reports to `folder`, or to a spare folder if `folder` is full or not writable."""
     written: list[int] = []
     for rank in range(len(roster)):
         document = published(store, rank)
         if document is None:
             continue
         document["roster"] = [] if written else roster
-        problem = write_document(file_of(folder, rank), document)
+        problem = write_document(document_path(folder, rank), document)
         if problem is None:
             written.append(rank)
         elif folder.name.startswith(SPARE):
@@ -60,7 +60,7 @@ def main() -> None:
     while time.monotonic() < deadline:
         if not roster and store.check(["all/join"]):
             came = len(json.loads(store.get("all/join")))
-            roster = roster_of(store, place.world)
+            roster = read_roster(store, place.world)
             store.set("roster", json.dumps(roster))
         if store.add("lasts", 0) >= came:
             break

@@ -56,17 +56,17 @@ def end(document: Document, state: str, why: str | None = None) -> None:
     row["state_why"] = why
 
 
-def file_of(folder: Path, rank: int) -> Path:
-    """Where a rank's document lies."""
+def document_path(folder: Path, rank: int) -> Path:
+    """Returns the path of a rank's document."""
     return folder / f"rank-{rank:05d}.json"
 
 
 def spare_folder(problem: str) -> Path | None:
-    """Where reports go instead, and says so. None: nowhere."""
+    """Makes another folder for reports, and prints its path. Returns None if that fails."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=SPARE))
     except OSError as error:
-        sys.stderr.write(f"pbprobe.fleet: {problem}, and there is no other place: {error}\n")
+        sys.stderr.write(f"pbprobe.fleet: {problem}, and no other folder is available: {error}\n")
         return None
     sys.stderr.write(f"pbprobe.fleet: {problem}: what was gathered is in {folder}\n")
     return folder

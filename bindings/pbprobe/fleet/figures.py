@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What one rank measures by itself: copies, and GEMMs whose bits must stay the same."""
+"""Measurements of a single rank: copies, and GEMMs whose bits must not change."""
 
 import ctypes
 import hashlib
@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from pbprobe.fleet.identity import uuid_of
+from pbprobe.fleet.identity import get_uuid
 from pbprobe.fleet.processors import Processors
-from pbprobe.fleet.sampling import Sampler, reader_of, reasons_of
+from pbprobe.fleet.sampling import Sampler, make_reader, make_reasons_reader
 
 SEED = 717171
 MOST_WRONG = 3  # results that are written down
@@ -36,8 +36,8 @@ def figure(samples: list[float], *, verified: bool | None, lower_is_better: bool
     return {"value": value, "lower_is_better": lower_is_better, "verified": verified, "spread": spread}
 
 
-def seconds_of(call: Callable[[], object], device: torch.device) -> float:
-    """By device events on a GPU, by the clock on a CPU."""
+def time_call(call: Callable[[], object], device: torch.device) -> float:
+    """Times a call by device events on a GPU, by the clock on a CPU."""
     if device.type != "cuda":
         begin = time.perf_counter()
         call()
@@ -58,7 +58,7 @@ class Rate:
         self._work = self._seconds = 0.0
 
     def add(self, work: float, seconds: float) -> None:
-        """Of one call."""
+        """Adds the work and time of one call."""
         self._work += work
         self._seconds += seconds
         if self._seconds >= WINDOW:
@@ -66,7 +66,7 @@ class Rate:
             self._work = self._seconds = 0.0
 
     def figure(self, *, verified: bool) -> Row:
-        """Of the whole windows; where there is none, of what there is."""
+        """Returns the figure of all complete windows; without one, of the incomplete window."""
         return figure(self.samples or [self._work / max(self._seconds, 1e-9)], verified=verified)
 
 
@@ -87,7 +87,7 @@ def measure_copies(row: Row, device: torch.device, deadline: float, quick: bool 
         rate = Rate()
         stop = min(deadline, time.monotonic() + COPYING)
         while True:
-            rate.add(times * size / 1e9, seconds_of(lambda t=target, o=origin: t.copy_(o), device))
+            rate.add(times * size / 1e9, time_call(lambda t=target, o=origin: t.copy_(o), device))
             if time.monotonic() >= stop:
                 break
         row["figures"][f"{name}_gb_per_s"] = rate.figure(verified=same)
@@ -96,8 +96,8 @@ def measure_copies(row: Row, device: torch.device, deadline: float, quick: bool 
 
 
 def _matrices(dtype: torch.dtype, size: int, *, exact: bool) -> Matrices:
-    """The same on every rank. Exact: whole numbers whose every partial sum FP32 holds, and large enough to show an
-    accumulator of fewer bits.
+    """Returns equal matrices on every rank. Exact: integers whose partial sums fit into FP32, large enough to reveal an
+    accumulator with fewer bits.
     """
     generator = torch.Generator().manual_seed(SEED)
     if dtype == torch.int8:
@@ -111,7 +111,7 @@ def _matrices(dtype: torch.dtype, size: int, *, exact: bool) -> Matrices:
 
 
 def _first_difference(got: torch.Tensor, expected: torch.Tensor, what: str, how: str) -> Row | None:
-    """None where all bits are equal."""
+    """Returns None if all bits are equal."""
     different = (got != expected) | (got.isnan() if got.is_floating_point() else False)
     count = int(different.sum())
     if count == 0:
@@ -136,12 +136,12 @@ class Gemm:
         self, dtype: torch.dtype, device: torch.device, multiply: Callable[..., torch.Tensor], quick: bool
     ) -> None:
         self.name = "gemm_int8_tops" if dtype == torch.int8 else "gemm_bf16_tflops"
-        # The host makes the operands, and computes what must come out: 2 s for the largest.
+        # The host generates the operands and the expected result, which takes 2 s for the largest size.
         self.size = 256 if device.type != "cuda" else 2048 if quick else 4096
         self.calls = IN_A_ROW if device.type == "cuda" else 1
         self.device, self.dtype, self.multiply = device, dtype, multiply
         a, b = _matrices(dtype, self.size, exact=False)
-        # B lies along k, as weights do: cuBLASLt multiplies INT8 of another layout by slow kernels.
+        # B is contiguous along k, as weights are: for other layouts of INT8, cuBLASLt uses slow kernels.
         self.a, self.b = a.to(device), b.t().contiguous().to(device).t()
         self.first = self._run()
         self.rate = Rate()
@@ -151,7 +151,7 @@ class Gemm:
         return self.multiply(self.a, self.b)
 
     def verify(self) -> None:
-        """Against the exact result, which the host computes; of a large one, some rows of it."""
+        """Compares with the exact result, which the host computes; for a large matrix, compares some rows."""
         a, b = _matrices(self.dtype, self.size, exact=True)
         got = self.multiply(a.to(self.device), b.t().contiguous().to(self.device).t()).cpu()
         rows = torch.arange(0, self.size, max(self.size // ROWS, 1)) if self.size > 512 else torch.arange(self.size)
@@ -169,7 +169,7 @@ class Gemm:
         def call() -> None:
             results.extend(self._run() for _ in range(self.calls))
 
-        seconds = seconds_of(call, self.device)
+        seconds = time_call(call, self.device)
         self.rate.add(2 * self.calls * self.size**3 / 1e12, seconds)
         same = torch.stack([(result == self.first).all() for result in results])  # one answer of the GPU for all
         for i in (~same).nonzero().flatten().tolist():
@@ -178,7 +178,7 @@ class Gemm:
                 self.wrong.append(wrong)
 
     def write(self, row: Row) -> None:
-        """Figure, digest of the first result, and what was wrong."""
+        """Returns the figure, the digest of the first result, and wrong results."""
         row["figures"][self.name] = self.rate.figure(verified=not self.wrong)
         data = self.first.cpu().contiguous()
         row["digests"][self.name] = hashlib.sha256(ctypes.string_at(data.data_ptr(), data.nbytes)).hexdigest()
@@ -186,8 +186,8 @@ class Gemm:
 
 
 def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], None], quick: bool = False) -> None:
-    """GEMMs in BF16 and INT8 until the deadline, alternating, on a GPU also each SM by itself, while the
-    device's clock, power and heat are read.
+    """Runs GEMMs in BF16 and INT8 alternately until the deadline, and on a GPU the test of each SM. Samples clock,
+    power and temperature of the device meanwhile.
     """
     # Parts of a sum rounded to BF16 are allowed by default, and would differ from the exact result.
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
@@ -210,8 +210,8 @@ def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], No
         if throttled is not None:
             row["facts"]["throttled_in_soak"] = throttled
 
-    gpu = uuid_of(device)
-    with Sampler(reader_of(gpu), reasons_of(gpu)) as sampler:
+    gpu = get_uuid(device)
+    with Sampler(make_reader(gpu), make_reasons_reader(gpu)) as sampler:
         last = time.monotonic()
         while True:
             for gemm in gemms:

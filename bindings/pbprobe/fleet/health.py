@@ -18,7 +18,9 @@ COULD_NOT_RUN = 2
 
 
 def count_gpus() -> int:
-    """As the driver shows them, without opening one. A container may have devices of fewer than the driver lists."""
+    """Counts the GPUs that the driver shows, without opening them. A container may have fewer devices than the driver
+    lists.
+    """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         return len([name for name in visible.split(",") if name.strip() and name.strip() != "-1"])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What a rank runs on: its GPU as the driver describes it, and the libraries that its process loaded."""
+"""Identity of a rank's hardware and software: its GPU according to the driver, and the libraries of its process."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-# nvidia-smi's names of what an operator asks for first; a driver that does not know one says so in its place.
+# Fields of nvidia-smi that operators need first. A driver that does not know a field prints an error in its place.
 GPU_FACTS = (
     "driver_version power.limit clocks.sm clocks.mem temperature.gpu clocks_event_reasons.active "
     "ecc.mode.current ecc.errors.uncorrected.volatile.total remapped_rows.uncorrectable remapped_rows.pending "
@@ -28,14 +28,14 @@ LIBRARIES = re.compile(
 )
 
 
-def uuid_of(device: torch.device) -> str | None:
-    """A GPU's name in nvidia-smi, NVML and CUDA_VISIBLE_DEVICES; None of a CPU."""
+def get_uuid(device: torch.device) -> str | None:
+    """Returns the UUID of a GPU in nvidia-smi, NVML and CUDA_VISIBLE_DEVICES; None for a CPU."""
     return f"GPU-{torch.cuda.get_device_properties(device).uuid}" if device.type == "cuda" else None
 
 
 def gpu_facts(uuid: str, seconds: float) -> dict[str, str]:
-    """By nvidia-smi, which comes with the driver; empty where it does not answer in time. By the UUID: its own numbers
-    are not those of a process that sees some of the GPUs.
+    """Queries nvidia-smi, a part of the driver; returns {} if it does not answer in time. Uses the UUID, because a
+    process that sees only some GPUs has other indices than nvidia-smi.
     """
     command = ["nvidia-smi", f"--id={uuid}", f"--query-gpu={','.join(GPU_FACTS)}", "--format=csv,noheader"]
     try:
@@ -54,19 +54,21 @@ def gpu_facts(uuid: str, seconds: float) -> dict[str, str]:
     facts = dict(zip(GPU_FACTS, (value.strip() for value in done.stdout.strip().split(",")), strict=False))
     rates = re.findall(r"[\d.]+ GB/s|<inactive>", links.stdout)
     facts["nvlink"] = ", ".join(f"{rates.count(rate)} x {rate}" for rate in sorted(set(rates))) or "none"
-    node = _numa_node_of(facts.get("pci.bus_id", ""))
+    node = _read_numa_node(facts.get("pci.bus_id", ""))
     return facts if node is None else facts | {"numa_node": node}
 
 
-def _numa_node_of(bus_id: str) -> str | None:
-    """Of a PCI device as nvidia-smi writes it: "00000000:1B:00.0"; the kernel has four digits of the domain."""
+def _read_numa_node(bus_id: str) -> str | None:
+    """Returns the NUMA node of a PCI device named as in nvidia-smi: "00000000:1B:00.0". The kernel uses four digits of
+    the domain.
+    """
     with contextlib.suppress(OSError):
         return Path(f"/sys/bus/pci/devices/{bus_id[-12:].lower()}/numa_node").read_text().strip()
     return None
 
 
 def cpu_facts() -> dict[str, str]:
-    """The processor, and where this process may run."""
+    """Returns the processor, and the CPUs that this process may use."""
     facts = {"cpus": ",".join(map(str, sorted(os.sched_getaffinity(0)))), "threads": str(torch.get_num_threads())}
     with contextlib.suppress(OSError):
         match = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
@@ -81,7 +83,7 @@ def cpu_facts() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Of what torch brings along."""
+    """Returns the versions of torch and its libraries."""
     found = {"torch": torch.__version__}
     if torch.version.cuda:
         found["cuda"] = torch.version.cuda
@@ -92,7 +94,7 @@ def versions() -> dict[str, str]:
 
 
 def loaded_files() -> list[Path]:
-    """The shared objects of this process that decide what it computes."""
+    """Returns the shared objects of this process that affect its results."""
     paths = {
         line.split(maxsplit=5)[-1].rstrip()
         for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -103,7 +105,7 @@ def loaded_files() -> list[Path]:
 
 
 def _digest(file: Path, folder: Path, deadline: float) -> str | None:
-    """SHA-256, read once a node: ranks share what one of them has read, by the file's identity."""
+    """Returns the SHA-256 of a file. Each node reads a file once: ranks share the result by file identity."""
     stat = file.stat()
     known = folder / f"{stat.st_dev}-{stat.st_ino}-{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ctime_ns}"
     with known.open("a+") as note:

@@ -12,7 +12,7 @@ import torch
 
 from pbprobe._environment import PROGRAM
 from pbprobe.fleet.figures import figure
-from pbprobe.fleet.identity import uuid_of
+from pbprobe.fleet.identity import get_uuid
 
 FIGURES = {"bf16": "kernel_bf16_tflops", "int8": "kernel_int8_tops"}
 LEAST = 1.0  # seconds, in which one is verified at least
@@ -30,8 +30,8 @@ def _command(dtype: str, device: torch.device, seconds: float) -> list[str]:
 
 
 def measure_kernels(row: Row, device: torch.device, deadline: float) -> None:
-    """Those that `pbprobe report` takes for this device, as long as there is time."""
-    env = os.environ | {"CUDA_VISIBLE_DEVICES": uuid_of(device) or ""}
+    """Measures the kernels that `pbprobe report` uses for this device, until the deadline."""
+    env = os.environ | {"CUDA_VISIBLE_DEVICES": get_uuid(device) or ""}
     for dtype, name in FIGURES.items():
         left = deadline - time.monotonic()
         if left < LEAST:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Who this process is in the job, as torchrun, srun or mpirun say it."""
+"""Rank of this process in the job, from the variables of torchrun, srun or mpirun."""
 
 import dataclasses
 import os
@@ -20,7 +20,7 @@ DEFAULT_PORT = 29441
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Of one rank."""
+    """Place of one rank in the job."""
 
     rank: int
     world: int
@@ -31,7 +31,7 @@ class Place:
 
 
 def first_host(nodes: str) -> str:
-    """Of a Slurm node list: "gpu[003-007,12],login1" begins with gpu003."""
+    """Returns the first host of a Slurm node list: gpu003 for "gpu[003-007,12],login1"."""
     match = re.match(r"([^,\[]+)(?:\[([^\]]+)\])?", nodes)
     if match is None:
         return "127.0.0.1"
@@ -40,7 +40,7 @@ def first_host(nodes: str) -> str:
 
 
 def find_place(env: Mapping[str, str] = os.environ) -> Place | None:
-    """None: no launcher started this process."""
+    """Finds this process's place; None if no launcher started it."""
     for names in VARIABLES:
         rank, world, local_rank = (env.get(name) for name in names)
         if rank is None or world is None:
@@ -62,5 +62,5 @@ def find_place(env: Mapping[str, str] = os.environ) -> Place | None:
 
 
 def host_name(env: Mapping[str, str] = os.environ) -> str:
-    """The node's: in Kubernetes a pod's own name says nothing, so NODE_NAME (downward API) wins."""
+    """Returns the node's name. NODE_NAME (downward API) wins, because the name of a Kubernetes pod is arbitrary."""
     return env.get("NODE_NAME") or env.get("SLURMD_NODENAME") or socket.gethostname()

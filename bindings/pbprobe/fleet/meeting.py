@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Where ranks meet: torch.distributed's store, in bounded messages, and nobody waits beyond a deadline.
+"""Communication of ranks through torch.distributed's store, with bounded messages and deadlines.
 
-A rank sends four messages a phase where all is well (a mark, a count, one wait, one list), whatever the number of
-ranks, and three more for each half second that it waits; its document goes in pieces of 64 KiB. Who is missing is
-decided once: the first to see the deadline writes the list of those who came, and all others take that list.
+Without faults, a rank sends four messages a phase (a mark, a count, one wait, one list), regardless of the number of
+ranks, and three more per half second of waiting; its document goes in pieces of 64 KiB. The missing ranks are decided
+once: the first rank to see the deadline writes the list of present ranks, and all others use that list.
 """
 
 import datetime
@@ -23,7 +23,7 @@ LIVING = 20  # seconds that a message to the store may take
 
 
 def open_store(address: str, port: int, *, serve: bool, seconds: float) -> dist.Store:
-    """Errors: RuntimeError (nobody serves it there in time; the port is taken)."""
+    """Opens the store. Errors: RuntimeError (no server answers in time, or the port is in use)."""
     limit = datetime.timedelta(seconds=max(seconds, 1))
     made: list[dist.Store] = []
     errors: list[RuntimeError] = []
@@ -34,14 +34,14 @@ def open_store(address: str, port: int, *, serve: bool, seconds: float) -> dist.
         except RuntimeError as error:
             errors.append(error)
 
-    # Where something else listens, torch connects, and waits for its answer without a limit.
+    # If another program listens on the port, torch connects and waits for its answer without a limit.
     thread = threading.Thread(target=make, daemon=True)
     thread.start()
     thread.join(limit.total_seconds() + 1)
     if errors:
         raise errors[0]
     if not made:
-        raise RuntimeError("whoever listens there does not answer as a store does")
+        raise RuntimeError("another program listens on this port: it does not answer as a store")
     made[0].set_timeout(datetime.timedelta(seconds=LIVING))
     return dist.PrefixStore("pbprobe.fleet", made[0])
 
@@ -55,14 +55,14 @@ class Meeting:
         self.members = list(range(world))
 
     def clock_offset(self) -> float:
-        """Seconds by which this node's clock is ahead of the rank's that asked first. All ask within the second."""
+        """Returns this clock's offset from the clock of the first caller, in seconds. All ranks call within 1 s."""
         own = time.time()
         return own - float(self.store.compare_set("clock", "", repr(own)))
 
     def agree(self, phase: str, deadline: float) -> list[int]:
-        """Waits for the members until time.monotonic() is `deadline`; those who came are the members from now on.
+        """Waits for the members until time.monotonic() is `deadline`. The ranks that came are the members from then on.
 
-        Returns who did not. This rank itself is among them where it was late.
+        Returns the missing ranks; they include this rank if it was late.
         """
         before = self.members
         self.store.append(f"at/{phase}", f"{self.rank} ")
@@ -116,7 +116,7 @@ def note_device(store: dist.Store, rank: int, kind: str) -> None:
 
 
 def without_gpu(store: dist.Store) -> list[int]:
-    """Ranks that have none, where others have one: their engines do not speak with each other."""
+    """Returns the ranks without a GPU if other ranks have one: their communication backends are incompatible."""
     if not (store.check(["gpus"]) and store.check(["without"])):
         return []
     return sorted(map(int, store.get("without").split()))
@@ -128,8 +128,8 @@ def leave(store: dist.Store, rank: int) -> None:
 
 
 def give_up(store: dist.Store, rank: int, members: list[int], phase: str) -> list[int]:
-    """For a rank that others make wait without an end. Returns who is the cause: members that neither give up too nor
-    came to the end of the phase.
+    """Leaves a phase in which other ranks block this one. Returns the ranks at fault: members that neither gave up nor
+    reached the end of the phase.
     """
     store.append("stuck", f"{rank} ")
     leave(store, rank)
@@ -140,8 +140,8 @@ def give_up(store: dist.Store, rank: int, members: list[int], phase: str) -> lis
     return [member for member in members if member not in accounted]
 
 
-def roster_of(store: dist.Store, world: int) -> list[str]:
-    """Host of each rank, "" of those that did not come."""
+def read_roster(store: dist.Store, world: int) -> list[str]:
+    """Returns the host of each rank, "" for ranks that did not come."""
     roster = [""] * world
     for line in store.get("hosts").decode().splitlines():
         rank, host = json.loads(line)
@@ -150,7 +150,7 @@ def roster_of(store: dist.Store, world: int) -> list[str]:
 
 
 def publish(store: dist.Store, rank: int, document: dict[str, Any], *, last: bool) -> None:
-    """The document as it is now: pieces first, then their number, so that no reader sees half of it."""
+    """Publishes the current document: pieces first, then their number, so that readers never see a part."""
     data = zlib.compress(json.dumps(document).encode())
     turn = store.add(f"turn/{rank}", 1)
     pieces = [data[i : i + PIECE] for i in range(0, len(data), PIECE)]
@@ -162,7 +162,7 @@ def publish(store: dist.Store, rank: int, document: dict[str, Any], *, last: boo
 
 
 def published(store: dist.Store, rank: int) -> dict[str, Any] | None:
-    """What a rank published last; None: nothing."""
+    """Returns the latest report of a rank; None if it published nothing."""
     if not store.check([f"report/{rank}"]):
         return None
     turn, count = map(int, store.get(f"report/{rank}").split())

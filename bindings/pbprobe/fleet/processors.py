@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Each SM of a GPU by itself: its tensor cores compute a tile whose every bit is known, and say on which SM they are.
+"""Test of each SM of a GPU: its tensor cores compute a tile with a known result, and record the number of their SM.
 
-A library's GEMM shows that a GPU is wrong, not where. This is PTX, which the driver compiles for the GPU that is there.
+A library's GEMM shows that a GPU is faulty, not which SM. This test is PTX, which the driver compiles for any GPU.
 """
 
 import ctypes
@@ -15,17 +15,17 @@ STEPS = 64  # along k, of 32 bytes each
 TIMES = 200  # tiles of a warp in a launch: half a millisecond
 WARPS, BLOCKS = 8, 8  # of a block, and of an SM: all of its four tensor cores at once
 NOTES, FIELDS = 32, 4  # wrong elements that are written down: SM, row, column, bits
-LEAST_MAJOR = 8  # BF16 begins there
+LEAST_MAJOR = 8  # first major version with BF16
 
-# Type: instruction, type of its sum, elements of 32 bytes, and the least and the largest number of A and B. Those of
-# BF16 have eight bits, and no partial sum needs more than FP32 has.
+# Type: instruction, type of the sum, elements per 32 bytes, and the range of A and B. BF16 operands have eight bits, so
+# that FP32 holds every partial sum.
 KINDS = {
     "bf16": ("m16n8k16.row.col.f32.bf16.bf16.f32", "f32", 16, 0, 127),
     "int8": ("m16n8k32.row.col.s32.s8.s8.s32", "s32", 32, -128, 127),
 }
 
-# Of a warp's lane l, g = l / 4 and t = l % 4: A's rows g and g + 8, B's column g, by four bytes; the sum's columns 2t
-# and 2t + 1 of A's two rows.
+# Lane l of a warp, with g = l / 4 and t = l % 4, holds four bytes each of rows g and g + 8 of A and column g of B, and
+# columns 2t and 2t + 1 of the sum in both rows.
 PTX = """
 .version 7.0
 .target sm_80
@@ -124,14 +124,14 @@ sound:
 Row = dict[str, Any]
 
 
-def source_of(kind: str) -> str:
-    """PTX of it."""
+def make_source(kind: str) -> str:
+    """Returns the PTX for a data type."""
     instruction, total, *_ = KINDS[kind]
     return PTX.format(instruction=instruction, sum=total, steps=STEPS, times=TIMES, notes=NOTES)
 
 
-def operands_of(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """A of 16 rows and B of 8 columns, cut along k into tiles of 32 bytes a row, and the exact sum."""
+def make_operands(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns A with 16 rows and B with 8 columns, cut along k into tiles of 32 bytes per row, and the exact sum."""
     _, total, elements, least, most = KINDS[kind]
     generator = torch.Generator().manual_seed(SEED)
     a, b = (torch.randint(least, most + 1, (STEPS, rows, elements), generator=generator) for rows in (16, 8))
@@ -183,7 +183,7 @@ def wrong_ones(kind: str, tally: torch.Tensor, notes: torch.Tensor, want: torch.
 
 
 class Processors:
-    """All SMs of a device, again and again while it works. Where they cannot be asked, `why` says it."""
+    """Tests all SMs of a device repeatedly during the soak. If that is impossible, `why` has the reason."""
 
     def __init__(self, device: torch.device) -> None:
         self.count = torch.cuda.get_device_properties(device).multi_processor_count
@@ -195,11 +195,11 @@ class Processors:
         try:
             self._driver = Driver()
             for kind in KINDS:
-                tensors = [tensor.to(device) for tensor in operands_of(kind)]
-                # SMs may be numbered beyond their count, where some are switched off.
+                tensors = [tensor.to(device) for tensor in make_operands(kind)]
+                # SM numbers may exceed their count if some SMs are disabled.
                 tally = torch.zeros(4 * self.count, 2, dtype=torch.int32, device=device)
                 notes = torch.zeros(1 + NOTES, FIELDS, dtype=torch.int32, device=device)
-                self._state[kind] = self._driver.load(source_of(kind)), [*tensors, tally, notes]
+                self._state[kind] = self._driver.load(make_source(kind)), [*tensors, tally, notes]
         except (OSError, RuntimeError, AttributeError) as error:
             self.why = str(error).split("\n")[0]
 
@@ -214,7 +214,7 @@ class Processors:
             self.why = str(error)
 
     def write(self, row: Row) -> None:
-        """How many SMs were asked, and which were wrong."""
+        """Records the number of tested SMs, and the faulty ones."""
         if self.why is not None:
             row["facts"]["sms_verified"] = f"none: {self.why}"
             return

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Publishes the last word on a worker that can no longer do it, so that nobody waits for it."""
+"""Publishes the final state of a worker that can no longer publish it, so that no rank waits for it."""
 
 import json
 import os

@@ -15,7 +15,7 @@ from typing import Any
 EVERY = 0.5  # seconds
 MOST_POINTS = 240  # beyond it every second one is dropped, and half as many are taken
 SM_CLOCK, CORE_TEMPERATURE = 1, 0  # of nvml.h
-# nvmlClocksEventReason…: what holds the clocks down, by its bit.
+# nvmlClocksEventReason…: reasons that limit the clocks, by bit.
 REASONS = {
     0x2: "clocks set by an application", 0x4: "power cap", 0x8: "hardware slowdown", 0x10: "another GPU of its group",
     0x20: "heat, by software", 0x40: "heat, by hardware", 0x80: "power brake", 0x100: "display",
@@ -25,7 +25,7 @@ Reading = dict[str, Any]
 
 
 class Nvml:
-    """One GPU by libnvidia-ml, which comes with the driver. Errors: OSError (there is none, or it does not know it)."""
+    """One GPU in libnvidia-ml, a part of the driver. Errors: OSError (no such library, or it does not know the GPU)."""
 
     def __init__(self, uuid: str) -> None:
         self._library = ctypes.CDLL("libnvidia-ml.so.1")
@@ -41,7 +41,7 @@ class Nvml:
         return float(value.value) if call(self._gpu, *arguments, ctypes.byref(value)) == 0 else None
 
     def read(self) -> Reading:
-        """Null is what the driver does not tell."""
+        """Reads the sensors; None for values that the driver does not report."""
         milliwatts = self._number("nvmlDeviceGetPowerUsage")
         return {
             "clock_mhz": self._number("nvmlDeviceGetClockInfo", SM_CLOCK),
@@ -50,7 +50,7 @@ class Nvml:
         }
 
     def reasons(self) -> int | None:
-        """Bits of REASONS; None: the driver does not tell. An older driver has the older name only."""
+        """Returns the bits of REASONS; None if the driver does not report them. Older drivers know the older name."""
         value = ctypes.c_ulonglong()
         for name in ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"):
             call = getattr(self._library, name, None)
@@ -60,7 +60,9 @@ class Nvml:
 
 
 def read_cpu() -> Reading:
-    """The fastest core that the kernel tells of. A virtual machine may have neither a clock nor a temperature."""
+    """Returns the clock of the fastest core that the kernel reports. A virtual machine may have neither clock nor
+    temperature.
+    """
     try:
         clocks = re.findall(r"^cpu MHz\s*: ([\d.]+)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
         zones = [int(zone.read_text()) / 1e3 for zone in Path("/sys/class/thermal").glob("thermal_zone*/temp")]
@@ -73,8 +75,8 @@ def read_cpu() -> Reading:
     }
 
 
-def reader_of(uuid: str | None) -> Callable[[], Reading]:
-    """Of a GPU, or with None of the CPU. A GPU that NVML does not show has nothing to read."""
+def make_reader(uuid: str | None) -> Callable[[], Reading]:
+    """Returns a reader for a GPU, or for the CPU if `uuid` is None. A GPU that NVML does not show has no readings."""
     if uuid is None:
         return read_cpu
     try:
@@ -83,8 +85,8 @@ def reader_of(uuid: str | None) -> Callable[[], Reading]:
         return lambda: {"clock_mhz": None, "power_watts": None, "celsius": None}
 
 
-def reasons_of(uuid: str | None) -> Callable[[], int | None]:
-    """What holds a GPU's clocks down."""
+def make_reasons_reader(uuid: str | None) -> Callable[[], int | None]:
+    """Returns a reader for the reasons that limit a GPU's clocks."""
     if uuid is not None:
         with contextlib.suppress(OSError, AttributeError):
             return Nvml(uuid).reasons
@@ -125,11 +127,11 @@ class Sampler:
             self._over.wait(self._every)
 
     def points(self) -> list[dict[str, Any]] | None:
-        """So far; None: nothing can be read here."""
+        """Returns the samples so far; None if no sensor is readable."""
         return list(self._points) or None
 
     def throttled(self) -> str | None:
-        """What held the clocks down, and in how many of the samples; None: nobody tells."""
+        """Returns the reasons that limited the clocks, with their share of samples; None if not reported."""
         held = list(self._held)
         if not held:
             return None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What a job was asked for, as supervisor, worker and collector hand it to each other."""
+"""Settings of a job, as passed between supervisor, worker and collector."""
 
 import dataclasses
 import hashlib
@@ -18,7 +18,7 @@ SILENCE = 15.0  # seconds without a sign of life after which a worker hangs
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Of one rank."""
+    """Settings of one rank."""
 
     place: Place
     host: str
@@ -36,12 +36,12 @@ class Settings:
 
     @property
     def folder(self) -> Path:
-        """Where documents go."""
+        """The folder for documents."""
         return Path(self.output)
 
     @property
     def quick(self) -> bool:
-        """Seconds are all there is, as in --node-health."""
+        """Only seconds are available, as in --node-health."""
         return self.budget < QUICK
 
     @property
@@ -51,7 +51,7 @@ class Settings:
 
     @property
     def working(self) -> float:
-        """Seconds until a worker is given up."""
+        """Seconds until a worker is abandoned."""
         return self.join + self.budget + WORKING
 
     @property
@@ -65,11 +65,11 @@ class Settings:
 
 
 def hidden(name: str) -> str:
-    """A name that is the same in every document, and tells nothing."""
+    """Returns a name that is equal in every document, but reveals nothing."""
     return hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
 def parse(text: str) -> Settings:
-    """What Settings.command() wrote."""
+    """Parses the output of Settings.command()."""
     fields = json.loads(text)
     return Settings(**{**fields, "place": Place(**fields["place"])})

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the kernel knows of this process's own TCP connections: how much was lost on the way, and sent again."""
+"""Kernel statistics of this process's TCP connections: segments that were lost and resent."""
 
 import os
 import socket
@@ -16,7 +16,9 @@ Counts = dict[str, tuple[int, int]]
 
 
 def segments() -> Counts:
-    """(sent with data, and sent again) of each connection that is open, of whoever in this process opened it."""
+    """Returns (sent with data, resent) for each open connection of this process, including connections opened by
+    libraries.
+    """
     counts: Counts = {}
     for entry in Path("/proc/self/fd").iterdir():
         try:
@@ -35,7 +37,7 @@ def segments() -> Counts:
 
 
 def resent_between(before: Counts, after: Counts) -> float | None:
-    """Share of what was sent meanwhile that was sent again; None: too little was sent to tell."""
+    """Returns the share of segments that were resent in between; None if too few were sent."""
     sent = sum(count[0] - before.get(name, (0, 0))[0] for name, count in after.items())
     resent = sum(count[1] - before.get(name, (0, 0))[1] for name, count in after.items())
     return resent / sent if sent >= LEAST_SEGMENTS else None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The part of a rank that outlives its worker, and writes down what became of it. Imports no torch."""
+"""Part of a rank that survives its worker, and records the worker's end. Imports no torch."""
 
 import json
 import os
@@ -11,11 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from pbprobe.fleet.document import Document, end, file_of, new_document, write_document
+from pbprobe.fleet.document import Document, document_path, end, new_document, write_document
 from pbprobe.fleet.settings import SILENCE, Settings
 
-# Against torchrun's own words: torch would end a sound worker whose peer does not answer. Here deadlines are kept by
-# the phases, and a worker that hangs is ended by its supervisor.
+# Replaces torchrun's defaults, by which torch would end a sound worker with a silent peer. Here the phases have
+# deadlines, and the supervisor ends a worker that hangs.
 NCCL = {
     "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0",
     "TORCH_NCCL_ENABLE_MONITORING": "0",
@@ -24,14 +24,14 @@ NCCL = {
 }
 
 
-def _why_of(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code < 0:
         return f"killed by {signal.Signals(-code).name}"
     return f"ended with exit code {code}"
 
 
-def _state_of(pid: int) -> str:
-    """In the kernel's words: a stopped process is not one that computes."""
+def _read_state(pid: int) -> str:
+    """Returns the kernel's name of the process state: a stopped process does not compute."""
     try:
         letter = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
@@ -40,7 +40,7 @@ def _state_of(pid: int) -> str:
 
 
 class Supervisor:
-    """Of one worker."""
+    """Supervisor of one worker."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -52,7 +52,7 @@ class Supervisor:
         self.heard = False
         read, write = os.pipe()
         self.pipe = read
-        # Each wait of the store that ends is a warning of torch's, and how a deadline works.
+        # Waits of the store often end by their deadline, for which torch would print warnings.
         env = {"TORCH_CPP_LOG_LEVEL": "ERROR"} | os.environ | NCCL
         self.worker = subprocess.Popen(
             [*settings.command("worker"), str(write), repr(self.begin)], pass_fds=[write], env=env
@@ -60,12 +60,12 @@ class Supervisor:
         os.close(write)
 
     def watch(self) -> None:
-        """Until the worker has ended, or is given up; then the last word on it is written and published."""
+        """Waits until the worker has ended or is abandoned; then writes and publishes its final state."""
         rest = b""
         last = time.monotonic()
         while True:
             now = time.monotonic()
-            # Loading torch may take longer, and gives no sign meanwhile: the limit for joining holds until then.
+            # Loading torch may take longer, without a sign of progress: until then, the limit for joining applies.
             quiet = SILENCE if self.heard else max(SILENCE, self.settings.join)
             if now - last > quiet or now - self.begin > self.settings.working:
                 return self._give_up(now - last)
@@ -81,7 +81,7 @@ class Supervisor:
                 self.document, self.heard = json.loads(documents[-1]), True
 
     def _give_up(self, silent: float) -> None:
-        state = _state_of(self.worker.pid)
+        state = _read_state(self.worker.pid)
         self.worker.kill()  # one that waits in the kernel for its GPU may ignore it: nobody waits for that
         why = f"no sign of life for {silent:.0f} s; its process {state}"
         if silent <= SILENCE:
@@ -92,14 +92,14 @@ class Supervisor:
     def _bury(self, code: int) -> None:
         if code == 0 and self.document["ranks"][0]["state"] == "finished":
             return
-        end(self.document, "died", _why_of(code))
+        end(self.document, "died", _describe_exit(code))
         self._publish()
 
     def _publish(self) -> None:
-        problem = write_document(file_of(self.settings.folder, self.settings.place.rank), self.document)
+        problem = write_document(document_path(self.settings.folder, self.settings.place.rank), self.document)
         if problem is not None:
             self.document["ranks"][0]["errors"].append(problem)
-        # On a machine that has no core to spare, the import of torch may take half a minute.
+        # Without an idle core, the import of torch may take half a minute.
         left = self.settings.gathering - (time.monotonic() - self.begin)
         try:
             subprocess.run(

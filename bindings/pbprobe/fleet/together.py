@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What ranks measure together: pairs, collectives, and who comes late."""
+"""Measurements by several ranks: pairs, collectives, and late ranks."""
 
 import contextlib
 import datetime
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from pbprobe.fleet.figures import figure, seconds_of
+from pbprobe.fleet.figures import figure, time_call
 from pbprobe.fleet.meeting import Meeting
 from pbprobe.fleet.sockets import resent_between, segments
 
@@ -27,8 +27,8 @@ Pair = tuple[int, int]
 
 
 class Operation(NamedTuple):
-    """A collective: what starts it, where the result lies and what it must be, what lies there first (zeros where that
-    is None), and nccl-tests' factor of the bus bandwidth.
+    """A collective: its start, the buffer of the result and the expected result, the initial contents (zeros if
+    None), and the bus bandwidth factor of nccl-tests.
     """
 
     start: Callable[[], "dist.Work | None"]
@@ -44,9 +44,9 @@ class LateError(RuntimeError):
 
 @contextlib.contextmanager
 def group(meeting: Meeting, name: str, device: torch.device, deadline: float) -> Iterator[None]:
-    """A process group of the members that are left; each phase has its own, so that one that broke is left behind."""
-    # Making the group, and each operation, may take a third of the phase: one that waits for a rank that stopped ends
-    # early enough for its own rank to be in time at the phase's end.
+    """A process group of the remaining members. Each phase makes a new one, because a broken group is not usable."""
+    # Creating the group, and each operation, may take a third of the phase. A rank that waits for a stopped rank is
+    # then still in time for the end of the phase.
     left = max(deadline - time.monotonic(), 1)
     limit = datetime.timedelta(seconds=max(left / 3, min(left, 3)))
     dist.init_process_group(
@@ -88,7 +88,7 @@ def finish(work: dist.Work | None, device: torch.device, deadline: float) -> Non
 
 
 def circle(players: list[int]) -> list[list[Pair]]:
-    """Rounds of a tournament: everybody meets everybody once, and plays once a round."""
+    """Returns the rounds of a tournament, in which each player meets each other player once."""
     field: list[int | None] = [*players, *([None] if len(players) % 2 else [])]
     rounds = []
     for _ in range(len(field) - 1):
@@ -100,8 +100,8 @@ def circle(players: list[int]) -> list[list[Pair]]:
 
 
 def tournament(members: list[int], hosts: list[str]) -> list[list[Pair]]:
-    """Inside a node all pairs; between nodes their first ranks with each other, their second ones, and so on, which is
-    what a rail joins, in at most MOST_ACROSS rounds. hosts is by rank.
+    """Returns rounds with all pairs inside a node. Between nodes, pairs ranks of equal index, which share a rail, in at
+    most MOST_ACROSS rounds. hosts: host of each rank.
     """
     nodes: dict[str, list[int]] = defaultdict(list)
     for rank in members:
@@ -117,12 +117,12 @@ def tournament(members: list[int], hosts: list[str]) -> list[list[Pair]]:
 
 
 def _pattern(sender: int, count: int, device: torch.device) -> torch.Tensor:
-    """What this rank sends: nobody else's is like it."""
+    """Returns the data that this rank sends, different from all other ranks."""
     return ((torch.arange(count, device=device, dtype=torch.int64) * 31 + sender * 7919 + 1) % 65521).to(torch.int32)
 
 
 class Wire:
-    """To one other rank. Both ends do the same at the same time: the lower rank is the first to send.
+    """Connection to one other rank. Both ends do the same at the same time: the lower rank is the first to send.
 
     On a GPU messages are queued, one behind the other, and settle() waits for the last: the host is not timed.
     """
@@ -139,7 +139,7 @@ class Wire:
             self.settle()
 
     def settle(self) -> None:
-        """Waits for what was queued."""
+        """Waits for the queued operations."""
         finish(self._last, self._device, self._deadline)
         self._last = None
 
@@ -151,8 +151,8 @@ class Wire:
         """Queues it."""
         self._queue(dist.irecv(data, self._index))
 
-    def goes_on(self, choice: bool) -> bool:
-        """The first one's choice, at both ends."""
+    def agree_to_continue(self, choice: bool) -> bool:
+        """Returns the first rank's choice at both ends."""
         self._note.fill_(choice)
         (self.send if self.first else self.receive)(self._note)
         self.settle()
@@ -179,15 +179,15 @@ class Wire:
 
         if not self.first:
             here()
-        seconds = seconds_of(there, self._device)
+        seconds = time_call(there, self._device)
         if self.first:
             here()
         return seconds
 
 
 def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
-    """How often the large message goes is the first one's choice: a link at a tenth of its speed is measured, and does
-    not hold the round up.
+    """Measures a link. The first rank chooses the number of large messages, so that a link at a tenth of its speed is
+    measured without delaying the round.
     """
 
     def messages(elements: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -199,7 +199,7 @@ def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
     wire.swap(*small)  # connects
     times = QUEUED if cuda else 1
     latency = statistics.median(
-        seconds_of(lambda: wire.swap(*small, times), device) / (2 * times) for _ in range(5 if cuda else 20)
+        time_call(lambda: wire.swap(*small, times), device) / (2 * times) for _ in range(5 if cuda else 20)
     )
     before = segments()
     wire.one_way(*large)
@@ -207,7 +207,7 @@ def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
     begin = time.monotonic()
     while True:
         taken.append(wire.one_way(*large))
-        if not wire.goes_on(len(taken) < MOST_LARGE and time.monotonic() - begin < patience):
+        if not wire.agree_to_continue(len(taken) < MOST_LARGE and time.monotonic() - begin < patience):
             break
     resent = resent_between(before, segments())
     wire.swap(*small)  # neither closes its end before the other has asked
@@ -239,8 +239,8 @@ def _blocks(values: list[int], count: int, device: torch.device) -> torch.Tensor
 
 
 def _operations(n: int, me: int, count: int, device: torch.device) -> dict[str, Operation]:
-    """By name. count: elements of each rank's block; as in nccl-tests, the size is that of n blocks, and all_reduce's
-    that of all.
+    """Returns the operations by name. count: elements of each rank's block. As in nccl-tests, the size is n blocks; for
+    all_reduce, the whole buffer.
     """
     every = list(range(1, n + 1))
     whole, out = _blocks([me + 1] * n, count, device), torch.empty(n * count, device=device)
@@ -270,8 +270,8 @@ def _operations(n: int, me: int, count: int, device: torch.device) -> dict[str, 
 def _seconds_of_a_call(
     start: Callable[[], "dist.Work | None"], device: torch.device, deadline: float, slowest: torch.Tensor
 ) -> float:
-    """Median, of calls queued back to back on a GPU, as many as all ranks have time for; slowest: a place for a number.
-    In place they sum again what they summed: the values grow.
+    """Returns the median time of a call; on a GPU, of calls queued back to back, as many as all ranks have time for.
+    slowest: buffer for one number. Operations in place sum their own results, so that the values grow.
     """
 
     def queue(calls: int) -> None:
@@ -280,14 +280,14 @@ def _seconds_of_a_call(
 
     calls = 1
     if device.type == "cuda":
-        slowest.fill_(seconds_of(lambda: queue(1), device))
+        slowest.fill_(time_call(lambda: queue(1), device))
         finish(dist.all_reduce(slowest, dist.ReduceOp.MAX, async_op=True), device, deadline)
         calls = min(max(int(IN_FLIGHT / slowest.item()), 2), QUEUED)
-    return statistics.median(seconds_of(lambda: queue(calls), device) / calls for _ in range(5))
+    return statistics.median(time_call(lambda: queue(calls), device) / calls for _ in range(5))
 
 
 def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
-    """Each operation and size: median of the calls, every element of the first call's result compared."""
+    """Measures each operation and size: median of the calls; every element of the first call's result is compared."""
     n, me = len(meeting.members), meeting.members.index(meeting.rank)
     sizes = (1 << 20, 1 << 24, 1 << 28) if device.type == "cuda" else (1 << 16, 1 << 20)
     over = torch.zeros(1, device=device)
@@ -320,7 +320,7 @@ def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadli
 
 
 def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
-    """GEMM, then all_reduce, again and again. Who waits least came last: no two clocks are compared."""
+    """Repeats a GEMM and an all_reduce. The rank with the shortest wait came last; no clocks are compared."""
     size, calls = (4096, 8) if device.type == "cuda" else (256, 8)
     a = torch.randn(size, size, device=device).to(torch.bfloat16)
     n, me = len(meeting.members), meeting.members.index(meeting.rank)
@@ -332,8 +332,8 @@ def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline:
 
     for i in range(MOST_ROUNDS):
         begin = time.perf_counter()
-        gemms.append(seconds_of(gemm, device) * 1e3)
-        # Where a rank was waited for little time is left: then all of it is taken for as many as it takes.
+        gemms.append(time_call(gemm, device) * 1e3)
+        # After a late rank little time is left: uses all of it for as many rounds as possible.
         left = deadline - time.monotonic()
         flag.fill_(i == MOST_ROUNDS - 1 or left < (2 if i > LEAST_ROUNDS else 0.5))
         arrived = time.perf_counter()
@@ -348,7 +348,7 @@ def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline:
     finish(dist.all_gather_into_tensor(everybody, mine, async_op=True), device, deadline)
     table = everybody.view(n, -1)[:, 1:]  # the first round has whatever came before it
     if table.shape[1] < LEAST_ROUNDS:
-        row["facts"]["lockstep"] = f"{table.shape[1]} rounds in the time that was left: too few to tell who is late"
+        row["facts"]["lockstep"] = f"{table.shape[1]} rounds in the remaining time: too few to find late ranks"
         return
     row["late_ms"] = [round(value, 3) for value in (table.max(0).values - table[me]).tolist()]
     row["figures"]["lockstep_gemm_ms"] = figure(gemms[1:], verified=None, lower_is_better=True)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The part of a rank that imports torch: one phase after another, each with a deadline, written down as it goes."""
+"""Part of a rank that imports torch: runs the phases, each with a deadline, and records their results."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pbprobe.fleet.document import Document, end, file_of, new_document, write_document
+from pbprobe.fleet.document import Document, document_path, end, new_document, write_document
 from pbprobe.fleet.settings import Settings, hidden, parse
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 PHASES = {
     "identity": 0.12, "local": 0.20, "kernels": 0.28, "soak": 0.55, "links": 0.70, "collectives": 0.85, "lockstep": 0.95
 }  # fmt: skip
-# Of a budget of seconds, in which NCCL's start, a second and more, is what takes longest.
+# Shares of a budget of seconds, most of which NCCL's start (over a second) takes.
 QUICK_PHASES = {"identity": 0.08, "local": 0.20, "soak": 0.40, "links": 0.66, "collectives": 0.81, "lockstep": 0.95}
 Call = Callable[[float], None]
 STUCK = 2.0  # seconds beyond that, after which a phase with others is given up
@@ -42,7 +42,7 @@ class Diary:
             settings.shown_host, settings.version, place.world, place.rank, place.local_rank
         )
         self.row: dict[str, Any] = self.document["ranks"][0]
-        self._file = file_of(settings.folder, place.rank)
+        self._file = document_path(settings.folder, place.rank)
         self._pipe, self._lock = pipe, threading.Lock()
         threading.Thread(target=self._live, daemon=True).start()
 
@@ -60,7 +60,7 @@ class Diary:
         return True
 
     def save(self) -> None:
-        """As it is now."""
+        """Writes the current document."""
         problem = write_document(self._file, self.document)
         if problem is not None and problem not in self.row["errors"]:
             self.row["errors"].append(problem)
@@ -89,7 +89,7 @@ class Run:
         self.absent: list[int] = []
 
     def join(self) -> None:
-        """Opens the store and waits for the others, up to its own limit: the budget begins when they are there."""
+        """Opens the store and waits for the others, up to its own limit: the budget begins when all have joined."""
         place = self.settings.place
         until = self.begin + self.settings.join
         try:
@@ -105,15 +105,17 @@ class Run:
             self.begin = time.monotonic()
 
     def _part(self, without: list[int]) -> None:
-        """From ranks whose torch sees no GPU, where that of others does: NCCL would wait for them without an end."""
+        """Separates from ranks whose torch sees no GPU if others see one: NCCL would wait for them forever."""
         assert self.meeting is not None
         self.meeting.members = [rank for rank in self.meeting.members if rank not in without]
         if self.settings.place.rank in without:
             self.out = True
-            self.row["errors"].append("torch sees no GPU here, and sees one elsewhere: the others go on without it")
+            self.row["errors"].append(
+                "torch sees no GPU on this rank, but on others: the others continue without this rank"
+            )
 
     def phase(self, name: str, share: float, call: Call, *, together: bool = False) -> None:
-        """Runs it, and writes down how it ended. What other ranks spoil is skipped, and their fault, not this one's."""
+        """Runs a phase and records its end. A phase that other ranks break is skipped, and is not this rank's fault."""
         began = time.monotonic()
         deadline = self.begin + share * self.settings.budget
         row = {"name": name, "state": "running", "seconds": 0.0, "why": None}
@@ -144,7 +146,7 @@ class Run:
         self.diary.save()
 
     def _end_stuck(self, row: Row) -> None:
-        """NCCL's start waits without an end for a rank that died meanwhile. What this rank measured by itself stays."""
+        """Ends a stuck phase: NCCL's start waits forever for a rank that died meanwhile. Keeps earlier measurements."""
         assert self.meeting is not None
         store, members = self.meeting.store, self.meeting.members
         cause = self.meeting_module.give_up(store, self.settings.place.rank, members, row["name"])
@@ -159,7 +161,7 @@ class Run:
             return None
         if self.meeting is None or self.out:
             return "this rank lost the others"
-        return "there is no other rank" if len(self.meeting.members) < 2 else None
+        return "no other rank" if len(self.meeting.members) < 2 else None
 
     def _agree(self, name: str, deadline: float) -> list[int]:
         if self.meeting is None or self.out:
@@ -180,7 +182,7 @@ class Run:
         self.diary.document["absent"] += [{"rank": rank, "phase": name} for rank in absent]
 
     def lose_store(self, error: Exception) -> None:
-        """What can be done without the others goes on."""
+        """Continues with the work that needs no other rank."""
         place = self.settings.place
         reason = str(error).split("\n")[0]
         self.row["errors"].append(f"the store at {place.address}:{place.port} does not answer: {reason}")
@@ -196,12 +198,12 @@ class Run:
             self.lose_store(error)
 
     def identity(self, deadline: float) -> None:
-        """What this rank runs on."""
+        """Records the hardware and software of this rank."""
         from pbprobe.fleet import identity
 
         self.row["facts"] = identity.cpu_facts()
         self.row["device"] = self.row["facts"].get("cpu", "CPU")
-        uuid = identity.uuid_of(self.device)
+        uuid = identity.get_uuid(self.device)
         if uuid is not None:
             self.torch.cuda.set_device(self.device)
             self.row["device"] = self.torch.cuda.get_device_name(self.device)

@@ -162,7 +162,7 @@ Result<OwnSm> read_own_sm(const Cubin& cubin) {
   if (abi < 7 || abi > 8)
     return make_error(ErrorCode::unsupported, "cubin of ABI version {}: 7 (CUDA 9 to 12) and 8 (since 12.8) are read",
                       abi);
-  own.sm = sm_of_number(abi == 7 ? flags & 0xff : (flags >> 8) & 0xff);
+  own.sm = make_sm(abi == 7 ? flags & 0xff : (flags >> 8) & 0xff);
   if (own.sm.major < kFirstSpecificMajor) {
     own.tells_family = true;
     return own;

@@ -57,7 +57,7 @@ std::optional<EntryKind> kind_of(uint16_t kind) {
 
 FatbinEntry entry_of(const RawEntryHeader& raw) {
   FatbinEntry entry;
-  entry.sm = sm_of_number(raw.sm);
+  entry.sm = make_sm(raw.sm);
   if ((raw.flags & kFlagArchitectureSpecific) != 0) entry.sm.suffix = 'a';
   if ((raw.flags & kFlagFamilySpecific) != 0) entry.sm.suffix = 'f';
   if ((raw.flags & kFlagLz4) != 0) entry.compression = Compression::lz4;

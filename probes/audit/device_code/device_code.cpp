@@ -98,7 +98,7 @@ Result<EntryFacts> read_facts(const FatbinEntry& entry, std::span<const uint8_t>
   PBPROBE_CHECK(check_own_sm(entry.sm, cubin, name));
   facts.toolkit = read_toolkit(cubin);
   facts.hash = std::hash<std::string_view>()(Bytes(payload, name).text());
-  facts.census = read_census(cubin, static_cast<uint32_t>(number_of(entry.sm)), with_names);
+  facts.census = read_census(cubin, static_cast<uint32_t>(get_sm_number(entry.sm)), with_names);
   return facts;
 }
 

@@ -85,7 +85,7 @@ CachedFile::CachedFile(const std::string& path, const fs::path& disk, const Audi
   const std::string key =
       fmt::format("{}\n{}\n{}\n{}{}{}{}{}", program_state(), path, state_, options.device_code_only,
                   static_cast<int>(options.host_code), options.open_libraries, options.digests, options.kernel_names);
-  const std::string digest = sha256_of(std::string_view(key));
+  const std::string digest = compute_sha256(std::string_view(key));
   entry_ = files / digest.substr(0, 2) / digest;
 }
 
@@ -100,7 +100,7 @@ std::optional<File> CachedFile::find() const {
   constexpr size_t kDigest = 64;
   if (!text || text->size() <= kDigest) return std::nullopt;
   const std::string_view content = std::string_view(*text).substr(kDigest);
-  if (sha256_of(content) != std::string_view(*text).substr(0, kDigest)) return std::nullopt;
+  if (compute_sha256(content) != std::string_view(*text).substr(0, kDigest)) return std::nullopt;
   const Json json = Json::parse(content, nullptr, false);
   if (json.is_discarded()) return std::nullopt;
   auto file = from_json<File>(json);
@@ -130,7 +130,7 @@ void CachedFile::keep(const File& file) const {
   }
   {
     std::ofstream out(written, std::ios::binary);
-    out << sha256_of(std::string_view(content)) << content;
+    out << compute_sha256(std::string_view(content)) << content;
     out.close();
     if (!out) return static_cast<void>(unlink(written.c_str()));
   }

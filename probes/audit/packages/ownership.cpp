@@ -34,8 +34,8 @@ std::string hex_of_hash(std::string_view hash) {
   std::replace(text.begin(), text.end(), '-', '+');
   std::replace(text.begin(), text.end(), '_', '/');
   text.resize((text.size() + 3) / 4 * 4, '=');
-  const auto bytes = from_base64(text);
-  return bytes ? hex_of({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
+  const auto bytes = decode_base64(text);
+  return bytes ? encode_hex({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
 }
 
 // Python writes these anew.

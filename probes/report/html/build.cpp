@@ -12,7 +12,7 @@
 namespace pbprobe::html {
 namespace {
 
-// Of a package: cubins, and PTX behind them, by what they are for.
+// Cubins and PTX entries of a package, by SM.
 struct Held {
   std::map<Sm, int64_t> cubins;
   std::map<Sm, int64_t> ptx;
@@ -53,7 +53,7 @@ void add_device_code(Document& page, const Report& report) {
   Table table{.caption = "Cubins for each SM, and PTX entries, by package", .head = {"package"}, .heat = true};
   for (const auto& sm : sms) table.head.push_back(sm_name(sm));
   for (const auto& sm : virtuals) table.head.push_back("PTX " + compute_name(sm));
-  if (report.host && !report.host->gpus.empty()) table.here = text::sm_of(report.host->gpus.front().capability);
+  if (report.host && !report.host->gpus.empty()) table.here = text::format_sm(report.host->gpus.front().capability);
   for (const auto& [name, held] : packages) {
     table.rows.push_back({{name, Colour::none, {}}});
     for (const auto& sm : sms) table.rows.back().push_back(count_cell(held.cubins, sm, Colour::good));

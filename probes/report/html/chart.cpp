@@ -31,7 +31,7 @@ void add_text(Writer& writer, double x, double y, const std::string& text, std::
       text);
 }
 
-// "8 GHz" has a space, "1.05" has not: what a tick of this scale says.
+// Label of a tick. "8 GHz" has a space, "1.05" has none.
 std::string plain(double value) {
   return decimal(value, value != 0 && std::abs(value) < 1 ? 2 : value < 10 ? 2 : 0);
 }
@@ -68,11 +68,11 @@ std::vector<double> Scale::ticks() const {
 
 void add_ratios(Writer& writer, const std::string& title, const std::vector<RatioBar>& bars) {
   constexpr double kWidth = 860;
-  constexpr size_t kMostLetters = 58;
+  constexpr size_t kMaxLetters = 58;
   constexpr double kLetter = 7;  // about as wide
   size_t longest = 0;
   for (const auto& bar : bars) longest = std::max(longest, text::columns(bar.label));
-  const double left = std::max(180.0, kLetter * static_cast<double>(std::min(longest, kMostLetters)) + 24);
+  const double left = std::max(180.0, kLetter * static_cast<double>(std::min(longest, kMaxLetters)) + 24);
   double low = 0.95;
   double high = 1.05;
   for (const auto& bar : bars) {
@@ -92,7 +92,7 @@ void add_ratios(Writer& writer, const std::string& title, const std::vector<Rati
   double y = 6 + kRowHeight / 2;
   for (const auto& bar : bars) {
     const auto group = writer.open("g", {{"class", std::string(bar.series)}});
-    add_text(writer, left - 12, y + 4, text::shortened(bar.label, kMostLetters, "…"), "end", "label");
+    add_text(writer, left - 12, y + 4, text::shortened(bar.label, kMaxLetters, "…"), "end", "label");
     const double from = std::min(x.at(1), x.at(bar.value));
     writer.add_empty("rect", {{"class", "fill"},
                               {"x", decimal(from)},

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Pictures as inline SVG. Each has words for who does not see it; its numbers also stand in a table.
+// Charts as inline SVG. Each chart has a text for screen readers, and its figures are also in a table.
 #pragma once
 
 #include <optional>
@@ -28,13 +28,13 @@ class Scale {
   bool log_;
 };
 
-// "1.2 T", "850 G": of a rate in GFLOP/s.
+// Formats a rate in GFLOP/s: "1.2 T", "850 G".
 [[nodiscard]] std::string short_rate(double gflops);
 
 // Ceilings that were measured, and points below them.
 void add_roofline(Writer& writer, const Roof& roof);
 
-// How many times as fast, with the interval: right of 1 it gains.
+// Bar for a speedup with its interval: right of 1 is a gain.
 struct RatioBar {
   std::string label;
   double value = 1;

@@ -22,21 +22,22 @@ constexpr std::string_view kScript =
 #include "page_script.inc"
     ;
 
-constexpr size_t kMostBytes = 490'000;  // of a page, which shall be smaller than 500 KB
+constexpr size_t kMaxBytes = 490'000;  // limit for a page, which must be smaller than 500 KB
 
-// As Content-Security-Policy names what may be applied or run.
-std::string source_of(std::string_view text) {
-  const std::string hex = sha256_of(text);
+// Returns the hash source of a style or script for Content-Security-Policy.
+std::string compute_source_hash(std::string_view text) {
+  const std::string hex = compute_sha256(text);
   std::string bytes;
   for (size_t i = 0; i + 1 < hex.size(); i += 2) {
     int byte = 0;
     std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
     bytes += static_cast<char>(byte);
   }
-  return fmt::format("'sha256-{}'", base64_of(bytes));
+  return fmt::format("'sha256-{}'", encode_base64(bytes));
 }
 
-// Inside <script>, "<" would begin markup: JSON has it in strings only, where it may be written in another way.
+// Escapes "<", which would begin markup inside <script>. JSON contains "<" only in strings, where an escape is
+// equivalent.
 std::string inert(const Json& data) {
   std::string out;
   for (const char c : dump_json(data, -1)) {
@@ -49,7 +50,7 @@ std::string inert(const Json& data) {
 }
 
 void add_cell(Writer& writer, const Cell& cell, bool names_row) {
-  std::string classes = class_of(cell.colour);
+  std::string classes = get_css_class(cell.colour);
   if (cell.value) classes += classes.empty() ? "number" : " number";
   if (names_row) {
     writer.add("th", {{"scope", "row"}, {"class", classes}}, cell.text);
@@ -78,7 +79,7 @@ void add_head(Writer& writer, const Table& table) {
 
 }  // namespace
 
-std::string class_of(Colour colour) {
+std::string get_css_class(Colour colour) {
   switch (colour) {
     case Colour::none: return "";
     case Colour::good: return "good";
@@ -124,7 +125,7 @@ void Document::add(const Table& table) {
     }
   }
   if (table.rows.size() > table.most_rows)
-    body_.add("p", fmt::format("and {} more rows: --format json has them all", table.rows.size() - table.most_rows));
+    body_.add("p", fmt::format("and {} more rows: --format json lists all", table.rows.size() - table.most_rows));
 }
 
 void Document::add(const std::vector<std::pair<std::string, std::string>>& facts) {
@@ -142,7 +143,7 @@ void Document::add_warning(const std::string& sentence) {
 std::string Document::finish(Json data, const std::vector<std::string>& may_leave_out, const std::string& foot) && {
   const std::string body = std::move(body_).take();
   const size_t frame = body.size() + kStyle.size() + kScript.size() + 2000;  // and the head
-  const size_t most = frame < kMostBytes ? kMostBytes - frame : 0;
+  const size_t most = frame < kMaxBytes ? kMaxBytes - frame : 0;
   std::string embedded = inert(data);
   std::vector<std::string> left_out;
   for (const auto& name : may_leave_out) {
@@ -155,13 +156,14 @@ std::string Document::finish(Json data, const std::vector<std::string>& may_leav
   }
   std::string end = foot;
   if (!left_out.empty())
-    end += fmt::format(". The data in this page leave out {}, which would make it too large: --format json has all",
-                       fmt::join(left_out, ", "));
+    end +=
+        fmt::format(". The data in this page omit {}, because the page would be too large: --format json has all data",
+                    fmt::join(left_out, ", "));
   Writer foot_writer;
   foot_writer.add("footer", {{"class", "foot"}}, end + ".");
   const std::string policy =
       fmt::format("default-src 'none'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
-                  source_of(kStyle), source_of(kScript));
+                  compute_source_hash(kStyle), compute_source_hash(kScript));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

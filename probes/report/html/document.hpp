@@ -19,7 +19,7 @@ namespace pbprobe::html {
 using text::Colour;
 
 // "good", "bad", "doubt", "faint", "strong" or "": classes of the style.
-[[nodiscard]] std::string class_of(Colour colour);
+[[nodiscard]] std::string get_css_class(Colour colour);
 
 struct Cell {
   std::string text;
@@ -29,7 +29,7 @@ struct Cell {
 
 using Rows = std::vector<std::vector<Cell>>;
 
-// Leaves out the columns in which no row says anything: "" or "-".
+// Removes columns in which every row is "" or "-".
 void drop_empty_columns(std::vector<std::string>& head, Rows& rows);
 
 struct Table {
@@ -37,8 +37,8 @@ struct Table {
   std::vector<std::string> head;
   Rows rows;               // the first cell names its row
   bool heat = false;       // cells are coloured fields
-  std::string here;        // of a heat map: the column that is this machine's
-  size_t most_rows = 400;  // the rest is in the data
+  std::string here;        // column of this machine in a heat map
+  size_t most_rows = 400;  // further rows are only in the embedded data
 };
 
 // Sections, in the order in which they are added.
@@ -47,15 +47,16 @@ class Document {
   explicit Document(std::string title) : title_(std::move(title)) {}
 
   [[nodiscard]] Writer& body() { return body_; }
-  // Of its own, with a heading, until what is returned ends.
+  // Opens a section with a heading. The section closes when the returned element is destroyed.
   [[nodiscard]] Writer::Element open_section(const std::string& title, const std::string& about = "");
   void add(const Table& table);
-  // Names and what they stand for.
+  // Adds pairs of a name and its value.
   void add(const std::vector<std::pair<std::string, std::string>>& facts);
-  // Words that a stranger must see: a defect of the measuring, say.
+  // Adds a prominent warning, such as a measurement error.
   void add_warning(const std::string& sentence);
 
-  // `data` is embedded, without what the pointers name where it would be too large; "": nothing is left out.
+  // Returns the page with `data` embedded. If the page is too large, leaves out the parts of `data` that the JSON
+  // pointers name ("" for none).
   [[nodiscard]] std::string finish(Json data, const std::vector<std::string>& may_leave_out,
                                    const std::string& foot) &&;
 

@@ -26,7 +26,7 @@ Cell percent_cell(double part) {
   return {fmt::format("{:.0f} %", 100 * part), Colour::none, part};
 }
 
-std::vector<Cell> cells_of(const RoofPoint& point) {
+std::vector<Cell> make_row_cells(const RoofPoint& point) {
   const std::string range = fmt::format("{} to {}", short_rate(point.low), short_rate(point.high));
   Cell reached{"-"};
   if (point.roof) reached = percent_cell(point.gflops / *point.roof);
@@ -39,8 +39,8 @@ std::vector<Cell> cells_of(const RoofPoint& point) {
           point.roof ? rate_cell(*point.roof) : Cell{"-"},
           {set_by, Colour::none, {}},
           reached,
-          {point.above       ? "above its roof: measured wrong"
-           : point.disturbed ? "not judged: others used the GPU"
+          {point.above       ? "above its roof: measurement error"
+           : point.disturbed ? "not judged: other processes used the GPU"
                              : "-",
            point.above ? Colour::bad : Colour::doubt,
            {}}};
@@ -51,22 +51,22 @@ void add_roof(Document& page, const Roof& roof) {
   const auto above =
       std::count_if(roof.points.begin(), roof.points.end(), [](const auto& point) { return point.above; });
   if (above > 0)
-    page.add_warning(
-        fmt::format("{} of {} figures lie above their roof. No computation does: the ceiling or the figure was "
-                    "measured wrong, as on a machine that others use meanwhile. Measure again when it is idle.",
-                    above, roof.points.size()));
+    page.add_warning(fmt::format(
+        "{} of {} figures are above their roof, which is impossible: the ceiling or the figure has a measurement "
+        "error, for example because other processes used the machine. Measure again when the machine is idle.",
+        above, roof.points.size()));
   add_roofline(page.body(), roof);
   Table table{
       .caption = fmt::format("The figures of {}", roof.device),
-      .head = {"kernel", "type", "m×n×k", "rate", "four fifths of samples", "roof", "set by", "reached", "remark"}};
-  for (const auto& point : roof.points) table.rows.push_back(cells_of(point));
+      .head = {"kernel", "type", "m×n×k", "rate", "middle 80 % of samples", "roof", "set by", "reached", "remark"}};
+  for (const auto& point : roof.points) table.rows.push_back(make_row_cells(point));
   drop_empty_columns(table.head, table.rows);
   const auto details = page.body().open("details");
   page.body().add("summary", "These figures as a table");
   page.add(table);
 }
 
-std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& peers) {
+std::vector<Cell> make_row_cells(const BenchRow& row, const std::set<std::string>& peers) {
   const std::string threads = row.threads == 0 ? "GPU" : fmt::format("{}", row.threads);
   std::vector<Cell> cells{{row.kernel, Colour::none, {}},
                           {row.best ? "✓" : "-", Colour::good, {}},
@@ -86,13 +86,14 @@ std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& pee
                         ? Cell{"-"}
                         : Cell{fmt::format("{:.2f}×", peer->second.ratio), Colour::none, peer->second.ratio});
   }
-  cells.push_back({row.disturbed ? "not judged, others used the GPU: " + *row.disturbed : row.note.value_or("-"),
-                   row.disturbed ? Colour::doubt : Colour::faint,
-                   {}});
+  cells.push_back(
+      {row.disturbed ? "not judged, other processes used the GPU: " + *row.disturbed : row.note.value_or("-"),
+       row.disturbed ? Colour::doubt : Colour::faint,
+       {}});
   return cells;
 }
 
-void add_trace_of(Document& page, const DeviceTrace& trace) {
+void add_device_trace(Document& page, const DeviceTrace& trace) {
   page.body().add("h3", device_words(trace.device));
   const auto pictures = page.body().open("div", {{"class", "traces"}});
   const auto draw = [&](const char* title, std::string_view unit, std::string_view series,
@@ -111,12 +112,12 @@ void add_trace_of(Document& page, const DeviceTrace& trace) {
 }  // namespace
 
 void add_rooflines(Document& page, const Measurements& measurements, const Host* host) {
-  const auto roofs = roofs_of(measurements, host);
+  const auto roofs = compute_roofs(measurements, host);
   if (roofs.empty()) return;
   const auto section = page.open_section(
       "Roofline",
-      "What the memory and the instructions of each device gave in this very run, and what its matrix products "
-      "and other operations reached of that. A bar through a point holds four fifths of its samples.");
+      "Measured rates of memory and instructions of each device in this run, and the share that matrix products and "
+      "other operations reached. A bar through a point covers the middle 80 % of its samples.");
   for (const auto& roof : roofs) add_roof(page, roof);
 }
 
@@ -126,11 +127,13 @@ void add_kernels(Document& page, const Measurements& measurements) {
   for (const auto& row : measurements.rows) {
     for (const auto& [name, figure] : row.peers) peers.insert(name);
   }
-  Table table{.caption = "✓ is what dispatch would choose; \"launch\" stands where launching takes most of the time",
-              .head = {"kernel", "chosen", "target", "type", "m×n×k", "layout", "threads", "rate", "of peak"}};
+  Table table{
+      .caption =
+          "✓ marks the kernel that dispatch would choose; \"launch\" means that the launch takes most of the time",
+      .head = {"kernel", "chosen", "target", "type", "m×n×k", "layout", "threads", "rate", "of peak"}};
   for (const auto& name : peers) table.head.push_back("ours/" + name);
   table.head.emplace_back("remark");
-  for (const auto& row : measurements.rows) table.rows.push_back(cells_of(row, peers));
+  for (const auto& row : measurements.rows) table.rows.push_back(make_row_cells(row, peers));
   drop_empty_columns(table.head, table.rows);
   const auto section =
       page.open_section("This machine: pbprobe's own kernels", "Each was verified before it was timed.");
@@ -144,14 +147,15 @@ void add_libtorch(Document& page, const LibtorchRun& run) {
   Table figures{.caption = "Its matrix products",
                 .head = {"device", "type", "m×n×k", "layout", "threads", "rate", "remark"}};
   for (const auto& figure : run.figures)
-    figures.rows.push_back(
-        {{device_words(figure.device), Colour::none, {}},
-         {figure.dtype, Colour::none, {}},
-         {fmt::format("{}×{}×{}", figure.m, figure.n, figure.k), Colour::none, {}},
-         {figure.layout, Colour::none, {}},
-         {figure.threads == 0 ? "GPU" : fmt::format("{}", figure.threads), Colour::none, {}},
-         rate_cell(figure.gflops),
-         {figure.disturbed ? "not judged, others used it: " + *figure.disturbed : "-", Colour::doubt, {}}});
+    figures.rows.push_back({{device_words(figure.device), Colour::none, {}},
+                            {figure.dtype, Colour::none, {}},
+                            {fmt::format("{}×{}×{}", figure.m, figure.n, figure.k), Colour::none, {}},
+                            {figure.layout, Colour::none, {}},
+                            {figure.threads == 0 ? "GPU" : fmt::format("{}", figure.threads), Colour::none, {}},
+                            rate_cell(figure.gflops),
+                            {figure.disturbed ? "not judged, other processes used the GPU: " + *figure.disturbed : "-",
+                             Colour::doubt,
+                             {}}});
   drop_empty_columns(figures.head, figures.rows);
   if (!figures.rows.empty()) page.add(figures);
   Table areas{.caption = "Small programs, each compared with a reference in FP64",
@@ -178,13 +182,13 @@ void add_probes(Document& page, const Measurements& measurements) {
   if (measurements.libtorch)
     probes.insert(probes.end(), measurements.libtorch->speeds.begin(), measurements.libtorch->speeds.end());
   if (probes.empty()) return;
-  Table table{.caption = "One thing at a time: a memory, a launch, an instruction",
+  Table table{.caption = "Rates of memories, launches and instructions",
               .head = {"device", "what", "figure", "against", "ratio", "bits proved"}};
   for (const auto& figure : probes)
     table.rows.push_back(
         {{device_words(figure.device), Colour::none, {}},
          {figure.name, Colour::none, {}},
-         {text::value_of(figure), Colour::none, figure.value},
+         {text::format_value(figure), Colour::none, figure.value},
          {figure.against.value_or("-"), Colour::none, {}},
          figure.ratio ? Cell{fmt::format("{:.3f}×", *figure.ratio), Colour::none, figure.ratio} : Cell{"-"},
          {!figure.proved   ? "-"
@@ -193,14 +197,14 @@ void add_probes(Document& page, const Measurements& measurements) {
           figure.proved.value_or(true) ? Colour::good : Colour::bad,
           {}}});
   drop_empty_columns(table.head, table.rows);
-  const auto section = page.open_section("What each GPU gave by itself");
+  const auto section = page.open_section("GPU probes");
   page.add(table);
 }
 
 void add_traces(Document& page, const Measurements& measurements) {
   if (!measurements.traces || measurements.traces->empty()) return;
-  const auto section = page.open_section("Clock, power and temperature", "While it was measured.");
-  for (const auto& trace : *measurements.traces) add_trace_of(page, trace);
+  const auto section = page.open_section("Clock, power and temperature", "During the measurement.");
+  for (const auto& trace : *measurements.traces) add_device_trace(page, trace);
 }
 
 void add_baseline(Document& page, const BaselineComparison& beside) {
@@ -210,13 +214,12 @@ void add_baseline(Document& page, const BaselineComparison& beside) {
   if (beside.problem) page.add_warning("not measured: " + *beside.problem);
   if (beside.gains.empty()) return;
   std::vector<RatioBar> bars;
-  Table table{.caption = "Times as fast as the baseline",
-              .head = {"area", "device", "times as fast", "at least", "at most", ""}};
+  Table table{.caption = "Speedup over the baseline", .head = {"area", "device", "speedup", "at least", "at most", ""}};
   table.head.back() = "shown";
   for (const auto& gain : beside.gains) {
-    const Gained shown = gained(gain);
-    const bool more = shown == Gained::more;
-    const bool less = shown == Gained::less;
+    const GainClass shown = classify_gain(gain);
+    const bool more = shown == GainClass::more;
+    const bool less = shown == GainClass::less;
     bars.push_back({fmt::format("{}, {}", gain.area, device_words(gain.device)), gain.gain, gain.low, gain.high,
                     more   ? "sgood"
                     : less ? "sbad"
@@ -237,7 +240,7 @@ void add_baseline(Document& page, const BaselineComparison& beside) {
   {
     const auto scroll = page.body().open(
         "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Gains over the baseline"}});
-    add_ratios(page.body(), "Times as fast as the baseline, with intervals of 95 %", bars);
+    add_ratios(page.body(), "Speedup over the baseline, with 95 % intervals", bars);
   }
   page.add(table);
 }
@@ -248,7 +251,7 @@ void add_what_did_not_run(Document& page, const Measurements& measurements) {
     sentences.push_back(fmt::format("{}; {}", fault.what, describe_trials(fault)));
   for (const auto& one : measurements.not_run.value_or(std::vector<NotRun>())) sentences.push_back(one.what);
   if (sentences.empty() && measurements.notes.empty()) return;
-  const auto section = page.open_section("What was not measured");
+  const auto section = page.open_section("Parts that were not measured");
   const auto list = [&](const std::vector<std::string>& lines) {
     const auto items = page.body().open("ul");
     for (const auto& line : lines) page.body().add("li", line);
@@ -256,7 +259,7 @@ void add_what_did_not_run(Document& page, const Measurements& measurements) {
   if (!sentences.empty()) list(sentences);
   if (measurements.notes.empty()) return;
   const auto details = page.body().open("details");
-  page.body().add("summary", "Notes, and what was printed meanwhile");
+  page.body().add("summary", "Notes and output of child processes");
   list(measurements.notes);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A merged fleet as a page: nodes by measurements, links as a matrix, who comes late. Of a large fleet the worst.
+// HTML page of a merged fleet: nodes by measurements, links as a matrix, late ranks. For a large fleet it shows the
+// worst nodes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,11 +27,11 @@ using html::Table;
 using html::Writer;
 using text::Colour;
 
-constexpr size_t kMostNodes = 150;      // rows of the heat map
-constexpr size_t kMostWorst = 50;       // findings that are written out
-constexpr size_t kMostEnds = 32;        // rows and columns of the matrix
-constexpr size_t kMostLines = 5;        // ranks whose lateness is drawn
-constexpr size_t kMostEmbedded = 2000;  // ranks in the data of the page
+constexpr size_t kMaxNodes = 150;      // rows of the heat map
+constexpr size_t kMaxWorst = 50;       // findings that are written out
+constexpr size_t kMaxEnds = 32;        // rows and columns of the matrix
+constexpr size_t kMaxLines = 5;        // ranks whose lateness is drawn
+constexpr size_t kMaxEmbedded = 2000;  // ranks in the data of the page
 
 struct RankOfNode {
   const FleetNode* node = nullptr;
@@ -64,28 +65,28 @@ void add_headline(Document& page, const Fleet& fleet) {
                             text::plural(ranks, "rank")));
   }
   writer.add("p", fleet.reason);
-  if (fleet.fix) writer.add("p", "What to do: " + *fleet.fix);
+  if (fleet.fix) writer.add("p", "Fix: " + *fleet.fix);
 }
 
 void add_list(Document& page, const std::string& title, const std::vector<std::string>& sentences) {
   if (sentences.empty()) return;
   const auto section = page.open_section(title);
   const auto list = page.body().open("ul");
-  for (size_t i = 0; i < std::min(sentences.size(), kMostWorst); ++i) page.body().add("li", sentences[i]);
-  if (sentences.size() > kMostWorst)
-    page.body().add("li", fmt::format("and {} more: --format json has them all", sentences.size() - kMostWorst));
+  for (size_t i = 0; i < std::min(sentences.size(), kMaxWorst); ++i) page.body().add("li", sentences[i]);
+  if (sentences.size() > kMaxWorst)
+    page.body().add("li", fmt::format("and {} more: --format json lists all", sentences.size() - kMaxWorst));
 }
 
 void add_worst(Document& page, const Fleet& fleet) {
-  Table table{.caption = "What did not pass, failed before unknown",
+  Table table{.caption = "Ranks that did not pass, failed ones first",
               .head = {"node", "rank", "fault", "what", "help"},
-              .most_rows = kMostWorst};
+              .most_rows = kMaxWorst};
   for (const auto* node : worst_first(fleet)) {
     for (const auto& rank : node->ranks) {
       for (const auto& finding : rank.findings)
         table.rows.push_back({{node->host, Colour::none, {}},
                               {rank.rank < 0 ? "-" : std::to_string(rank.rank), Colour::none, {}},
-                              {std::string(name_of(finding.fault)), text::colour_of(finding.outcome), {}},
+                              {std::string(name_of(finding.fault)), text::choose_colour(finding.outcome), {}},
                               {finding.what, Colour::none, {}},
                               {finding.fix, Colour::faint, {}}});
     }
@@ -98,7 +99,7 @@ void add_worst(Document& page, const Fleet& fleet) {
 // The rule by which a rank's figure was judged.
 using Rules = std::map<std::pair<std::string, std::string>, const FleetRule*>;
 
-// How much slower than the median a node's slowest rank is, as a share of it; as its finding has it, red.
+// Returns the deviation of the slowest rank of a node from the median, as a share; red if the rank has a finding.
 Cell heat_cell(const FleetNode& node, const std::string& figure, const Rules& rules) {
   const FleetRule* rule = nullptr;
   double worst = 0;
@@ -142,22 +143,22 @@ void add_heat_map(Document& page, const Fleet& fleet) {
     rules[{rule.figure, rule.device}] = &rule;
     figures.insert(rule.figure);
   }
-  Table table{.caption = "Nodes by measurements: how far the slowest rank of each is from the median of its equals",
+  Table table{.caption = "Nodes by measurements: deviation of the slowest rank from the median of equal devices",
               .head = {"node", "outcome"},
               .heat = true,
-              .most_rows = kMostNodes};
+              .most_rows = kMaxNodes};
   table.head.insert(table.head.end(), figures.begin(), figures.end());
   table.head.emplace_back("late");
   for (const auto* node : worst_first(fleet)) {
-    table.rows.push_back(
-        {{node->host, Colour::none, {}}, {std::string(name_of(node->outcome)), text::colour_of(node->outcome), {}}});
-    if (table.rows.size() > kMostNodes) continue;  // counted, not shown
+    table.rows.push_back({{node->host, Colour::none, {}},
+                          {std::string(name_of(node->outcome)), text::choose_colour(node->outcome), {}}});
+    if (table.rows.size() > kMaxNodes) continue;  // counted, not shown
     for (const auto& figure : figures) table.rows.back().push_back(heat_cell(*node, figure, rules));
     table.rows.back().push_back(late_cell(*node));
   }
-  const auto section = page.open_section(
-      "Nodes",
-      "Red: beyond what the rule allows. Yellow: beyond half of it. Late: after the first, median of the rounds.");
+  const auto section = page.open_section("Nodes",
+                                         "Red: beyond the allowed deviation. Yellow: beyond half of it. Late: delay "
+                                         "after the first rank, median of the rounds.");
   page.add(table);
 }
 
@@ -169,7 +170,7 @@ struct Field {
 };
 using Fields = std::map<std::pair<std::string, std::string>, Field>;
 
-Fields fields_of(const Fleet& fleet, bool by_rank) {
+Fields collect_fields(const Fleet& fleet, bool by_rank) {
   std::map<int64_t, std::string> ends;
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks)
@@ -186,8 +187,8 @@ Fields fields_of(const Fleet& fleet, bool by_rank) {
   return fields;
 }
 
-// Those with links that failed first, then those with the slowest ones.
-std::vector<std::string> ends_of(const Fields& fields) {
+// Sorts ends with failed links first, then by their slowest link.
+std::vector<std::string> sort_ends(const Fields& fields) {
   std::map<std::string, std::pair<int, double>> worst;
   for (const auto& [pair, field] : fields) {
     for (const auto& end : {pair.first, pair.second}) {
@@ -198,9 +199,9 @@ std::vector<std::string> ends_of(const Fields& fields) {
   }
   std::vector<std::string> ends;
   for (const auto& [end, rating] : worst) ends.push_back(end);
-  if (ends.size() > kMostEnds) {
+  if (ends.size() > kMaxEnds) {
     std::stable_sort(ends.begin(), ends.end(), [&](const auto& a, const auto& b) { return worst[a] < worst[b]; });
-    ends.resize(kMostEnds);
+    ends.resize(kMaxEnds);
   }
   return ends;
 }
@@ -211,17 +212,17 @@ Cell link_cell(const Fields& fields, const std::string& from, const std::string&
   const Field& field = found->second;
   std::string text = fmt::format("{:.3g}", field.gb_per_s);
   if (field.resent >= 0.001) text += fmt::format(" ({:.1f} % lost)", 100 * field.resent);
-  return {text, text::colour_of(field.outcome), field.gb_per_s};
+  return {text, text::choose_colour(field.outcome), field.gb_per_s};
 }
 
 void add_links(Document& page, const Fleet& fleet) {
   if (fleet.links.empty()) return;
   size_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += node.ranks.size();
-  const bool by_rank = ranks <= kMostEnds;
-  const Fields fields = fields_of(fleet, by_rank);
-  const auto ends = ends_of(fields);
-  Table table{.caption = "GB/s from the row's to the column's; where these are nodes, the slowest of their links",
+  const bool by_rank = ranks <= kMaxEnds;
+  const Fields fields = collect_fields(fleet, by_rank);
+  const auto ends = sort_ends(fields);
+  Table table{.caption = "GB/s from row to column; for nodes, the slowest of their links",
               .head = {by_rank ? "rank" : "node"},
               .heat = true};
   for (const auto& end : ends) table.head.push_back(by_rank ? end.substr(0, end.find(' ')) : end);
@@ -232,20 +233,21 @@ void add_links(Document& page, const Fleet& fleet) {
   const auto failed = std::count_if(fleet.links.begin(), fleet.links.end(),
                                     [](const auto& link) { return link.outcome == Outcome::fail; });
   const auto section = page.open_section(
-      "Links", fmt::format("{} were measured, {} failed. \"-\" was not measured: between nodes a sample is.{}",
-                           fleet.links.size(), failed,
-                           ends.size() == kMostEnds ? " Shown are those with the worst links." : ""));
+      "Links",
+      fmt::format("{} links were measured, {} failed. \"-\" was not measured: between nodes, only a sample is.{}",
+                  fleet.links.size(), failed,
+                  ends.size() == kMaxEnds ? " The table shows the ends with the worst links." : ""));
   page.add(table);
 }
 
-double median_of(std::vector<double> values) {
+double compute_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-html::TimeLine line_of(const RankOfNode& late, size_t place) {
-  constexpr std::array<std::string_view, kMostLines> kSeries{"s1", "s2", "s3", "s4", "s5"};
+html::TimeLine make_line(const RankOfNode& late, size_t place) {
+  constexpr std::array<std::string_view, kMaxLines> kSeries{"s1", "s2", "s3", "s4", "s5"};
   return {fmt::format("{} rank {}", late.node->host, late.rank->rank), kSeries.at(place), late.rank->late_ms};
 }
 
@@ -255,7 +257,7 @@ void add_lateness(Document& page, const Fleet& fleet) {
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {
       if (rank.late_ms.empty()) continue;
-      ranks.push_back({median_of(rank.late_ms), {&node, &rank}});
+      ranks.push_back({compute_median(rank.late_ms), {&node, &rank}});
       rounds = std::max(rounds, rank.late_ms.size());
     }
   }
@@ -268,14 +270,15 @@ void add_lateness(Document& page, const Fleet& fleet) {
     for (const auto& [late, rank] : ranks) {
       if (i < rank.rank->late_ms.size()) round.push_back(rank.rank->late_ms[i]);
     }
-    usual.values.push_back(median_of(std::move(round)));
+    usual.values.push_back(compute_median(std::move(round)));
   }
   lines.push_back(std::move(usual));
-  for (size_t i = 0; i < std::min(ranks.size(), kMostLines); ++i) lines.push_back(line_of(ranks[i].second, i));
-  const auto section = page.open_section("Late arrivals", "In each round of lockstep all wait for the last.");
+  for (size_t i = 0; i < std::min(ranks.size(), kMaxLines); ++i) lines.push_back(make_line(ranks[i].second, i));
+  const auto section =
+      page.open_section("Late arrivals", "In each round of lockstep, all ranks wait for the last one.");
   const auto scroll = page.body().open(
       "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Late arrivals over time"}});
-  html::add_time_lines(page.body(), "How long after the first rank each came, by round of lockstep", "ms", lines);
+  html::add_time_lines(page.body(), "Delay of each rank after the first one, by round of lockstep", "ms", lines);
 }
 
 void add_collectives(Document& page, const Fleet& fleet) {
@@ -289,16 +292,15 @@ void add_collectives(Document& page, const Fleet& fleet) {
                           {std::to_string(row.ranks), Colour::none, static_cast<double>(row.ranks)},
                           {fmt::format("{:.3g}", row.algbw_gb_per_s), Colour::none, row.algbw_gb_per_s},
                           {fmt::format("{:.3g}", row.busbw_gb_per_s), Colour::none, row.busbw_gb_per_s},
-                          {verified, text::colour_of(row.verified), {}}});
+                          {verified, text::choose_colour(row.verified), {}}});
   }
   const auto section = page.open_section("Collectives");
   page.add(table);
 }
 
 void add_rules(Document& page, const Fleet& fleet) {
-  Table table{
-      .caption = "Slow is what lies farther from the median, on the slow side, than the last column but one says",
-      .head = {"figure", "device", "ranks", "median", "MAD", "k", "allowed", "slow"}};
+  Table table{.caption = "Slow: on the slow side of the median by more than the column \"allowed\"",
+              .head = {"figure", "device", "ranks", "median", "MAD", "k", "allowed", "slow"}};
   for (const auto& rule : fleet.rules) {
     const double share = rule.median > 0 ? 100 * rule.threshold / rule.median : 0;
     table.rows.push_back(
@@ -316,11 +318,11 @@ void add_rules(Document& page, const Fleet& fleet) {
   page.add(table);
 }
 
-// What is embedded of a fleet too large for a page: its nodes and links would be dropped anyway.
+// Returns a reduced fleet for embedding if the fleet is too large for a page.
 Fleet embeddable(const Fleet& fleet) {
   size_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += node.ranks.size();
-  if (ranks <= kMostEmbedded) return fleet;
+  if (ranks <= kMaxEmbedded) return fleet;
   Fleet small = {.created = fleet.created,
                  .pbprobe_version = fleet.pbprobe_version,
                  .outcome = fleet.outcome,
@@ -333,14 +335,14 @@ Fleet embeddable(const Fleet& fleet) {
                  .rules = fleet.rules,
                  .collectives = fleet.collectives};
   for (const auto* node : worst_first(fleet)) {
-    if (small.nodes.size() < kMostNodes && node->outcome != Outcome::pass) small.nodes.push_back(*node);
+    if (small.nodes.size() < kMaxNodes && node->outcome != Outcome::pass) small.nodes.push_back(*node);
   }
   return small;
 }
 
 }  // namespace
 
-std::string html_of(const Fleet& fleet) {
+std::string render_html(const Fleet& fleet) {
   Document page(fmt::format("{}: fleet of {} nodes", name_of(fleet.outcome), fleet.nodes.size()));
   add_headline(page, fleet);
   std::vector<std::string> differences;
@@ -356,7 +358,8 @@ std::string html_of(const Fleet& fleet) {
   std::string foot = fmt::format("pbprobe {}, {}", fleet.pbprobe_version, fleet.created);
   Fleet data = embeddable(fleet);
   if (data.nodes.size() < fleet.nodes.size())
-    foot += fmt::format(". The data in this page are of the {} worst nodes: --format json has all", data.nodes.size());
+    foot +=
+        fmt::format(". This page contains data of the {} worst nodes: --format json has all data", data.nodes.size());
   return std::move(page).finish(to_json(data), {"/links", "/nodes", "/problems", "/differences"}, foot);
 }
 

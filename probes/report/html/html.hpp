@@ -12,13 +12,13 @@
 
 namespace pbprobe {
 
-// Of `pbprobe report` and `gate`: the verdict, what follows from it, figures, the build, the machine.
-[[nodiscard]] std::string html_of(const Report& report);
-// Of `pbprobe bench`.
-[[nodiscard]] std::string html_of(const Measurements& measurements);
-// Of `pbprobe compare`.
-[[nodiscard]] std::string html_of(const ComparisonList& list);
-// Of `pbprobe audit` of many packages.
-[[nodiscard]] std::string html_of(const Environment& environment);
+// Renders `pbprobe report` and `gate`: verdict, consequences, figures, build, machine.
+[[nodiscard]] std::string render_html(const Report& report);
+// Renders `pbprobe bench`.
+[[nodiscard]] std::string render_html(const Measurements& measurements);
+// Renders `pbprobe compare`.
+[[nodiscard]] std::string render_html(const ComparisonList& list);
+// Renders `pbprobe audit` for many packages.
+[[nodiscard]] std::string render_html(const Environment& environment);
 
 }  // namespace pbprobe

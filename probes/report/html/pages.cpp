@@ -59,7 +59,7 @@ bool is_worse(const Comparison& comparison) {
 }
 
 void add_changes(Document& page, const Comparison& comparison) {
-  Table table{.caption = "What the one has and the other has not", .head = {"about", "change", "what", "regressed"}};
+  Table table{.caption = "Facts that differ", .head = {"about", "change", "what", "regressed"}};
   for (const auto& fact : comparison.facts) {
     std::string what = fact.what;
     for (const auto& name : fact.examples) what += "; " + function_name(name);
@@ -75,14 +75,14 @@ void add_changes(Document& page, const Comparison& comparison) {
 
 void add_shifts(Document& page, const Comparison& comparison) {
   if (comparison.figures.empty()) return;
-  constexpr size_t kMostBars = 60;
+  constexpr size_t kMaxBars = 60;
   std::vector<html::RatioBar> bars;
   Table table{.caption = "Every figure of both",
-              .head = {"figure", "before", "after", "times as fast", "at least", "at most", "shown"}};
+              .head = {"figure", "before", "after", "speedup", "at least", "at most", "shown"}};
   for (const auto& figure : comparison.figures) {
     const bool slower = figure.shift == Shift::slower;
     const bool faster = figure.shift == Shift::faster;
-    if ((slower || faster) && bars.size() < kMostBars)
+    if ((slower || faster) && bars.size() < kMaxBars)
       bars.push_back({figure.what, figure.times, figure.low, figure.high, slower ? "sbad" : "sgood"});
     table.rows.push_back({{figure.what, Colour::none, {}},
                           {fmt::format("{:.1f} us", figure.before_us), Colour::none, figure.before_us},
@@ -97,11 +97,11 @@ void add_shifts(Document& page, const Comparison& comparison) {
                            {}}});
   }
   page.body().add("h3", "Figures");
-  if (bars.empty()) page.body().add("p", "No difference is shown in any of them.");
+  if (bars.empty()) page.body().add("p", "No figure shows a difference.");
   if (!bars.empty()) {
     const auto scroll = page.body().open(
         "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Figures that differ"}});
-    html::add_ratios(page.body(), "Figures that differ: times as fast as before", bars);
+    html::add_ratios(page.body(), "Figures that differ: speedup", bars);
   }
   page.add(table);
 }
@@ -124,14 +124,14 @@ Cell served_cell(const ServedGpu& gpu) {
 
 void add_served(Document& page, const Environment& environment) {
   if (environment.sms.empty()) return;
-  Table table{.caption = "Kernels of each package, by the code that a GPU gets", .head = {"package"}, .heat = true};
+  Table table{.caption = "Kernels of each package, by best code for a GPU", .head = {"package"}, .heat = true};
   table.head.insert(table.head.end(), environment.sms.begin(), environment.sms.end());
   for (const auto& row : environment.distributions) {
     if (!row.gpus) continue;
     table.rows.push_back({{row.name, Colour::none, {}}});
     for (const auto& gpu : *row.gpus) table.rows.back().push_back(served_cell(gpu));
   }
-  const auto section = page.open_section("What each GPU gets");
+  const auto section = page.open_section("Code for each GPU");
   page.add(table);
 }
 
@@ -147,7 +147,7 @@ void add_packages(Document& page, const Environment& environment) {
               .heat = true};
   for (const auto& sm : sms) table.head.push_back(sm_name(sm));
   for (const auto& row : environment.distributions) {
-    const Colour worst = row.worst ? text::colour_of(*row.worst) : Colour::faint;
+    const Colour worst = row.worst ? text::choose_colour(*row.worst) : Colour::faint;
     table.rows.push_back(
         {{row.name, Colour::none, {}},
          {row.version.value_or("-"), Colour::none, {}},
@@ -165,8 +165,8 @@ void add_packages(Document& page, const Environment& environment) {
 
 }  // namespace
 
-std::string html_of(const Report& report) {
-  const std::string subject = text::subject_of(report);
+std::string render_html(const Report& report) {
+  const std::string subject = text::format_subject(report);
   const std::string word = report.verdict ? std::string(name_of(report.verdict->outcome)) : "no verdict";
   Document page(fmt::format("{}: {}", word, subject));
   html::add_headline(page, report.verdict, subject);
@@ -182,17 +182,17 @@ std::string html_of(const Report& report) {
   if (report.measurements) add_measurements(page, *report.measurements, report.host ? &*report.host : nullptr);
   if (report.host) {
     const auto section = page.open_section("Environment");
-    page.add(text::environment_of(*report.host));
+    page.add(text::describe_host(*report.host));
   }
   add_problems(page, report.problems);
   if (report.verdict) html::add_checks(page, *report.verdict);
   return std::move(page).finish(to_json(report),
                                 {"/inventory/files", "/environment/distributions", "/joined", "/emulated_loads",
                                  "/measurements/rows", "/measurements/notes"},
-                                html::made_by(report));
+                                html::format_origin(report));
 }
 
-std::string html_of(const Measurements& measurements) {
+std::string render_html(const Measurements& measurements) {
   Document page("pbprobe bench");
   add_title(page, "Bench",
             fmt::format("{} kernels and shapes, each verified before it was timed", measurements.rows.size()));
@@ -200,7 +200,7 @@ std::string html_of(const Measurements& measurements) {
   return std::move(page).finish(to_json(measurements), {"/rows", "/notes"}, own_version());
 }
 
-std::string html_of(const ComparisonList& list) {
+std::string render_html(const ComparisonList& list) {
   Document page("pbprobe compare");
   const size_t count = list.comparisons.size();
   const auto regressed = std::count_if(list.comparisons.begin(), list.comparisons.end(), is_worse);
@@ -218,16 +218,16 @@ std::string html_of(const ComparisonList& list) {
   return std::move(page).finish(to_json(list), {"/comparisons"}, own_version());
 }
 
-std::string html_of(const Environment& environment) {
+std::string render_html(const Environment& environment) {
   Document page("pbprobe audit");
   add_title(page, "Packages", fmt::format("{}", fmt::join(environment.artifacts, ", ")));
   add_packages(page, environment);
   add_served(page, environment);
-  Table findings{.caption = "What was found", .head = {"check", "package", "finding", "help"}};
+  Table findings{.caption = "Findings", .head = {"check", "package", "finding", "help"}};
   for (const auto& row : environment.distributions) {
     for (const auto& finding : row.findings)
       findings.rows.push_back(
-          {{fmt::format("{} {}", name_of(finding.severity), finding.id), text::colour_of(finding.severity), {}},
+          {{fmt::format("{} {}", name_of(finding.severity), finding.id), text::choose_colour(finding.severity), {}},
            {row.name, Colour::none, {}},
            {finding.what, Colour::none, {}},
            {finding.remedy, Colour::faint, {}}});

@@ -26,7 +26,7 @@ struct Frame {
   double least_intensity;
 };
 
-Frame frame_of(const Roof& roof) {
+Frame compute_frame(const Roof& roof) {
   double left = 1e9;
   double right = 0;
   double low = 1e12;
@@ -39,7 +39,7 @@ Frame frame_of(const Roof& roof) {
   }
   for (const auto& ceiling : roof.ceilings) {
     high = std::max(high, ceiling.gflops);
-    // The knee is what such a picture is looked at for.
+    // The picture must show the knee.
     if (roof.gb_per_s) right = std::max(right, 1.5 * ceiling.gflops / *roof.gb_per_s);
   }
   left = std::max(left * 0.5, 0.05);
@@ -100,7 +100,7 @@ void add_memory(Writer& writer, const Roof& roof, const Frame& frame) {
 
 // Ceilings too near to be distinguished are one line with all names.
 void add_ceilings(Writer& writer, const Roof& roof, const Frame& frame) {
-  constexpr double kApart = 15;  // of two lines of text
+  constexpr double kApart = 15;  // minimum distance of two lines of text
   double last = -1e9;
   for (size_t i = 0; i < roof.ceilings.size();) {
     const double y = frame.y.at(roof.ceilings[i].gflops);
@@ -135,9 +135,9 @@ void add_mark(Writer& writer, double x, double y, bool is_diamond) {
     writer.add_empty("circle", {{"class", "fill halo"}, {"cx", decimal(x)}, {"cy", decimal(y)}, {"r", "5"}});
 }
 
-using Series = std::map<std::string, std::string>;  // of each type
+using Series = std::map<std::string, std::string>;  // CSS class by data type
 
-Series series_of(const Roof& roof) {
+Series assign_series(const Roof& roof) {
   constexpr const char* kClasses[] = {"s1", "s2", "s3", "s4", "s5", "s6"};
   Series series;
   for (const auto& point : roof.points) series.emplace(point.dtype, "");
@@ -153,7 +153,7 @@ void add_points(Writer& writer, const Roof& roof, const Frame& frame, const Seri
                                                                      : series.at(point.dtype)}});
     writer.add("title",
                fmt::format("{} {}{}{}: {}op/s{}", point.who, point.dtype, point.shape.empty() ? "" : " ", point.shape,
-                           short_rate(point.gflops), point.above ? ", above its roof: measured wrong" : ""));
+                           short_rate(point.gflops), point.above ? ", above its roof: measurement error" : ""));
     const double x = frame.x.at(point.intensity);
     writer.add_empty(
         "path",
@@ -196,8 +196,8 @@ std::string short_rate(double gflops) {
 }
 
 void add_roofline(Writer& writer, const Roof& roof) {
-  const Frame frame = frame_of(roof);
-  const Series series = series_of(roof);
+  const Frame frame = compute_frame(roof);
+  const Series series = assign_series(roof);
   const auto above =
       std::count_if(roof.points.begin(), roof.points.end(), [](const auto& point) { return point.above; });
   const std::string words =

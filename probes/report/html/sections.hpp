@@ -12,9 +12,9 @@
 
 namespace pbprobe::html {
 
-// verdict.cpp: its word, and what it is about.
+// verdict.cpp: verdict word and subject.
 void add_headline(Document& page, const std::optional<Verdict>& verdict, const std::string& subject);
-// Does it work, is it native, is it fast, what is to be done, what is to be pasted.
+// Adds the five answers: does it work, is it native, is it fast, what to do, what to paste.
 void add_answers(Document& page, const Report& report);
 void add_devices(Document& page, const Verdict& verdict);
 void add_claims(Document& page, const Verdict& verdict);
@@ -30,10 +30,10 @@ void add_traces(Document& page, const Measurements& measurements);
 void add_baseline(Document& page, const BaselineComparison& beside);
 void add_what_did_not_run(Document& page, const Measurements& measurements);
 
-// build.cpp: the packages of a build, by the SMs that they hold code for.
+// build.cpp: packages of a build, by the SMs that they have code for.
 void add_device_code(Document& page, const Report& report);
 
-// "pbprobe 0.1.0 (0123456789ab), 2026-11-21T00:00:00Z".
-[[nodiscard]] std::string made_by(const Report& report);
+// Returns "pbprobe 0.1.0 (0123456789ab), 2026-11-21T00:00:00Z".
+[[nodiscard]] std::string format_origin(const Report& report);
 
 }  // namespace pbprobe::html

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The first screen, and what stands against a build.
+// First screen of a report, and the objections to a build.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -20,25 +20,25 @@ struct Answer {
   std::string more;
 };
 
-// "CPU, GPU 0" of the devices whose level has this outcome.
-std::string devices_with(const Verdict& verdict, std::optional<Outcome> ClaimRow::*level,
+// Returns "CPU, GPU 0", the devices whose `level` has this outcome.
+std::string list_devices(const Verdict& verdict, std::optional<Outcome> ClaimRow::*level,
                          std::optional<Outcome> outcome) {
   std::vector<std::string> names;
   for (const auto& gpu : verdict.gpus) {
-    const auto* row = text::row_of(verdict, fmt::format("GPU {} ", gpu.gpu));
+    const auto* row = text::find_device_row(verdict, fmt::format("GPU {} ", gpu.gpu));
     if (row != nullptr && row->*level == outcome) names.push_back(fmt::format("GPU {}", gpu.gpu));
   }
-  const auto* cpu = text::row_of(verdict, "CPU ");
+  const auto* cpu = text::find_device_row(verdict, "CPU ");
   if (cpu != nullptr && cpu->*level == outcome) names.emplace_back("CPU");
   if (names.size() > 4) return fmt::format("{}, {} and {} more", names[0], names[1], names.size() - 2);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Answer works(const Verdict& verdict) {
-  const std::string wrong = devices_with(verdict, &ClaimRow::executed, Outcome::fail);
-  const std::string right = devices_with(verdict, &ClaimRow::executed, Outcome::pass);
-  const std::string open = devices_with(verdict, &ClaimRow::executed, Outcome::unknown);
-  const std::string untried = devices_with(verdict, &ClaimRow::executed, std::nullopt);
+  const std::string wrong = list_devices(verdict, &ClaimRow::executed, Outcome::fail);
+  const std::string right = list_devices(verdict, &ClaimRow::executed, Outcome::pass);
+  const std::string open = list_devices(verdict, &ClaimRow::executed, Outcome::unknown);
+  const std::string untried = list_devices(verdict, &ClaimRow::executed, std::nullopt);
   std::string more = right.empty() ? "" : "computed correctly: " + right;
   if (!open.empty()) more += fmt::format("{}no answer: {}", more.empty() ? "" : "; ", open);
   if (!untried.empty()) more += fmt::format("{}not tested: {}", more.empty() ? "" : "; ", untried);
@@ -48,7 +48,7 @@ Answer works(const Verdict& verdict) {
 }
 
 Answer native(const Verdict& verdict) {
-  if (verdict.gpus.empty()) return {"No GPU here", Colour::faint, "of the CPU see the minimum CPU below"};
+  if (verdict.gpus.empty()) return {"No GPU here", Colour::faint, "for the CPU, see the minimum CPU below"};
   const auto worst = std::max_element(verdict.gpus.begin(), verdict.gpus.end(),
                                       [](const auto& a, const auto& b) { return a.code < b.code; });
   const std::string more = worst->sentence;
@@ -63,7 +63,7 @@ Answer native(const Verdict& verdict) {
   return {"Unknown", Colour::doubt, more};
 }
 
-// Of libtorch's own products the fastest: where nothing was compared, at least that.
+// Returns the fastest matrix product of libtorch, shown if there is no comparison.
 std::string fastest(const Report& report) {
   if (!report.measurements || !report.measurements->libtorch) return "";
   const auto& figures = report.measurements->libtorch->figures;
@@ -76,8 +76,8 @@ std::string fastest(const Report& report) {
 }
 
 Answer fast(const Report& report, const Verdict& verdict) {
-  const std::string slower = devices_with(verdict, &ClaimRow::measured, Outcome::fail);
-  const std::string even = devices_with(verdict, &ClaimRow::measured, Outcome::pass);
+  const std::string slower = list_devices(verdict, &ClaimRow::measured, Outcome::fail);
+  const std::string even = list_devices(verdict, &ClaimRow::measured, Outcome::pass);
   const std::string rate = fastest(report);
   if (!slower.empty()) return {"Slower than the generic build", Colour::bad, "on " + slower};
   if (!even.empty()) return {"Not slower than the generic build", Colour::good, "on " + even};
@@ -85,7 +85,7 @@ Answer fast(const Report& report, const Verdict& verdict) {
   return {"Not compared", Colour::faint, rate.empty() ? how : rate + "; " + how};
 }
 
-Answer to_do(const Verdict& verdict) {
+Answer describe_fix(const Verdict& verdict) {
   if (const Objection* first = text::leading_objection(verdict); first != nullptr && first->remedy)
     return {*first->remedy, Colour::none, first->id.starts_with("PB") ? "more: pbprobe explain " + first->id : ""};
   if (verdict.fix) return {*verdict.fix, Colour::none, ""};
@@ -96,12 +96,12 @@ void add_answer(Writer& writer, const std::string& question, const Answer& answe
   constexpr size_t kFewWords = 40;  // a sentence would be too long a headline
   const auto box = writer.open("div");
   writer.add("dt", question);
-  const std::string colour = class_of(answer.colour);
+  const std::string colour = get_css_class(answer.colour);
   writer.add("dd", {{"class", (answer.text.size() < kFewWords ? "big " : "") + colour}}, answer.text);
   if (!answer.more.empty()) writer.add("dd", {{"class", "faint"}}, answer.more);
 }
 
-std::string to_paste(const Report& report) {
+std::string render_paste(const Report& report) {
   std::string text = render_quiet(report, {.unicode = true});
   while (text.ends_with('\n')) text.pop_back();
   return text;
@@ -111,7 +111,7 @@ void add_block(Writer& writer, const text::Block& block) {
   const auto box = writer.open("div", {{"class", "finding " + std::string(block.word)}});
   {
     const auto head = writer.open("h3");
-    writer.add("span", {{"class", class_of(block.colour)}}, fmt::format("{} {}", block.word, block.id));
+    writer.add("span", {{"class", get_css_class(block.colour)}}, fmt::format("{} {}", block.word, block.id));
     writer.text(" ");
     writer.text(block.what);
   }
@@ -122,7 +122,8 @@ void add_block(Writer& writer, const text::Block& block) {
   };
   if (block.where) entry("where", *block.where);
   if (block.remedy) entry("help", *block.remedy);
-  entry("more", block.id.starts_with("PB") ? fmt::format("pbprobe explain {}", block.id) : "of the claim itself");
+  entry("more", block.id.starts_with("PB") ? fmt::format("pbprobe explain {}", block.id)
+                                           : "this block is about the claim itself");
 }
 
 std::string level_or_dash(const std::optional<Level>& level) {
@@ -151,15 +152,15 @@ void add_answers(Document& page, const Report& report) {
   add_answer(writer, "Does it work?", works(*report.verdict));
   add_answer(writer, "Is it native?", native(*report.verdict));
   add_answer(writer, "Is it fast?", fast(report, *report.verdict));
-  add_answer(writer, "What do I do?", to_do(*report.verdict));
+  add_answer(writer, "What do I do?", describe_fix(*report.verdict));
   const auto box = writer.open("div", {{"class", "wide"}});
   writer.add("dt", "What do I paste?");
   const auto answer = writer.open("dd");
-  writer.add("pre", to_paste(report));
+  writer.add("pre", render_paste(report));
 }
 
 void add_devices(Document& page, const Verdict& verdict) {
-  Table table{.caption = "✓ yes, ✗ no, ~ compatible code or PTX; \"not tested\" was not tried here",
+  Table table{.caption = "✓ yes, ✗ no, ~ compatible code or PTX; \"not tested\": not tried on this machine",
               .head = {"device", "name", "ships", "loads", "correct", "vs generic build"}};
   const text::Rows rows = text::device_rows(verdict);
   for (size_t i = 1; i < rows.size(); ++i) {
@@ -172,7 +173,7 @@ void add_devices(Document& page, const Verdict& verdict) {
 }
 
 void add_claims(Document& page, const Verdict& verdict) {
-  Table table{.caption = "How far each part of the claim is proved",
+  Table table{.caption = "Proved level of each part of the claim",
               .head = {"claim", "claimed", "required", "proven", "outcome", "detail"}};
   for (const auto& row : verdict.claims) {
     if (!row.claimed) continue;
@@ -181,23 +182,23 @@ void add_claims(Document& page, const Verdict& verdict) {
                           {*row.claimed, Colour::none, {}},
                           {level_or_dash(row.required), Colour::none, {}},
                           {level_or_dash(row.proven), Colour::none, {}},
-                          {row.outcome ? std::string(name_of(outcome)) : "-", text::colour_of(outcome), {}},
+                          {row.outcome ? std::string(name_of(outcome)) : "-", text::choose_colour(outcome), {}},
                           {row.detail, Colour::faint, {}}});
   }
   if (table.rows.empty()) return;
-  const auto section = page.open_section("What was claimed");
+  const auto section = page.open_section("Claim");
   drop_empty_columns(table.head, table.rows);
   page.add(table);
 }
 
 void add_findings(Document& page, const Verdict& verdict) {
-  const auto blocks = text::blocks_of(verdict, nullptr);
+  const auto blocks = text::make_blocks(verdict, nullptr);
   if (blocks.empty()) return;
   constexpr size_t kMost = 100;
   const auto section = page.open_section("Findings");
   for (size_t i = 0; i < blocks.size() && i < kMost; ++i) add_block(page.body(), blocks[i]);
   if (blocks.size() > kMost)
-    page.body().add("p", fmt::format("and {} more: --format json has them all", blocks.size() - kMost));
+    page.body().add("p", fmt::format("and {} more: --format json lists all", blocks.size() - kMost));
 }
 
 void add_checks(Document& page, const Verdict& verdict) {
@@ -206,7 +207,7 @@ void add_checks(Document& page, const Verdict& verdict) {
               .head = {"check", "asks", "required", "state", "severity", "why"}};
   for (const auto& check : verdict.checks) {
     const Colour colour = check.state == CheckState::passed  ? Colour::good
-                          : check.state == CheckState::found ? text::colour_of(check.severity)
+                          : check.state == CheckState::found ? text::choose_colour(check.severity)
                           : check.required                   ? Colour::doubt
                                                              : Colour::faint;
     table.rows.push_back(
@@ -219,11 +220,11 @@ void add_checks(Document& page, const Verdict& verdict) {
   }
   const auto section = page.open_section("Checks", fmt::format("Policy {}", verdict.policy.name));
   const auto details = page.body().open("details");
-  page.body().add("summary", fmt::format("{} checks, and what became of each", verdict.checks.size()));
+  page.body().add("summary", fmt::format("{} checks with their states", verdict.checks.size()));
   page.add(table);
 }
 
-std::string made_by(const Report& report) {
+std::string format_origin(const Report& report) {
   return fmt::format("pbprobe {} ({}), {}", report.version, report.commit, report.created);
 }
 

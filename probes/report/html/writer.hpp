@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// HTML that is well-formed and escaped by construction: names of elements and attributes are literals of the program,
-// all else is text. Nothing takes markup.
+// Writer of well-formed, escaped HTML: names of elements and attributes are literals of the program, everything else is
+// text. No function accepts markup.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +12,7 @@
 
 namespace pbprobe::html {
 
-// Of an element or an attribute.
+// Name of an element or attribute.
 struct Name {
   consteval Name(const char* name) : text(name) {}
   std::string_view text;
@@ -23,12 +23,12 @@ struct Attribute {
   std::string value;
 };
 
-// What does not show becomes '?', and what HTML would read as markup is escaped; also right between quotes.
+// Escapes text for HTML, also inside quotes; invisible characters become '?'.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 // "12.5": at most `digits` behind the point, and no zeros at its end. For coordinates.
 [[nodiscard]] std::string decimal(double value, int digits = 2);
-// As JSON has it: what is read back is the same number.
+// Formats a number as JSON does, so that reading it returns the same number.
 [[nodiscard]] std::string exact(double value);
 
 class Writer {
@@ -47,12 +47,12 @@ class Writer {
   };
 
   [[nodiscard]] Element open(Name name, std::initializer_list<Attribute> attributes = {});
-  // Its end is the caller's, who makes an Element of it later.
+  // Opens an element. The caller must close it by creating an Element.
   void begin(Name name, std::initializer_list<Attribute> attributes);
-  // An element of text only.
+  // Adds an element that contains only text.
   void add(Name name, std::initializer_list<Attribute> attributes, std::string_view text);
   void add(Name name, std::string_view text) { add(name, {}, text); }
-  // Without content: of HTML <meta>, <br>; of SVG any that has none.
+  // Adds an element without content: in HTML <meta> or <br>, in SVG any.
   void add_empty(Name name, std::initializer_list<Attribute> attributes);
   void text(std::string_view text) { out_ += escaped(text); }
 

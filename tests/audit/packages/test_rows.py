@@ -286,7 +286,7 @@ def test_each_gpu_gets_what_its_kernels_are_there_for(site):
     text = text_of(site, "--for", "sm121")
     assert "kernels same family 1, PTX 1, none 1" in text
     assert "kernels on sm_121: 1 of 3 kernels 1 only for sm_90 first" in text
-    assert "bound on sm_103: 1 of 1 kernels, 1 of them only by the suffix of their SM" in text_of(
+    assert "bound on sm_103: 1 of 1 kernels, 1 of them only because of the suffix of their SM" in text_of(
         site, "--for", "sm103"
     )
 
@@ -325,7 +325,7 @@ def test_the_gpus_of_this_machine_are_those_that_it_has(site):
     host = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
     result = audit(site, "--for", "here", "--format", "json")
     if not host["gpus"]:
-        assert (result.returncode, "no GPU is here" in result.stderr) == (COULD_NOT_RUN, True)
+        assert (result.returncode, "no GPU found" in result.stderr) == (COULD_NOT_RUN, True)
     else:
         here = [f"sm_{gpu['capability'].replace('.', '')}" for gpu in host["gpus"]]
         assert json.loads(result.stdout)["sms"] == sorted(set(here), key=here.index)

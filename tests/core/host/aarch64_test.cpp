@@ -15,7 +15,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 
-Cpu cpu_of(const HostSources& sources) {
+Cpu detect_cpu(const HostSources& sources) {
   const auto host = detect_host(sources);
   return host ? host->cpu : Cpu{};
 }
@@ -32,62 +32,62 @@ class Aarch64 : public testing::Test {
   HostSources sources_;
 };
 
-TEST_F(Aarch64, CpuinfoServesWhereSysfsHidesTheMidr) {
+TEST_F(Aarch64, ReadsMidrFromCpuinfoIfSysfsIsHidden) {
   root_.write("/sys/devices/system/cpu/online", "0-1\n");
   root_.write("/proc/cpuinfo",
               "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: "
               "0x0\nCPU part\t: 0xd85\nCPU revision\t: 1\n\nprocessor\t: 1\nCPU implementer\t: 0x41\nCPU variant\t: "
               "0x0\nCPU part\t: 0xd87\nCPU revision\t: 1\n");
-  const auto cpu = cpu_of(sources_);
+  const auto cpu = detect_cpu(sources_);
   EXPECT_EQ(cpu.name, "Cortex-X925 + Cortex-A725");
   EXPECT_EQ(cpu.vendor, "ARM");
   ASSERT_EQ(cpu.core_classes.size(), 2U);
   EXPECT_EQ(cpu.core_classes[1].count, 1);
 }
 
-TEST_F(Aarch64, AnUnknownCoreIsItsRawMidr) {
+TEST_F(Aarch64, ReportsRawMidrOfUnknownCore) {
   root_.write("/sys/devices/system/cpu/online", "0\n");
   root_.write("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "0x00000000c00fac30\n");
-  const auto cpu = cpu_of(sources_);
+  const auto cpu = detect_cpu(sources_);
   EXPECT_EQ(cpu.name, "MIDR 0xc00fac30");
   EXPECT_EQ(cpu.vendor, "Ampere");
   root_.write("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "0x00000000990fd490\n");
-  EXPECT_EQ(cpu_of(sources_).name, "MIDR 0x990fd490");  // Neoverse N2's part, another implementer
-  EXPECT_EQ(cpu_of(sources_).vendor, "implementer 0x99");
+  EXPECT_EQ(detect_cpu(sources_).name, "MIDR 0x990fd490");  // Neoverse N2's part, another implementer
+  EXPECT_EQ(detect_cpu(sources_).vendor, "implementer 0x99");
 }
 
-TEST_F(Aarch64, MalformedFilesAreUnknown) {
+TEST_F(Aarch64, ReportsUnknownForMalformedFiles) {
   root_.write("/sys/devices/system/cpu/online", "0\n");
   root_.write("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "41 0f d4 90\n");
   root_.write("/proc/cpuinfo", "processor : 0\nCPU implementer : 0x41\nCPU part : 0xd49\n");  // no variant, revision
-  const auto cpu = cpu_of(sources_);
+  const auto cpu = detect_cpu(sources_);
   EXPECT_THAT(cpu.name, testing::StartsWith("unknown"));
   EXPECT_TRUE(cpu.core_classes.empty());
 }
 
-TEST_F(Aarch64, TheVectorLengthIsAskedForOnlyWithSve) {
+TEST_F(Aarch64, ReadsVectorLengthOnlyWithSve) {
   bool asked = false;
   sources_.sve_bytes = [&asked] {
     asked = true;
     return std::optional<int64_t>(32);
   };
   sources_.hwcap = 0x3FFFFF;
-  EXPECT_EQ(cpu_of(sources_).sve_bits, std::nullopt);
+  EXPECT_EQ(detect_cpu(sources_).sve_bits, std::nullopt);
   EXPECT_FALSE(asked);
   sources_.hwcap = uint64_t{1} << 22;
-  EXPECT_EQ(cpu_of(sources_).sve_bits, 256);
+  EXPECT_EQ(detect_cpu(sources_).sve_bits, 256);
 }
 
-TEST_F(Aarch64, OnlySve2IsNotArmv9WithBf16AndI8mm) {
+TEST_F(Aarch64, RequiresBf16AndI8mmForArmv9) {
   sources_.hwcap = 0xFFFFFFFF;
   sources_.hwcap2 = 1U << 1;
-  EXPECT_THAT(cpu_of(sources_).features, Contains("sve2"));
-  EXPECT_THAT(cpu_of(sources_).targets, ElementsAre("armv8_2"));
+  EXPECT_THAT(detect_cpu(sources_).features, Contains("sve2"));
+  EXPECT_THAT(detect_cpu(sources_).targets, ElementsAre("armv8_2"));
 }
 
 #if defined(__aarch64__)
 // Names against the kernel's header: bit by bit.
-TEST_F(Aarch64, NamesFollowTheKernelsHeader) {
+TEST_F(Aarch64, NamesFeaturesAsKernelHeader) {
   const std::vector<std::pair<uint64_t, const char*>> first = {
       {HWCAP_ATOMICS, "atomics"}, {HWCAP_FPHP, "fphp"},    {HWCAP_ASIMDHP, "asimdhp"},   {HWCAP_LRCPC, "lrcpc"},
       {HWCAP_ASIMDDP, "asimddp"}, {HWCAP_SVE, "sve"},      {HWCAP_ASIMDFHM, "asimdfhm"}, {HWCAP_CPUID, "cpuid"},
@@ -99,12 +99,12 @@ TEST_F(Aarch64, NamesFollowTheKernelsHeader) {
       {HWCAP2_SVE_EBF16, "sveebf16"}};
   for (const auto& [bit, name] : first) {
     sources_.hwcap = bit;
-    EXPECT_THAT(cpu_of(sources_).features, ElementsAre(name));
+    EXPECT_THAT(detect_cpu(sources_).features, ElementsAre(name));
   }
   sources_.hwcap = 0;
   for (const auto& [bit, name] : second) {
     sources_.hwcap2 = bit;
-    EXPECT_THAT(cpu_of(sources_).features, ElementsAre(name));
+    EXPECT_THAT(detect_cpu(sources_).features, ElementsAre(name));
   }
 }
 #endif

@@ -14,15 +14,15 @@ class Cpus : public testing::Test {
   Cpu detect() { return detect_host(sources_)->cpu; }
 
   FakeRoot root_;
-  HostSources sources_ = sources_of(read_recorded("haswell"), root_);  // 8 CPUs
+  HostSources sources_ = make_recorded_sources(read_recorded("haswell"), root_);  // 8 CPUs
 };
 
-TEST_F(Cpus, WithoutLimitsAllMayBeUsed) {
+TEST_F(Cpus, UsesAllCpusWithoutLimits) {
   EXPECT_EQ(detect().logical_cpus, 8);
   EXPECT_EQ(detect().usable_cpus, 8);
 }
 
-TEST_F(Cpus, HyperthreadsShareACore) {
+TEST_F(Cpus, CountsPhysicalCores) {
   for (int cpu = 0; cpu < 8; ++cpu) {
     EXPECT_FALSE(detect().physical_cores.has_value()) << "reported of " << cpu << " of 8";
     root_.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu),
@@ -33,7 +33,7 @@ TEST_F(Cpus, HyperthreadsShareACore) {
   EXPECT_EQ(detect().physical_cores, 5);
 }
 
-TEST_F(Cpus, HyperthreadsOfOneCoreAreOneUnit) {
+TEST_F(Cpus, CountsHyperthreadsOfACoreOnce) {
   for (int cpu = 0; cpu < 8; ++cpu)
     root_.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu),
                 fmt::format("{},{}\n", cpu % 4, cpu % 4 + 4));
@@ -45,13 +45,13 @@ TEST_F(Cpus, HyperthreadsOfOneCoreAreOneUnit) {
   EXPECT_EQ(detect().physical_cores, 4);
 }
 
-TEST_F(Cpus, AffinityLimits) {
+TEST_F(Cpus, LimitsCpusByAffinity) {
   sources_.affinity_cpus = 3;
   EXPECT_EQ(detect().logical_cpus, 8);
   EXPECT_EQ(detect().usable_cpus, 3);
 }
 
-TEST_F(Cpus, CgroupV2QuotaIsRoundedDown) {
+TEST_F(Cpus, RoundsCgroupV2QuotaDown) {
   root_.write("/proc/self/cgroup", "0::/\n");
   root_.write("/sys/fs/cgroup/cpu.max", "250000 100000\n");
   EXPECT_EQ(detect().usable_cpus, 2);
@@ -61,7 +61,7 @@ TEST_F(Cpus, CgroupV2QuotaIsRoundedDown) {
   EXPECT_EQ(detect().usable_cpus, 8);
 }
 
-TEST_F(Cpus, TheTightestGroupAboveCounts) {
+TEST_F(Cpus, UsesTheLowestQuotaOfAllParents) {
   root_.write("/proc/self/cgroup", "0::/user.slice/session.scope\n");
   root_.write("/sys/fs/cgroup/user.slice/session.scope/cpu.max", "700000 100000\n");
   root_.write("/sys/fs/cgroup/user.slice/cpu.max", "400000 100000\n");
@@ -72,7 +72,7 @@ TEST_F(Cpus, TheTightestGroupAboveCounts) {
   EXPECT_EQ(detect().usable_cpus, 2);
 }
 
-TEST_F(Cpus, CgroupV1Quota) {
+TEST_F(Cpus, ReadsCgroupV1Quota) {
   root_.write("/proc/self/cgroup", "12:memory:/x\n4:cpu,cpuacct:/docker/abc\n3:cpuset:/y\n0::/z\n");
   root_.write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "300000\n");
   root_.write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000\n");
@@ -85,7 +85,7 @@ TEST_F(Cpus, CgroupV1Quota) {
   EXPECT_EQ(detect().usable_cpus, 2);
 }
 
-TEST_F(Cpus, TheTightestMemoryLimitAboveCounts) {
+TEST_F(Cpus, UsesTheLowestMemoryLimitOfAllParents) {
   root_.write("/proc/self/cgroup", "5:memory:/docker/abc\n4:cpu:/x\n0::/user.slice/session.scope\n");
   EXPECT_EQ(memory_limit_bytes(sources_), std::nullopt);
   root_.write("/sys/fs/cgroup/user.slice/session.scope/memory.max", "max\n");
@@ -97,7 +97,7 @@ TEST_F(Cpus, TheTightestMemoryLimitAboveCounts) {
   EXPECT_EQ(memory_limit_bytes(sources_), int64_t{1} << 30);
 }
 
-TEST_F(Cpus, MalformedLimitsAreNone) {
+TEST_F(Cpus, IgnoresMalformedLimits) {
   for (const auto* group : {"", "0", "0:", "::\n", "0::\n", "0::relative\n", "0::/../../etc\n"}) {
     root_.write("/proc/self/cgroup", group);
     EXPECT_EQ(detect().usable_cpus, 8) << group;
@@ -109,7 +109,7 @@ TEST_F(Cpus, MalformedLimitsAreNone) {
   }
 }
 
-TEST_F(Cpus, WithoutTheOnlineListTheAffinityIsTheCount) {
+TEST_F(Cpus, CountsAffinityIfOnlineListIsMissing) {
   root_.write("/sys/devices/system/cpu/online", "0-\n");
   EXPECT_EQ(detect().logical_cpus, 1);
   sources_.affinity_cpus = 6;
@@ -126,7 +126,7 @@ void write_cache(const FakeRoot& root, int cpu, int index, int level, const char
   root.write(folder + "shared_cpu_list", sharers);
 }
 
-TEST_F(Cpus, LastLevelCachesAddUpAndAreCountedOnce) {
+TEST_F(Cpus, SumsDistinctLastLevelCaches) {
   EXPECT_EQ(detect().last_level_cache_bytes, std::nullopt);
   for (int cpu = 0; cpu < 8; ++cpu) {
     write_cache(root_, cpu, 0, 1, "Data\n", "32K\n", "0\n");

@@ -214,12 +214,12 @@ def instlat_sections(text: str) -> list[dict[tuple[int, int], tuple[int, ...]]]:
 
 
 def libvirt_sections(text: str) -> list[dict[tuple[int, int], tuple[int, ...]]]:
-    """The same for libvirt's test data, which holds one CPU."""
+    """Parses libvirt's test data, which has one CPU, in the same way."""
     entry = re.compile(r"eax_in='(\w+)' ecx_in='(\w+)' eax='(\w+)' ebx='(\w+)' ecx='(\w+)' edx='(\w+)'")
     return [{(int(m[1], 0), int(m[2], 0)): tuple(int(m[i], 0) for i in range(3, 7)) for m in entry.finditer(text)}]
 
 
-def xcr0_of(cpu: dict[tuple[int, int], tuple[int, ...]]) -> tuple[int, str]:
+def compute_xcr0(cpu: dict[tuple[int, int], tuple[int, ...]]) -> tuple[int, str]:
     """XCR0 from leaf 0DH: EAX is what the CPU supports, EBX the size of what the system has enabled of it."""
     supported, enabled_size, full_size, _ = cpu[0xD, 0]
     if enabled_size == full_size:
@@ -230,7 +230,7 @@ def xcr0_of(cpu: dict[tuple[int, int], tuple[int, ...]]) -> tuple[int, str]:
             size, offset = cpu[0xD, bit][:2]
             if offset + size > enabled_size:
                 xcr0 &= ~(1 << bit)
-    return xcr0, f"XCR0: of what leaf 0DH supports, the states within the enabled save area of {enabled_size} bytes"
+    return xcr0, f"XCR0: the states of leaf 0DH within the enabled save area of {enabled_size} bytes"
 
 
 def derive_x86(host: Recorded, text: str) -> dict:
@@ -238,7 +238,7 @@ def derive_x86(host: Recorded, text: str) -> dict:
     if not cpus or (0xD, 0) not in cpus[0]:
         fail(f"{host.path}: no CPUID leaves were found: is it the right file?")
     first = cpus[0]
-    xcr0, how = xcr0_of(first)
+    xcr0, how = compute_xcr0(first)
     assumed = [how]
     has_tiles = (7, 0) in first and first[7, 0][3] >> 24 & 1
     if has_tiles:
@@ -272,7 +272,7 @@ def cpuinfo_blocks(text: str) -> list[dict[str, str]]:
     return [block for block in blocks if "CPU part" in block]
 
 
-def midr_of(block: dict[str, str]) -> int:
+def compute_midr(block: dict[str, str]) -> int:
     implementer, variant, part = (int(block[f"CPU {key}"], 0) for key in ("implementer", "variant", "part"))
     return implementer << 24 | variant << 20 | 0xF << 16 | part << 4 | int(block["CPU revision"])
 
@@ -296,7 +296,7 @@ def derive_aarch64(host: Recorded, text: str) -> dict:
         "hwcap": hex(sum(1 << HWCAP[word] for word in words if word in HWCAP)),
         "hwcap2": hex(sum(1 << HWCAP2[word] for word in words if word in HWCAP2)),
         "sve_bytes": host.sve_bytes,
-        "midrs": [hex32(midr_of(block)) for block in blocks],
+        "midrs": [hex32(compute_midr(block)) for block in blocks],
     }
     if ("sve" in words) != (host.sve_bytes is not None):
         fail(f"{host.name}: a vector length is needed with SVE, and only with SVE")

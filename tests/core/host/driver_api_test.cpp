@@ -31,7 +31,7 @@ TEST(DriverApi, LoadsByPathAndResolvesLinks) {
   EXPECT_NE(api->cuInit, nullptr);
 }
 
-TEST(DriverApi, AnOldDriverLoadsAndSaysWhatItLacks) {
+TEST(DriverApi, LoadsOldDriverAndListsMissingFunctions) {
   const auto api = load_driver_api(FAKE_CUDA);
   ASSERT_TRUE(api.ok());
   EXPECT_EQ(api->cuLibraryLoadData, nullptr);
@@ -48,14 +48,14 @@ TEST(DriverApi, AnOldDriverLoadsAndSaysWhatItLacks) {
   EXPECT_TRUE(require_launch(complete).ok());
 }
 
-TEST(DriverApi, AnAbsentLibraryIsNotFound) {
+TEST(DriverApi, ReportsMissingLibraryAsNotFound) {
   const auto api = load_driver_api("/nonexistent/libcuda.so.1");
   ASSERT_FALSE(api.ok());
   EXPECT_EQ(api.error().code, ErrorCode::not_found);
   EXPECT_THAT(api.error().message, HasSubstr("/nonexistent/libcuda.so.1"));
 }
 
-TEST(DriverApi, AnotherLibraryIsRefused) {
+TEST(DriverApi, RejectsOtherLibraries) {
   const auto api = load_driver_api(FAKE_NVML);
   ASSERT_FALSE(api.ok());
   EXPECT_EQ(api.error().code, ErrorCode::unsupported);
@@ -65,7 +65,7 @@ TEST(DriverApi, AnotherLibraryIsRefused) {
   EXPECT_THAT(nvml.error().message, HasSubstr("lacks nvmlInit_v2, nvmlShutdown"));
 }
 
-TEST(DriverApi, TheMachinesDriverIsLoadedOnce) {
+TEST(DriverApi, LoadsDriverOnce) {
   const auto& first = driver_api();
   EXPECT_EQ(&first, &driver_api());
   if (!first) {
@@ -79,7 +79,7 @@ Result<int> call_that_fails(const DriverApi& api) {
   return device;
 }
 
-TEST(DriverApi, ErrorsHaveTheDriversNamesAndCodeDevice) {
+TEST(DriverApi, ReturnsDriverErrorsWithNameAndCode) {
   const auto api = load_driver_api(FAKE_CUDA);
   ASSERT_TRUE(api.ok());
   const auto failed = call_that_fails(*api);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Our declarations against cuda.h, where a toolkit is there: symbol, parameters and layouts.
+// Compares pbprobe's declarations with cuda.h if a toolkit is installed: symbols, parameters and layouts.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -65,7 +65,7 @@ struct Plain<R(Args...)> {
 #define PBPROBE_TEXT(macro) #macro
 #define PBPROBE_EXPANDED(macro) PBPROBE_TEXT(macro)
 
-TEST(DriverPrototypes, AreThoseOfCudaH) {
+TEST(DriverPrototypes, MatchesPrototypesInCudaH) {
   int compared = 0;
 #define PBPROBE_COMPARE(name, symbol, parameters)                                                         \
   EXPECT_TRUE((std::is_same_v<Ours::type_##name, Plain<decltype(::name)>::type*>)) << PBPROBE_TEXT(name); \
@@ -76,7 +76,7 @@ TEST(DriverPrototypes, AreThoseOfCudaH) {
   EXPECT_GE(compared, 50);
 }
 
-TEST(DriverPrototypes, SymbolsAreThoseOfCudaH) {
+TEST(DriverPrototypes, MatchesSymbolsInCudaH) {
   // CUDA 12.8 gave this one a _v2 of the same meaning; the first is in every driver.
   constexpr std::string_view kOlder = "cuEventElapsedTime";
 #define PBPROBE_COMPARE_SYMBOL(name, symbol, parameters) \
@@ -86,7 +86,7 @@ TEST(DriverPrototypes, SymbolsAreThoseOfCudaH) {
   PBPROBE_DRIVER_LAUNCH(PBPROBE_COMPARE_SYMBOL)
 }
 
-TEST(DriverPrototypes, LayoutsAreThoseOfCudaH) {
+TEST(DriverPrototypes, MatchesLayoutsInCudaH) {
   EXPECT_EQ(sizeof(CuUuid), sizeof(CUuuid));
   EXPECT_EQ(sizeof(CuLaunchConfig), sizeof(CUlaunchConfig));
   EXPECT_EQ(offsetof(CuLaunchConfig, grid), offsetof(CUlaunchConfig, gridDimX));
@@ -103,7 +103,7 @@ TEST(DriverPrototypes, LayoutsAreThoseOfCudaH) {
   EXPECT_EQ(alignof(CuLaunchAttribute), alignof(CUlaunchAttribute));
 }
 
-TEST(DriverPrototypes, ValuesAreThoseOfCudaH) {
+TEST(DriverPrototypes, MatchesValuesInCudaH) {
   EXPECT_EQ(int{kCudaErrorStubLibrary}, int{CUDA_ERROR_STUB_LIBRARY});
   EXPECT_EQ(int{kCudaErrorNoDevice}, int{CUDA_ERROR_NO_DEVICE});
   EXPECT_EQ(int{kCudaErrorNoBinaryForGpu}, int{CUDA_ERROR_NO_BINARY_FOR_GPU});
@@ -145,7 +145,7 @@ TEST(DriverPrototypes, ValuesAreThoseOfCudaH) {
 
 #else
 
-TEST(DriverPrototypes, AreThoseOfCudaH) {
+TEST(DriverPrototypes, MatchesPrototypesInCudaH) {
   GTEST_SKIP() << "cuda.h was not found: set CUDA_HOME to a CUDA toolkit and configure again";
 }
 

@@ -11,7 +11,7 @@ namespace pbprobe::host {
 namespace {
 
 // No driver, an old one, no GPU and a bad GPU: four states, four different sentences, each with something to do.
-TEST(DriverState, FourTroublesAreFourSentences) {
+TEST(DriverState, DescribesEachFaultDifferently) {
   DriverSight none;
   none.load_error = "libcuda.so.1: cannot open shared object file";
   DriverSight old;

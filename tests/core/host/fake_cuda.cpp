@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Stands for libcuda.so.1 of an old driver: what detection calls is there, what launches kernels is not.
+// Fake of libcuda.so.1 of an old driver: it has the functions for detection, but not the functions that launch kernels.
 #include <cstdio>
 #include <cstring>
 
@@ -13,7 +13,7 @@ FakeCuda state;
 int contexts = 0;
 bool initialized = false;
 
-const FakeGpu* gpu_of(int device) {
+const FakeGpu* find_gpu(int device) {
   return initialized && device >= 0 && device < state.count ? &state.gpus[device] : nullptr;
 }
 
@@ -81,35 +81,35 @@ EXPORT int cuDeviceGetCount(int* count) {
   return 0;
 }
 EXPORT int cuDeviceGet(int* device, int ordinal) {
-  if (gpu_of(ordinal) == nullptr) return kInvalidDevice;
+  if (find_gpu(ordinal) == nullptr) return kInvalidDevice;
   *device = ordinal;
   return state.gpus[ordinal].get_result;
 }
 EXPORT int cuDeviceGetName(char* name, int length, int device) {
-  const auto* gpu = gpu_of(device);
+  const auto* gpu = find_gpu(device);
   if (gpu == nullptr) return kInvalidDevice;
   std::snprintf(name, static_cast<size_t>(length), "%s", gpu->name);
   return gpu->name_result;
 }
 EXPORT int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
-  if (gpu_of(device) == nullptr) return kInvalidDevice;
+  if (find_gpu(device) == nullptr) return kInvalidDevice;
   for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(i * 16 + device);
   return 0;
 }
 EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int device) {
-  const auto* gpu = gpu_of(device);
+  const auto* gpu = find_gpu(device);
   if (gpu == nullptr) return kInvalidDevice;
   *bytes = gpu->memory;
   return 0;
 }
 EXPORT int cuDeviceGetPCIBusId(char* id, int length, int device) {
-  const auto* gpu = gpu_of(device);
+  const auto* gpu = find_gpu(device);
   if (gpu == nullptr) return kInvalidDevice;
   std::snprintf(id, static_cast<size_t>(length), "%s", gpu->bus);
   return 0;
 }
 EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  const auto* gpu = gpu_of(device);
+  const auto* gpu = find_gpu(device);
   if (gpu == nullptr) return kInvalidDevice;
   switch (attribute) {
     case 13: *value = gpu->sm_khz; return 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the stand-ins for libcuda and NVML answer. The test sets it through fake_cuda_set() and fake_nvml_set().
+// Answers of the fakes of libcuda and NVML. Tests set them through fake_cuda_set() and fake_nvml_set().
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct FakeGpu {
   int memory_khz = 0;
   int compute_mode = 0;
   const char* bus = "";
-  int get_result = 0;   // of cuDeviceGet
-  int name_result = 0;  // of cuDeviceGetName
+  int get_result = 0;   // result of cuDeviceGet
+  int name_result = 0;  // result of cuDeviceGetName
 };
 
 struct FakeCuda {
@@ -30,7 +30,7 @@ struct FakeCuda {
   FakeGpu gpus[4];
 };
 
-// `result` answers for a field instead of its value where it is not 0.
+// Value of a field. A nonzero `result` is returned as an error instead.
 struct FakeField {
   unsigned value = 0;
   int result = 0;
@@ -38,7 +38,7 @@ struct FakeField {
 
 struct FakeProcess {
   unsigned pid = 0;
-  const char* name = "";              // empty: not ours to read
+  const char* name = "";              // "" if not readable
   unsigned long long memory = ~0ULL;  // all ones: not reported
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Stands for libnvidia-ml.so.1.
+// Fake of libnvidia-ml.so.1.
 #include <cstdio>
 #include <cstring>
 

@@ -53,7 +53,8 @@ FakeNvmlGpu h200_nvml() {
   return gpu;
 }
 
-// DGX Spark: NVML refuses memory, power, MIG and ECC (gpud 1170, dra-driver-nvidia-gpu 1073); memory is the machine's.
+// DGX Spark: NVML refuses memory, power, MIG and ECC (gpud 1170, dra-driver-nvidia-gpu 1073); the GPU uses the
+// machine's memory.
 FakeGpu gb10() {
   FakeGpu gpu;
   gpu.name = "NVIDIA GB10";
@@ -95,13 +96,13 @@ class GpuHost : public testing::Test {
   }
 
   FakeRoot root_;
-  HostSources sources_ = sources_of(read_recorded("sapphire_rapids"), root_);
+  HostSources sources_ = make_recorded_sources(read_recorded("sapphire_rapids"), root_);
   FakeCuda cuda_;
   FakeNvml nvml_;
   bool with_nvml_ = true;
 };
 
-TEST_F(GpuHost, H200) {
+TEST_F(GpuHost, DetectsH200) {
   nvml_.version = "580.159.04";
   add(h200(), h200_nvml());
   const auto host = detect();
@@ -128,8 +129,8 @@ TEST_F(GpuHost, H200) {
   EXPECT_EQ(gpu.problem, std::nullopt);
 }
 
-TEST_F(GpuHost, Gb10NotSupportedIsNullAndNoAlarm) {
-  sources_ = sources_of(read_recorded("gb10"), root_);
+TEST_F(GpuHost, ReportsNullForUnsupportedGb10Queries) {
+  sources_ = make_recorded_sources(read_recorded("gb10"), root_);
   nvml_.version = "580.95.05";
   add(gb10(), gb10_nvml());
   const auto host = detect();
@@ -154,8 +155,8 @@ TEST_F(GpuHost, Gb10NotSupportedIsNullAndNoAlarm) {
 
 // gb10_host.json, for which reports are judged without a GB10: what the record states, and the name and
 // capability. Where the source has no figure (memory, clocks, SMs, driver) it has none either.
-TEST_F(GpuHost, TheRecordedHostOfAGb10HasNoFigureOfItsOwn) {
-  sources_ = sources_of(read_recorded("gb10"), root_);
+TEST_F(GpuHost, MatchesRecordedGb10WithoutFigures) {
+  sources_ = make_recorded_sources(read_recorded("gb10"), root_);
   add(gb10(), gb10_nvml());
   Host host = detect();
   host.hostname.reset();
@@ -169,7 +170,7 @@ TEST_F(GpuHost, TheRecordedHostOfAGb10HasNoFigureOfItsOwn) {
   EXPECT_EQ(read_json("gb10_host.json"), to_json(host)) << to_json(host).dump(1);
 }
 
-TEST_F(GpuHost, WithoutNvmlTheDriverIsEnough) {
+TEST_F(GpuHost, DetectsGpusWithoutNvml) {
   with_nvml_ = false;
   root_.write(
       "/proc/driver/nvidia/version",
@@ -183,7 +184,7 @@ TEST_F(GpuHost, WithoutNvmlTheDriverIsEnough) {
   EXPECT_EQ(host.gpus[0].mig, std::nullopt);
 }
 
-TEST_F(GpuHost, ACapabilityWithoutARowHasNoTarget) {
+TEST_F(GpuHost, ReportsNoTargetForUnknownCapability) {
   auto gpu = h200();
   gpu.major = 8;
   gpu.minor = 7;
@@ -191,7 +192,7 @@ TEST_F(GpuHost, ACapabilityWithoutARowHasNoTarget) {
   EXPECT_EQ(detect().gpus[0].target, std::nullopt);
 }
 
-TEST_F(GpuHost, AnOldDriverIsTooOldForTheDefaultLine) {
+TEST_F(GpuHost, ReportsDriverTooOldForDefaultLine) {
   cuda_.version = 12080;
   nvml_.version = "570.124.06";
   add(h200(), h200_nvml());
@@ -203,14 +204,14 @@ TEST_F(GpuHost, AnOldDriverIsTooOldForTheDefaultLine) {
                                           HasSubstr("install driver 580 or newer"), HasSubstr("CUDA 12.8 or older")));
 }
 
-TEST_F(GpuHost, ForwardCompatibilityMakesAnOldBaseDriverDo) {
+TEST_F(GpuHost, AcceptsOldDriverWithForwardCompatibility) {
   cuda_.version = 13000;
   nvml_.version = "535.183.01";
   add(h200(), h200_nvml());
   EXPECT_EQ(detect().driver.state, DriverState::ok);
 }
 
-TEST_F(GpuHost, PascalNeedsNoNewerDriverThanItsOwnLine) {
+TEST_F(GpuHost, AcceptsPascalWithDriverOfItsLine) {
   cuda_.version = 12080;
   auto gpu = h200();
   gpu.name = "NVIDIA GeForce GTX 1080";
@@ -221,7 +222,7 @@ TEST_F(GpuHost, PascalNeedsNoNewerDriverThanItsOwnLine) {
   EXPECT_EQ(detect().gpus[0].target, "sm61");
 }
 
-TEST_F(GpuHost, NoDriver) {
+TEST_F(GpuHost, ReportsMissingDriver) {
   auto sources = sources_;
   sources.driver = [] { return load_driver_api("libcuda-that-is-not-there.so.1"); };
   const auto plain = detect_host(sources)->driver;
@@ -244,21 +245,21 @@ TEST_F(GpuHost, NoDriver) {
   EXPECT_THAT(container.sentence, HasSubstr("--gpus all"));
 }
 
-TEST_F(GpuHost, ALibraryThatIsNoDriverIsNoDriver) {
+TEST_F(GpuHost, RejectsLibraryThatIsNotADriver) {
   sources_.driver = [] { return load_driver_api(FAKE_NVML); };
   const auto driver = detect_host(sources_)->driver;
   EXPECT_EQ(driver.state, DriverState::no_driver);
   EXPECT_THAT(driver.sentence, HasSubstr("it lacks cuInit"));
 }
 
-TEST_F(GpuHost, TheToolkitsStubIsNoDriver) {
+TEST_F(GpuHost, RejectsToolkitStub) {
   cuda_.init = 34;
   const auto driver = detect().driver;
   EXPECT_EQ(driver.state, DriverState::no_driver);
   EXPECT_THAT(driver.sentence, HasSubstr("stub"));
 }
 
-TEST_F(GpuHost, NoGpu) {
+TEST_F(GpuHost, ReportsMissingGpu) {
   for (const int init : {100, 0}) {  // CUDA_ERROR_NO_DEVICE, or an empty list
     cuda_.init = init;
     nvml_.version = "580.159.04";
@@ -270,7 +271,7 @@ TEST_F(GpuHost, NoGpu) {
   }
 }
 
-TEST_F(GpuHost, HiddenGpusAreNotBroken) {
+TEST_F(GpuHost, NamesVariableThatHidesGpus) {
   cuda_.init = 100;
   nvml_.gpus[0] = h200_nvml();
   nvml_.count = 1;
@@ -284,7 +285,7 @@ TEST_F(GpuHost, HiddenGpusAreNotBroken) {
   EXPECT_THAT(detect().driver.sentence, HasSubstr("CUDA_VISIBLE_DEVICES=\"-1\" hides them: unset it"));
 }
 
-TEST_F(GpuHost, AGpuThatOnlyNvmlSeesIsBad) {
+TEST_F(GpuHost, ReportsGpuThatOnlyNvmlLists) {
   cuda_.init = 100;
   nvml_.gpus[0] = h200_nvml();
   nvml_.count = 1;
@@ -299,7 +300,7 @@ TEST_F(GpuHost, AGpuThatOnlyNvmlSeesIsBad) {
   EXPECT_THAT(detect().driver.sentence, HasSubstr("hides this machine's 1"));
 }
 
-TEST_F(GpuHost, AFailingInitNamesItsErrorAndTheWayOut) {
+TEST_F(GpuHost, ReportsInitErrorWithFix) {
   root_.write("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  575.57.08  Sun\n");
   const std::pair<int, const char*> cases[] = {
       {803, "does not fit the kernel module 575.57.08: reboot"},
@@ -318,7 +319,7 @@ TEST_F(GpuHost, AFailingInitNamesItsErrorAndTheWayOut) {
   EXPECT_EQ(detect().driver.state, DriverState::too_old);
 }
 
-TEST_F(GpuHost, ALostGpuIsBad) {
+TEST_F(GpuHost, ReportsLostGpu) {
   auto lost = h200_nvml();
   lost.handle.result = 15;
   add(h200(), lost);
@@ -327,7 +328,7 @@ TEST_F(GpuHost, ALostGpuIsBad) {
   EXPECT_THAT(host.driver.sentence, AllOf(HasSubstr("none can be used: GPU 0 NVIDIA H200"), HasSubstr("Xid 79")));
 }
 
-TEST_F(GpuHost, OneBadGpuAmongGoodOnesIsNamed) {
+TEST_F(GpuHost, NamesTheOneUnusableGpu) {
   add(h200(), h200_nvml());
   auto second = h200();
   second.bus = "0000:2A:00.0";
@@ -352,7 +353,7 @@ TEST_F(GpuHost, OneBadGpuAmongGoodOnesIsNamed) {
   EXPECT_THAT(host.driver.sentence, HasSubstr("4 GPUs; not usable: GPU 1 NVIDIA H200: it needs a reset"));
 }
 
-TEST_F(GpuHost, ADeviceThatCannotBeOpenedIsBad) {
+TEST_F(GpuHost, ReportsDeviceThatCannotBeOpened) {
   auto gpu = h200();
   gpu.get_result = 101;
   add(gpu, h200_nvml());
@@ -363,7 +364,7 @@ TEST_F(GpuHost, ADeviceThatCannotBeOpenedIsBad) {
 
 // --- who else is there ---
 
-TEST_F(GpuHost, WhoHoldsAGpuIsReadFromNvml) {
+TEST_F(GpuHost, ReadsGpuUsersFromNvml) {
   FakeNvmlGpu nvml = h200_nvml();
   nvml.total = 150ULL << 30;
   nvml.free = 1ULL << 30;
@@ -373,7 +374,7 @@ TEST_F(GpuHost, WhoHoldsAGpuIsReadFromNvml) {
   add(h200(), nvml);
   add(gb10(), gb10_nvml());
   static_cast<void>(detect());
-  const auto uses = look_at_gpu_use(sources_, "before");
+  const auto uses = read_gpu_use(sources_, "before");
   ASSERT_TRUE(uses);
   ASSERT_EQ(uses->size(), 2U);
   const GpuUse& use = uses->front();
@@ -386,26 +387,26 @@ TEST_F(GpuHost, WhoHoldsAGpuIsReadFromNvml) {
   EXPECT_EQ(use.processes[0].pid, 4711);
   EXPECT_EQ(use.processes[0].name, "python3");
   EXPECT_EQ(use.processes[0].memory_bytes, int64_t{149} << 30);
-  EXPECT_EQ(use.processes[1].name, std::nullopt) << "of another container";
+  EXPECT_EQ(use.processes[1].name, std::nullopt) << "a process in another container";
   EXPECT_EQ(use.processes[1].memory_bytes, std::nullopt);
-  EXPECT_EQ((*uses)[1].free_bytes, std::nullopt) << "NOT_SUPPORTED is not known, and not none";
+  EXPECT_EQ((*uses)[1].free_bytes, std::nullopt) << "NOT_SUPPORTED means unknown";
   EXPECT_EQ(symbol<int (*)()>(FAKE_NVML, "fake_nvml_sessions")(), 0);
   EXPECT_EQ(symbol<int (*)()>(FAKE_CUDA, "fake_cuda_contexts")(), 0);
 }
 
-TEST_F(GpuHost, ManyProcessesAreAllRead) {
+TEST_F(GpuHost, ReadsManyGpuProcesses) {
   FakeNvmlGpu nvml = h200_nvml();
   for (unsigned i = 0; i < 100; ++i) nvml.processes[nvml.process_count++] = {i + 1, "python3", 1};
   add(h200(), nvml);
   static_cast<void>(detect());
-  EXPECT_EQ(look_at_gpu_use(sources_, "after")->front().processes.size(), 100U);
+  EXPECT_EQ(read_gpu_use(sources_, "after")->front().processes.size(), 100U);
 }
 
-TEST_F(GpuHost, WithoutNvmlNobodyKnows) {
+TEST_F(GpuHost, ReturnsNulloptForUseWithoutNvml) {
   with_nvml_ = false;
   add(h200(), h200_nvml());
   static_cast<void>(detect());
-  EXPECT_FALSE(look_at_gpu_use(sources_, "before").has_value());
+  EXPECT_FALSE(read_gpu_use(sources_, "before").has_value());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class DetectHost : public testing::Test {
  protected:
   FakeRoot root_;
-  HostSources sources_ = sources_of(read_recorded("haswell"), root_);
+  HostSources sources_ = make_recorded_sources(read_recorded("haswell"), root_);
 };
 
 TEST_F(DetectHost, ReadsOsMemoryAndNames) {
@@ -34,7 +34,7 @@ TEST_F(DetectHost, ReadsOsMemoryAndNames) {
   EXPECT_EQ(host->memory_bytes, int64_t{131886028} * 1024);
 }
 
-TEST_F(DetectHost, MalformedFilesAreUnknownNotZero) {
+TEST_F(DetectHost, ReportsUnknownForMalformedFiles) {
   EXPECT_EQ(detect_host(sources_)->os, "Linux");
   EXPECT_EQ(detect_host(sources_)->memory_bytes, std::nullopt);
   for (const auto* text : {"MemTotal: 0 kB", "MemTotal: -5 kB", "MemTotal: 5", "MemTotal: 5 GB", "MemTotal: x kB",
@@ -48,12 +48,12 @@ TEST_F(DetectHost, MalformedFilesAreUnknownNotZero) {
   }
 }
 
-TEST_F(DetectHost, UsrLibOsReleaseServesToo) {
+TEST_F(DetectHost, ReadsUsrLibOsRelease) {
   root_.write("/usr/lib/os-release", "PRETTY_NAME='NixOS 26.05'\n");
   EXPECT_EQ(detect_host(sources_)->os, "NixOS 26.05");
 }
 
-TEST_F(DetectHost, OtherArchitecturesAreRefused) {
+TEST_F(DetectHost, RejectsOtherArchitectures) {
   sources_.architecture = "riscv64";
   const auto host = detect_host(sources_);
   ASSERT_FALSE(host.ok());
@@ -61,7 +61,7 @@ TEST_F(DetectHost, OtherArchitecturesAreRefused) {
   EXPECT_THAT(host.error().message, HasSubstr("riscv64"));
 }
 
-TEST_F(DetectHost, JsonSurvivesARoundTrip) {
+TEST_F(DetectHost, KeepsHostInJsonRoundTrip) {
   const auto host = detect_host(sources_);
   const auto json = to_json(*host);
   const auto again = from_json<Host>(json);
@@ -94,7 +94,7 @@ TEST(SystemSources, DetectThisMachine) {
   EXPECT_FALSE(host->driver.sentence.empty());
 }
 
-TEST(SystemSources, TheCallersAffinityStays) {
+TEST(SystemSources, KeepsAffinityOfCaller) {
   cpu_set_t before;
   cpu_set_t after;
   if (sched_getaffinity(0, sizeof before, &before) != 0) GTEST_SKIP() << "sched_getaffinity: more than 1024 CPUs";

@@ -74,7 +74,7 @@ Json read_recorded(const std::string& name) {
   return read_json("recorded/" + name + ".json");
 }
 
-HostSources sources_of(const Json& record, const FakeRoot& root) {
+HostSources make_recorded_sources(const Json& record, const FakeRoot& root) {
   HostSources sources;
   sources.architecture = record.at("architecture").get<std::string>();
   sources.root = root.path();

@@ -20,6 +20,6 @@ namespace pbprobe::host {
 [[nodiscard]] Json read_recorded(const std::string& name);
 
 // Writes the record's files below `root`, which must outlive the sources. No driver, no NVML.
-[[nodiscard]] HostSources sources_of(const Json& record, const FakeRoot& root);
+[[nodiscard]] HostSources make_recorded_sources(const Json& record, const FakeRoot& root);
 
 }  // namespace pbprobe::host

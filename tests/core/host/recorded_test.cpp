@@ -42,11 +42,11 @@ std::vector<std::string> known_targets(std::vector<std::string> targets) {
 
 class RecordedHost : public testing::TestWithParam<std::string> {};
 
-TEST_P(RecordedHost, IsDetected) {
+TEST_P(RecordedHost, DetectsRecordedHost) {
   const auto record = read_recorded(GetParam());
   const auto expected = read_json("expected.json").at(GetParam());
   const FakeRoot root;
-  const auto host = detect_host(sources_of(record, root));
+  const auto host = detect_host(make_recorded_sources(record, root));
   ASSERT_TRUE(host.ok()) << host.error().message;
   const auto& cpu = host->cpu;
   EXPECT_EQ(cpu.architecture, record.at("architecture").get<std::string>());
@@ -65,7 +65,7 @@ TEST_P(RecordedHost, IsDetected) {
 INSTANTIATE_TEST_SUITE_P(All, RecordedHost, testing::ValuesIn(recorded_names()),
                          [](const auto& test) { return test.param; });
 
-TEST(RecordedHosts, AllHaveExpectationsAndASource) {
+TEST(RecordedHosts, HaveExpectationsAndSource) {
   std::set<std::string> expected;
   const auto document = read_json("expected.json");
   for (const auto& [name, value] : document.items()) expected.insert(name);
@@ -76,35 +76,35 @@ TEST(RecordedHosts, AllHaveExpectationsAndASource) {
   }
 }
 
-// What these hosts are famous for, apart from expected.json.
-std::vector<std::string> features_of(const std::string& name) {
+// Known properties of these hosts, in addition to expected.json.
+std::vector<std::string> detect_features(const std::string& name) {
   const FakeRoot root;
-  return detect_host(sources_of(read_recorded(name), root))->cpu.features;
+  return detect_host(make_recorded_sources(read_recorded(name), root))->cpu.features;
 }
-std::vector<std::string> targets_of(const std::string& name) {
+std::vector<std::string> detect_targets(const std::string& name) {
   const FakeRoot root;
-  return detect_host(sources_of(read_recorded(name), root))->cpu.targets;
+  return detect_host(make_recorded_sources(read_recorded(name), root))->cpu.targets;
 }
 
-TEST(RecordedHosts, Graviton3HasSveButNotSve2) {
-  EXPECT_THAT(features_of("graviton3"), Contains("sve"));
-  EXPECT_THAT(features_of("graviton3"), Not(Contains("sve2")));
-  EXPECT_THAT(targets_of("graviton3"), Contains("armv8_2"));
-  EXPECT_THAT(targets_of("graviton3"), Not(Contains("armv9")));
+TEST(RecordedHosts, DetectsSveWithoutSve2OnGraviton3) {
+  EXPECT_THAT(detect_features("graviton3"), Contains("sve"));
+  EXPECT_THAT(detect_features("graviton3"), Not(Contains("sve2")));
+  EXPECT_THAT(detect_targets("graviton3"), Contains("armv8_2"));
+  EXPECT_THAT(detect_targets("graviton3"), Not(Contains("armv9")));
 }
 
-TEST(RecordedHosts, AlderLakeHasNoAvx512) {
-  EXPECT_THAT(targets_of("alder_lake_i9_12900k"), Contains("avx2"));
-  for (const auto& feature : features_of("alder_lake_i9_12900k"))
+TEST(RecordedHosts, DetectsNoAvx512OnAlderLake) {
+  EXPECT_THAT(detect_targets("alder_lake_i9_12900k"), Contains("avx2"));
+  for (const auto& feature : detect_features("alder_lake_i9_12900k"))
     EXPECT_THAT(feature, Not(testing::HasSubstr("avx512")));
 }
 
-TEST(RecordedHosts, VnniAndBf16AreTwoThings) {
-  EXPECT_THAT(targets_of("skylake_x"), Contains("avx512"));
-  EXPECT_THAT(features_of("skylake_x"), Not(Contains("avx512_vnni")));
-  EXPECT_THAT(features_of("ice_lake_server"), Contains("avx512_vnni"));
-  EXPECT_THAT(features_of("ice_lake_server"), Not(Contains("avx512_bf16")));
-  EXPECT_THAT(features_of("cooper_lake"), Contains("avx512_bf16"));
+TEST(RecordedHosts, SeparateVnniFromBf16) {
+  EXPECT_THAT(detect_targets("skylake_x"), Contains("avx512"));
+  EXPECT_THAT(detect_features("skylake_x"), Not(Contains("avx512_vnni")));
+  EXPECT_THAT(detect_features("ice_lake_server"), Contains("avx512_vnni"));
+  EXPECT_THAT(detect_features("ice_lake_server"), Not(Contains("avx512_bf16")));
+  EXPECT_THAT(detect_features("cooper_lake"), Contains("avx512_bf16"));
 }
 
 }  // namespace

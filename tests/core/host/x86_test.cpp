@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-std::vector<std::string> features_of(const HostSources& sources) {
+std::vector<std::string> read_features(const HostSources& sources) {
   const auto host = detect_host(sources);
   return host ? host->cpu.features : std::vector<std::string>{host.error().message};
 }
@@ -22,28 +22,28 @@ std::vector<std::string> features_of(const HostSources& sources) {
 class SapphireRapids : public testing::Test {
  protected:
   FakeRoot root_;
-  HostSources sources_ = sources_of(read_recorded("sapphire_rapids"), root_);
+  HostSources sources_ = make_recorded_sources(read_recorded("sapphire_rapids"), root_);
 };
 
-TEST_F(SapphireRapids, Xcr0WithoutZmmStateClearsAvx512) {
+TEST_F(SapphireRapids, ClearsAvx512WithoutZmmState) {
   sources_.xcr0 = [] { return 0x60007; };
-  const auto features = features_of(sources_);
+  const auto features = read_features(sources_);
   EXPECT_THAT(features, Not(Contains(HasSubstr("avx512"))));
   EXPECT_THAT(features, Contains("avx2"));
   EXPECT_THAT(features, Contains("avx_vnni"));
   EXPECT_THAT(features, Contains("amx_tile"));
 }
 
-TEST_F(SapphireRapids, EachZmmStateBitCounts) {
+TEST_F(SapphireRapids, RequiresEachZmmStateBit) {
   for (const uint64_t missing : {0x20, 0x40, 0x80}) {
     sources_.xcr0 = [missing] { return 0xE7 & ~missing; };
-    EXPECT_THAT(features_of(sources_), Not(Contains("avx512f"))) << missing;
+    EXPECT_THAT(read_features(sources_), Not(Contains("avx512f"))) << missing;
   }
 }
 
-TEST_F(SapphireRapids, Xcr0WithoutYmmStateClearsAvx) {
+TEST_F(SapphireRapids, ClearsAvxWithoutYmmState) {
   sources_.xcr0 = [] { return 0x3; };
-  const auto features = features_of(sources_);
+  const auto features = read_features(sources_);
   EXPECT_THAT(features, Not(Contains(HasSubstr("avx"))));
   EXPECT_THAT(features, Not(Contains("fma")));
   EXPECT_THAT(features, Not(Contains("f16c")));
@@ -51,7 +51,7 @@ TEST_F(SapphireRapids, Xcr0WithoutYmmStateClearsAvx) {
   EXPECT_THAT(detect_host(sources_)->cpu.targets, IsEmpty());
 }
 
-TEST_F(SapphireRapids, WithoutOsxsaveXcr0IsNotRead) {
+TEST_F(SapphireRapids, SkipsXcr0WithoutOsxsave) {
   const auto real = sources_.cpuid;
   sources_.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     auto registers = real(leaf, subleaf);
@@ -63,34 +63,34 @@ TEST_F(SapphireRapids, WithoutOsxsaveXcr0IsNotRead) {
     asked = true;
     return ~uint64_t{0};
   };
-  EXPECT_THAT(features_of(sources_), Not(Contains("avx")));
+  EXPECT_THAT(read_features(sources_), Not(Contains("avx")));
   EXPECT_FALSE(asked);  // XGETBV would be an illegal instruction
 }
 
-TEST_F(SapphireRapids, AmxNeedsPermissionAndTileState) {
+TEST_F(SapphireRapids, RequiresPermissionAndTileStateForAmx) {
   sources_.amx_permission = [] { return false; };
-  EXPECT_THAT(features_of(sources_), Not(Contains(HasSubstr("amx"))));
+  EXPECT_THAT(read_features(sources_), Not(Contains(HasSubstr("amx"))));
   bool asked = false;
   sources_.xcr0 = [] { return 0xE7; };
   sources_.amx_permission = [&asked] { return asked = true; };
-  EXPECT_THAT(features_of(sources_), Not(Contains(HasSubstr("amx"))));
+  EXPECT_THAT(read_features(sources_), Not(Contains(HasSubstr("amx"))));
   EXPECT_FALSE(asked);
 }
 
-TEST_F(SapphireRapids, LeavesBeyondTheLimitAreNotRead) {
+TEST_F(SapphireRapids, SkipsLeavesBeyondTheLimit) {
   const auto real = sources_.cpuid;
   sources_.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     if (leaf == 0) return CpuidRegisters{6, 0, 0, 0};
-    return leaf == 7 ? CpuidRegisters{2, ~0U, ~0U, ~0U} : real(leaf, subleaf);  // what old CPUs answer: garbage
+    return leaf == 7 ? CpuidRegisters{2, ~0U, ~0U, ~0U} : real(leaf, subleaf);  // old CPUs answer with garbage
   };
-  EXPECT_THAT(features_of(sources_), Not(Contains("avx2")));
+  EXPECT_THAT(read_features(sources_), Not(Contains("avx2")));
   sources_.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     if (leaf == 7 && subleaf == 1) return CpuidRegisters{~0U, ~0U, ~0U, ~0U};
     auto registers = real(leaf, subleaf);
     if (leaf == 7) registers.eax = 0;
     return registers;
   };
-  EXPECT_THAT(features_of(sources_), Not(Contains("avx512_bf16")));
+  EXPECT_THAT(read_features(sources_), Not(Contains("avx512_bf16")));
 }
 
 // One bit at a time: that bit gives this name and no other. From the SDM's table, as facts of the targets need them.
@@ -116,13 +116,13 @@ TEST_P(OneBit, GivesOneName) {
     if (leaf == 7 && subleaf == 0) values[0] = 1;
     if (leaf == 0x80000000) values[0] = 0x80000008;
     if (leaf == bit.leaf && subleaf == bit.subleaf) values[bit.reg] |= 1U << bit.bit;
-    // AMX is asked for only where there are tiles.
+    // AMX permission is requested only if the CPU has tiles.
     if (leaf == 7 && subleaf == 0 && std::string_view(bit.name).starts_with("amx_")) values[3] |= 1U << 24;
     return CpuidRegisters{values[0], values[1], values[2], values[3]};
   };
   sources.xcr0 = [] { return 0x600E7; };
   sources.amx_permission = [] { return true; };
-  auto features = features_of(sources);
+  auto features = read_features(sources);
   if (std::string_view(bit.name) != "amx_tile") std::erase(features, "amx_tile");
   EXPECT_THAT(features, ElementsAre(bit.name));
 }
@@ -139,9 +139,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Bit{7, 1, 3, 5, "avx_ne_convert"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(X86, CpusThatMayNotBeUsedAreNotAmongTheClasses) {
+TEST(X86, OmitsUnusableCpusFromCoreClasses) {
   const FakeRoot root;
-  auto sources = sources_of(read_recorded("alder_lake_i9_12900k"), root);
+  auto sources = make_recorded_sources(read_recorded("alder_lake_i9_12900k"), root);
   sources.hybrid_leaves = [] { return std::vector<uint32_t>{0x40000001, 0x20000001, 0x20000001, 0x10000000}; };
   const auto classes = detect_host(sources)->cpu.core_classes;
   ASSERT_EQ(classes.size(), 3U);
@@ -152,9 +152,9 @@ TEST(X86, CpusThatMayNotBeUsedAreNotAmongTheClasses) {
   EXPECT_EQ(classes[2].name, "core type 0x10");
 }
 
-TEST(X86, WithoutABrandStringTheSignatureIsTheName) {
+TEST(X86, UsesSignatureIfBrandStringIsMissing) {
   const FakeRoot root;
-  auto sources = sources_of(read_recorded("zen_4"), root);
+  auto sources = make_recorded_sources(read_recorded("zen_4"), root);
   const auto real = sources.cpuid;
   sources.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     return leaf > 0x80000001 ? CpuidRegisters{} : real(leaf, subleaf);

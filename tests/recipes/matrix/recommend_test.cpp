@@ -21,7 +21,7 @@ using testing::Not;
 
 Host recorded(const std::string& name) {
   const host::FakeRoot root;
-  auto found = detect_host(host::sources_of(host::read_recorded(name), root));
+  auto found = detect_host(host::make_recorded_sources(host::read_recorded(name), root));
   EXPECT_TRUE(found) << found.error().message;
   found->driver = {};
   return *found;

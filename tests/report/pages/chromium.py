@@ -18,7 +18,7 @@ SECONDS = 30
 
 
 def missing() -> str | None:
-    """What it takes and is not there."""
+    """Returns the missing requirement and how to install it; None if all are installed."""
     if shutil.which("chromium") is None:
         return "no chromium: cmake/bootstrap.sh pages installs it"
     for module in ("websocket", "axe_playwright_python"):
@@ -87,7 +87,7 @@ class Page:
 
     @property
     def complaints(self):
-        """Of the console: errors, warnings, what was refused."""
+        """The console's errors, warnings and refused requests."""
         wanted = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
         return [event["params"] for event in self.events if event["method"] in wanted]
 

@@ -49,7 +49,7 @@ def trace(device, clock, watts, celsius, count=60):
 
 
 def speed(name, unit, value, intensity):
-    """An operation of libtorch's on the GPU, which states what it moves."""
+    """Makes a libtorch operation on the GPU with a stated intensity."""
     made = dict.fromkeys(("against", "ratio", "per_clock", "fits", "proved", "disturbed"))
     made |= {"device": "cuda:0", "target": "libtorch", "name": name, "unit": unit, "value": value}
     return made | {"samples": [value * factor for factor in (0.98, 1.0, 1.01)], "intensity": intensity}

@@ -65,25 +65,25 @@ AXE = """axe.run(document, {resultTypes: ['violations']}).then(
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_axe_and_console_find_nothing(window, rich, width, dark):
+def test_page_passes_axe_and_console(window, rich, width, dark):
     page = window.open(rich, width=width, dark=dark)
     assert page.complaints == []
     assert page.requests == [rich.resolve().as_uri()], "nothing is fetched"
     keep(page, f"report-{width}-{'dark' if dark else 'light'}")
-    # Its source is the protocol's, not the page's: the page's policy runs no script but its own.
+    # Injected by the debugging protocol: the page's own policy runs no other script.
     page.evaluate(chromium.axe_source() + ";0")
     assert page.evaluate(AXE) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "only tables and pictures scroll"
 
 
-def test_axe_finds_what_is_planted(window, rich):
+def test_axe_finds_planted_fault(window, rich):
     page = window.open(rich)
     page.evaluate("document.querySelector('section').append(document.createElement('button'))")
     page.evaluate(chromium.axe_source() + ";0")
     assert any(found.startswith("button-name") for found in page.evaluate(AXE))
 
 
-def test_a_comparison_is_a_page(window, comparison):
+def test_renders_comparison(window, comparison):
     page = window.open(comparison)
     assert page.complaints == []
     keep(page, "compare-1280-light")
@@ -108,7 +108,7 @@ def fleet(tmp_path_factory):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_fleet_is_a_page(window, fleet, width, dark):
+def test_renders_fleet(window, fleet, width, dark):
     page = window.open(fleet, width=width, dark=dark)
     assert page.complaints == [] and page.requests == [fleet.resolve().as_uri()]
     keep(page, f"fleet-{width}-{'dark' if dark else 'light'}")
@@ -121,7 +121,7 @@ FIELDS = """[...document.querySelectorAll('table.heat')].map(t => [...t.querySel
   c => [c.closest('tr').querySelector('th').textContent, t.querySelectorAll('thead th')[c.cellIndex].textContent]))"""
 
 
-def test_a_fleet_shows_what_is_slow_late_lossy_and_different(window, fleet):
+def test_fleet_shows_all_kinds_of_faults(window, fleet):
     page = window.open(fleet, scripts=False)  # the page needs none
     nodes, links = page.evaluate(FIELDS)
     marks = [(node, column) for node, column in map(tuple, nodes) if column != "outcome"]
@@ -135,7 +135,7 @@ def test_a_fleet_shows_what_is_slow_late_lossy_and_different(window, fleet):
     assert fleet.stat().st_size < MOST_BYTES
 
 
-def test_a_fleet_of_names_that_are_markup_runs_none_of_it(window, tmp_path):
+def test_fleet_page_escapes_markup_in_names(window, tmp_path):
     reports = documents.fleet(nodes=10)
     for i, document in enumerate(reports):
         document["host"] = f"{documents.MARKUP}{documents.ENDS}{i}"
@@ -144,7 +144,7 @@ def test_a_fleet_of_names_that_are_markup_runs_none_of_it(window, tmp_path):
     assert page.evaluate("window.owned") is None and page.complaints == []
 
 
-def test_pages_are_small_and_the_verdict_comes_first(window, rich):
+def test_page_is_small_and_shows_verdict_first(window, rich):
     assert rich.stat().st_size < MOST_BYTES
     page = window.open(rich)
     assert page.evaluate("document.querySelector('main').firstElementChild.textContent").startswith("✓ PASS")
@@ -158,14 +158,14 @@ FIGURES = """[...document.querySelectorAll('td[data-value]')].map(
 
 
 def shown(value, text):
-    """Whether the text shows the figure as far as it goes: "742.0 TFLOP/s", "1.04\u00d7"."""
+    """Reports whether the text shows the figure to its printed precision: "742.0 TFLOP/s", "1.04\u00d7"."""
     number, _, unit = text.partition(" ")
     digits = number.rstrip("\u00d7")
     scale = {"%": 100, "TFLOP/s": 1e-3, "Top/s": 1e-3}.get(unit, 1)
     return abs(float(digits) - value * scale) <= 0.51 * 10.0 ** -len(digits.partition(".")[2])
 
 
-def test_figures_are_those_of_the_embedded_json(window, rich):
+def test_figures_match_embedded_json(window, rich):
     page = window.open(rich)
     data = json.loads(page.evaluate("document.getElementById('pbprobe-data').textContent"))
     given = documents.rich()
@@ -180,11 +180,11 @@ def test_figures_are_those_of_the_embedded_json(window, rich):
     assert [figure for figure in figures if not shown(*figure[1:])] == []
 
 
-def test_a_point_above_its_roof_is_a_defect_of_the_measuring(window, tmp_path, rich):
+def test_warns_about_point_above_roof(window, tmp_path, rich):
     assert window.open(rich).evaluate("document.querySelectorAll('.defect').length") == 0
     page = window.open(written(tmp_path, documents.above_its_roof()))
     keep(page, "above")
-    assert "2 of 8 figures lie above their roof" in page.evaluate("document.querySelector('.defect').textContent")
+    assert "2 of 8 figures are above their roof" in page.evaluate("document.querySelector('.defect').textContent")
     assert page.evaluate("document.querySelectorAll('svg .sbad title').length") == 2
 
 
@@ -204,7 +204,7 @@ def test_names_with_markup_are_inert(window, tmp_path):
     json.loads(page.evaluate("document.getElementById('pbprobe-data').textContent"))
 
 
-def test_the_policy_runs_no_other_script(window, rich, tmp_path):
+def test_policy_blocks_other_scripts(window, rich, tmp_path):
     planted = tmp_path / "planted.html"
     planted.write_text(rich.read_text().replace("</main>", "<script>window.owned = 1</script></main>"))
     page = window.open(planted)
@@ -212,7 +212,7 @@ def test_the_policy_runs_no_other_script(window, rich, tmp_path):
     assert page.complaints != []
 
 
-def test_it_says_the_same_without_scripts(window, rich):
+def test_shows_same_text_without_scripts(window, rich):
     page = window.open(rich)
     page.evaluate("document.querySelectorAll('.filter').forEach(label => label.remove())")
     with_scripts = page.evaluate("document.querySelector('main').textContent")
@@ -221,7 +221,7 @@ def test_it_says_the_same_without_scripts(window, rich):
     assert page.evaluate("document.querySelector('main').textContent") == with_scripts
 
 
-def test_keys_sort_and_filter(window, rich):
+def test_page_sorts_and_filters_by_keyboard(window, rich):
     page = window.open(rich)
     tables = "[...document.querySelectorAll('table')]"
     rates = f"{tables}.find(t => t.caption.textContent.startsWith('✓ is what')).tBodies[0].rows"
@@ -235,7 +235,7 @@ def test_keys_sort_and_filter(window, rich):
     assert page.evaluate(f"{head}.closest('th').getAttribute('aria-sort')") == "descending"
 
 
-def test_print_shows_what_is_folded(window, rich):
+def test_print_shows_folded_sections(window, rich):
     page = window.open(rich, media="print")
     seen = "[...document.querySelectorAll('details .scroll')].every(d => d.checkVisibility())"
     assert page.evaluate(seen)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "core/unfinished.hpp"
+#include "core/incomplete_path.hpp"
 
 #include <mutex>
 #include <set>
@@ -16,7 +16,7 @@ struct Paths {
   std::multiset<std::filesystem::path> all;
 };
 
-// Never destroyed: objects of the program's end are in it.
+// Never destroyed, because static objects may still refer to it when the program ends.
 Paths& paths() {
   static auto* const paths = new Paths;
   return *paths;
@@ -24,26 +24,26 @@ Paths& paths() {
 
 }  // namespace
 
-Unfinished::Unfinished(std::filesystem::path path) : path_(std::move(path)) {
+IncompletePath::IncompletePath(std::filesystem::path path) : path_(std::move(path)) {
   const std::lock_guard lock(paths().mutex);
   paths().all.insert(path_);
 }
 
-Unfinished::Unfinished(Unfinished&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+IncompletePath::IncompletePath(IncompletePath&& other) noexcept : path_(std::exchange(other.path_, {})) {}
 
-Unfinished& Unfinished::operator=(Unfinished&& other) noexcept {
+IncompletePath& IncompletePath::operator=(IncompletePath&& other) noexcept {
   std::swap(path_, other.path_);
   return *this;
 }
 
-Unfinished::~Unfinished() {
+IncompletePath::~IncompletePath() {
   if (path_.empty()) return;
   const std::lock_guard lock(paths().mutex);
   const auto found = paths().all.find(path_);
   if (found != paths().all.end()) paths().all.erase(found);
 }
 
-size_t remove_unfinished() {
+size_t remove_incomplete_paths() {
   const std::lock_guard lock(paths().mutex);
   for (const auto& path : paths().all) {
     std::error_code error;

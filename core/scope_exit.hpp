@@ -4,13 +4,13 @@
 
 namespace pbprobe {
 
-// Runs when its scope is left, by an exception too.
+// Runs `action` at the end of the scope, also after an exception.
 template <class Action>
-struct Finally {
+struct ScopeExit {
   Action action;
-  ~Finally() { action(); }
+  ~ScopeExit() { action(); }
 };
 template <class Action>
-Finally(Action) -> Finally<Action>;
+ScopeExit(Action) -> ScopeExit<Action>;
 
 }  // namespace pbprobe

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/pipeline/beside_others.hpp"
+#include "probes/pipeline/gpu_monitor.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ Measurements measured() {
   return measurements;
 }
 
-TEST(BesideOthers, FiguresOfAGpuThatOthersUseAreMarkedWithWho) {
+TEST(GpuMonitor, MarksFiguresWithOtherUsers) {
   for (const char* when : {"before", "after"}) {
     Measurements m = measured();
     mark_disturbed(m, {use("cuda:0", when, {{.pid = 4711, .name = "python"}}), use("cuda:1", when, {})});
@@ -45,25 +45,26 @@ TEST(BesideOthers, FiguresOfAGpuThatOthersUseAreMarkedWithWho) {
   }
 }
 
-TEST(BesideOthers, WorkOfWhoIsNotShownCountsToo) {
-  EXPECT_THAT(others_on({use("cuda:0", "before", {}, 97)}, "cuda:0").value_or(""), HasSubstr("97 % of cuda:0"));
-  EXPECT_EQ(others_on({use("cuda:0", "after", {}, 97)}, "cuda:0"), std::nullopt) << "that was our own";
-  EXPECT_EQ(others_on({use("cuda:0", "before", {}, 3)}, "cuda:0"), std::nullopt) << "a display";
+TEST(GpuMonitor, CountsWorkOfHiddenProcesses) {
+  EXPECT_THAT(describe_other_users({use("cuda:0", "before", {}, 97)}, "cuda:0").value_or(""),
+              HasSubstr("97 % utilization of cuda:0"));
+  EXPECT_EQ(describe_other_users({use("cuda:0", "after", {}, 97)}, "cuda:0"), std::nullopt) << "that was our own";
+  EXPECT_EQ(describe_other_users({use("cuda:0", "before", {}, 3)}, "cuda:0"), std::nullopt) << "a display";
 }
 
-TEST(BesideOthers, NobodyElseIsNobody) {
+TEST(GpuMonitor, ReportsNoOtherUser) {
   const std::vector<GpuUse> uses{
       use("cuda:0", "before", {{.pid = getpid(), .name = "python"}, {.pid = 7, .name = "nvidia-cuda-mps-server"}})};
-  EXPECT_EQ(others_on(uses, "cuda:0"), std::nullopt);
+  EXPECT_EQ(describe_other_users(uses, "cuda:0"), std::nullopt);
   Measurements m = measured();
   mark_disturbed(m, uses);
   EXPECT_EQ(m.rows[0].disturbed, std::nullopt);
 }
 
-TEST(BesideOthers, ANumberIsNoOtherOnesBeginning) {
+TEST(GpuMonitor, ComparesWholeDeviceNumbers) {
   const std::vector<GpuUse> uses{use("cuda:1", "before", {{.pid = 9, .name = "a"}})};
-  EXPECT_EQ(others_on(uses, "cuda:12"), std::nullopt);
-  EXPECT_NE(others_on(uses, "cuda:0,1"), std::nullopt);
+  EXPECT_EQ(describe_other_users(uses, "cuda:12"), std::nullopt);
+  EXPECT_NE(describe_other_users(uses, "cuda:0,1"), std::nullopt);
 }
 
 }  // namespace

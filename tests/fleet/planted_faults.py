@@ -67,7 +67,7 @@ def patched(name, *rest, **more):
 builtins.__import__ = patched
 """
 
-# What the worker calls first in each phase.
+# First function that the worker calls in each phase.
 PHASES = {
     "join": ("pbprobe.fleet.meeting", "open_store"),
     "identity": ("pbprobe.fleet.identity", "libraries"),
@@ -80,14 +80,14 @@ PHASES = {
 }
 
 
-def path_with(folder):
+def extend_python_path(folder):
     return {"PYTHONPATH": f"{folder}:{os.environ['PYTHONPATH']}"}
 
 
 def plant(folder, text):
     folder.mkdir(parents=True)
     (folder / "sitecustomize.py").write_text(text)
-    return path_with(folder)
+    return extend_python_path(folder)
 
 
 def wrong_bit(scratch):
@@ -95,7 +95,7 @@ def wrong_bit(scratch):
 
 
 def stuck(scratch):
-    """Meets the others in collectives without an end, as NCCL's start does where one of them died."""
+    """Blocks the other ranks in collectives, as NCCL's start does after the death of a rank."""
     module, function = PHASES["collectives"]
     return plant(scratch / "stuck", REPLACED.format(module=module, function=function, by="lambda *_: time.sleep(1000)"))
 
@@ -124,7 +124,7 @@ def other_version(scratch):
         (site / path.name).symlink_to(path.resolve())
     (site / "__init__.py").unlink()
     (site / "__init__.py").write_text('__version__ = "0.0.9"\n')
-    return path_with(site.parent)
+    return extend_python_path(site.parent)
 
 
 def other_torch(scratch):
@@ -140,4 +140,4 @@ def other_torch(scratch):
     (site / "lib" / "libc10.so").unlink()
     data = (installed / "lib" / "libc10.so").read_bytes()
     (site / "lib" / "libc10.so").write_bytes(data + b"another build")
-    return path_with(site.parent)
+    return extend_python_path(site.parent)

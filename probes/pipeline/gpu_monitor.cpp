@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/pipeline/beside_others.hpp"
+#include "probes/pipeline/gpu_monitor.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@
 namespace pbprobe {
 namespace {
 
-// What a display's compositor takes of an idle GPU.
+// use of an idle GPU by the compositor of a display
 constexpr int64_t kIdlePercent = 5;
 
 // "0,1" of "cuda:0,1".
@@ -32,14 +32,14 @@ bool names(const std::string& devices, const std::string& device) {
   return false;
 }
 
-// A server that shares the GPU among its clients computes nothing itself, and ours is one of them.
+// Ignores an MPS server: it computes nothing itself, and pbprobe is one of its clients.
 bool counts(const GpuProcess& process) {
   return process.pid != getpid() && process.name.value_or("") != "nvidia-cuda-mps-server";
 }
 
 template <class Figures>
 void mark(Figures& figures, const std::vector<GpuUse>& uses) {
-  for (auto& figure : figures) figure.disturbed = others_on(uses, figure.device);
+  for (auto& figure : figures) figure.disturbed = describe_other_users(uses, figure.device);
 }
 
 // Looks at the devices while it lives.
@@ -48,7 +48,7 @@ class Watch {
   Watch(const HostSources& sources, bool gpus) : sensors_(sources, gpus) {
     try {
       thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {  // no further thread: nobody looks
+    } catch (const std::system_error&) {  // no further thread is available: continue without a trace
     }
   }
   ~Watch() { stop(); }
@@ -62,7 +62,7 @@ class Watch {
   }
 
  private:
-  // Too little memory, or files: the trace ends there.
+  // Too little memory or too few file descriptors: ends the trace.
   void run() noexcept try {
     const auto start = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex_);
@@ -95,7 +95,7 @@ class Watch {
 
 void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::string, TracePoint>> points,
                 std::chrono::milliseconds& between) {
-  constexpr size_t kMostPoints = 400;  // of each device: what a picture shows
+  constexpr size_t kMaxPoints = 400;  // per device, enough for a chart
   bool is_full = false;
   for (auto& [device, point] : points) {
     if (!point.clock_mhz && !point.power_watts && !point.celsius) continue;
@@ -103,7 +103,7 @@ void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::str
     auto trace = std::find_if(traces.begin(), traces.end(), is_its);
     if (trace == traces.end()) trace = traces.insert(traces.end(), {.device = device, .points = {}});
     trace->points.push_back(point);
-    is_full |= trace->points.size() >= kMostPoints;
+    is_full |= trace->points.size() >= kMaxPoints;
   }
   if (!is_full) return;
   between *= 2;
@@ -113,20 +113,19 @@ void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::str
   }
 }
 
-std::optional<std::string> others_on(const std::vector<GpuUse>& uses, const std::string& device) {
+std::optional<std::string> describe_other_users(const std::vector<GpuUse>& uses, const std::string& device) {
   std::set<std::string> who;
   for (const GpuUse& use : uses) {
     if (!names(device, use.device)) continue;
     for (const GpuProcess& process : use.processes) {
       if (!counts(process)) continue;
-      who.insert(
-          fmt::format("{} (process {}) on {}", process.name.value_or("an unnamed one"), process.pid, use.device));
+      who.insert(fmt::format("{} (process {}) on {}", process.name.value_or("unnamed"), process.pid, use.device));
     }
   }
   for (const GpuUse& use : uses) {
     if (!who.empty() || !names(device, use.device) || use.when != "before") continue;
     if (use.utilization_percent.value_or(0) > kIdlePercent)
-      who.insert(fmt::format("work that took {} % of {} before", *use.utilization_percent, use.device));
+      who.insert(fmt::format("{} % utilization of {} before the measurement", *use.utilization_percent, use.device));
   }
   if (who.empty()) return std::nullopt;
   return fmt::format("{}", fmt::join(who, ", "));
@@ -138,7 +137,7 @@ void mark_disturbed(Measurements& measurements, std::vector<GpuUse> uses) {
   // A row does not say on which GPU.
   const std::string any = fmt::format("cuda:{}", fmt::join(numbers, ","));
   for (BenchRow& row : measurements.rows)
-    if (row.threads == 0) row.disturbed = others_on(uses, any);
+    if (row.threads == 0) row.disturbed = describe_other_users(uses, any);
   mark(measurements.probes, uses);
   if (measurements.libtorch) {
     mark(measurements.libtorch->figures, uses);
@@ -148,15 +147,15 @@ void mark_disturbed(Measurements& measurements, std::vector<GpuUse> uses) {
   measurements.gpu_use = std::move(uses);
 }
 
-Result<Measurements> measure_beside_others(const MeasureRequest& request, const ChildLimits& limits,
-                                           const HostSources& sources) {
-  const auto before = request.host.gpus.empty() ? std::nullopt : look_at_gpu_use(sources, "before");
+Result<Measurements> measure_with_gpu_monitor(const MeasureRequest& request, const ChildLimits& limits,
+                                              const HostSources& sources) {
+  const auto before = request.host.gpus.empty() ? std::nullopt : read_gpu_use(sources, "before");
   Watch watch(sources, !request.host.gpus.empty());
   PBPROBE_TRY(Measurements measurements, measure_in_child(request, limits));
   measurements.traces = watch.take();
   if (!before) return measurements;
   std::vector<GpuUse> uses = *before;
-  if (const auto after = look_at_gpu_use(sources, "after")) uses.insert(uses.end(), after->begin(), after->end());
+  if (const auto after = read_gpu_use(sources, "after")) uses.insert(uses.end(), after->begin(), after->end());
   mark_disturbed(measurements, std::move(uses));
   return measurements;
 }
