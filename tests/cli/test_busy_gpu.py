@@ -36,7 +36,9 @@ def machine(tmp_path_factory):
 def report_with(machine, answer: int, *options: str, **more) -> dict:
     paths = f"{machine}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     environment = {"LD_LIBRARY_PATH": paths, "FAKE_CUDA_ANSWER": str(answer), **more}
-    result = run("report", TORCH, "--format", "json", "--budget", "100", *options, env=environment, timeout=200)
+    # Without figures a large budget costs nothing, and a busy machine takes minutes to read a CUDA torch.
+    budget = "600" if "--no-figures" in options else "100"
+    result = run("report", TORCH, "--format", "json", "--budget", budget, *options, env=environment, timeout=700)
     return json.loads(result.stdout)
 
 
