@@ -80,8 +80,10 @@ inline constexpr double kMostSeconds = 86400;
 
 [[nodiscard]] std::string json_text(const Json& json);
 
-// Errors: usage (a folder), unreadable (it is there, and not ours to write).
-[[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file);
+// Errors: usage (a folder; `artifact` itself or a place inside it), unreadable (it is there, and not ours to write).
+// Without an artifact that is known, give an empty path.
+[[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file,
+                                             const std::filesystem::path& artifact = {});
 // Writes to standard output, also for "-"; to a file atomically, through links, with the mode and the owner that it
 // had; to a pipe or a device as it is. Returns kPassed or kCouldNotRun, having reported why.
 [[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);

@@ -14,9 +14,9 @@ void add_documents(CLI::App& command, Documents& documents) {
                      "Write the verdict to this file in Markdown, as for a job summary");
 }
 
-Result<void> check_documents(const Documents& documents) {
+Result<void> check_documents(const Documents& documents, const std::filesystem::path& artifact) {
   for (const auto& file : {documents.sarif, documents.junit, documents.markdown}) {
-    if (file) PBPROBE_CHECK(check_output_file(*file));
+    if (file) PBPROBE_CHECK(check_output_file(*file, artifact));
   }
   return {};
 }

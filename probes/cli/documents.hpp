@@ -24,7 +24,7 @@ struct Documents {
 void add_documents(CLI::App& command, Documents& documents);
 
 // Before any work: whether each can be written. Errors as check_output_file's.
-[[nodiscard]] Result<void> check_documents(const Documents& documents);
+[[nodiscard]] Result<void> check_documents(const Documents& documents, const std::filesystem::path& artifact);
 
 // Of a report with a verdict. Returns kPassed or kCouldNotRun, having reported why.
 [[nodiscard]] int write_documents(const Report& report, const Documents& documents);

@@ -146,9 +146,9 @@ int run_on_evidence(const GateArguments& options) {
 
 int run(const GateArguments& options) {
   if (options.output) {
-    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+    if (const auto usable = check_output_file(*options.output, options.request.artifact); !usable) return print_error(usable.error());
   }
-  if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
+  if (const auto usable = check_documents(options.documents, options.request.artifact); !usable) return print_error(usable.error());
   const bool again = options.from || !options.join.empty();
   if (!again && !options.trusted.empty()) return usage("--key is of evidence: give --from or --join");
   if (!again) return run_on_artifact(options);
