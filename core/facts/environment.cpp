@@ -34,16 +34,6 @@ std::string cuda_major_of(std::string_view library) {
   return std::string(version.substr(0, version.find_first_not_of(kDigits)));
 }
 
-// "cp311" of _C.cpython-311-x86_64-linux-gnu.so, "abi3" of _C.abi3.so.
-std::string python_of(std::string_view name) {
-  constexpr std::string_view kModule = ".cpython-";
-  if (name.ends_with(".abi3.so")) return "abi3";
-  const size_t at = name.find(kModule);
-  if (at == name.npos || !name.ends_with(".so")) return "";
-  const std::string_view rest = name.substr(at + kModule.size());
-  return "cp" + std::string(rest.substr(0, rest.find('-')));
-}
-
 void add(std::map<std::string, int64_t>& sum, const std::map<std::string, int64_t>& more) {
   for (const auto& [name, count] : more) sum[name] += count;
 }
@@ -146,6 +136,15 @@ void take_identity(Distribution& row, const Inventory& inventory) {
 
 }  // namespace
 
+std::string python_of_module(std::string_view name) {
+  constexpr std::string_view kModule = ".cpython-";
+  if (name.ends_with(".abi3.so")) return "abi3";
+  const size_t at = name.find(kModule);
+  if (at == name.npos || !name.ends_with(".so")) return "";
+  const std::string_view rest = name.substr(at + kModule.size());
+  return "cp" + std::string(rest.substr(0, rest.find('-')));
+}
+
 Distribution distribution_of(const Inventory& inventory) {
   Distribution row;
   take_identity(row, inventory);
@@ -156,7 +155,7 @@ Distribution distribution_of(const Inventory& inventory) {
     ++row.files;
     row.size_bytes += file.size_bytes;
     add_torch(row, file);
-    python.insert(python_of(base_name(file.path)));
+    python.insert(python_of_module(base_name(file.path)));
     cuda.insert(cuda_major_of(file.soname.value_or("")));
     for (const auto& library : file.needed) cuda.insert(cuda_major_of(library));
     if (file.device_code) add_device_code(row, *file.device_code, toolkits);

@@ -9,11 +9,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/finding.hpp"
 #include "core/facts/inventory.hpp"
 #include "core/facts/loading.hpp"
+#include "core/facts/recorded_files.hpp"
 #include "core/facts/verdict.hpp"
 #include "core/fields.hpp"
 
@@ -47,24 +49,6 @@ struct ServedGpu {
   int64_t kept_by_suffix = 0;       // those of `none` that would run without the suffix of their SM
   std::optional<bool> ptx_taken;    // whether the driver that is here compiles this PTX; null: nobody asked it
   std::vector<LackingKernels> lacking;
-};
-
-// A library that is not the one which was installed.
-struct ChangedLibrary {
-  std::string path;
-  std::string how;                         // "another size", "another SHA-256"
-  std::optional<std::string> other_owner;  // whose RECORD has the path too, with other content
-};
-
-// What became of the files that RECORD names. Compiled Python and what lies outside of the environment are left out.
-struct RecordedFiles {
-  int64_t files = 0;
-  int64_t missing = 0;
-  int64_t changed = 0;  // another size; of what is read, another SHA-256 too
-  std::vector<std::string> first_missing;
-  std::vector<std::string> first_changed;  // libraries aside
-  std::vector<ChangedLibrary> changed_libraries;
-  bool reinstall = false;  // a library is missing or changed
 };
 
 // A library of several packages, of which a process that has imported torch has one.
@@ -117,6 +101,9 @@ struct Environment {
   std::optional<std::string> reinstall;  // a command that installs again what is missing or changed; null: nothing is
 };
 
+// Returns the Python that an extension module's name is for: "cp311", "cp313t", "abi3"; "" if the name tells none.
+[[nodiscard]] std::string python_of_module(std::string_view name);
+
 // A row without what a judge decides: GPUs and findings.
 [[nodiscard]] Distribution distribution_of(const Inventory& inventory);
 
@@ -140,24 +127,6 @@ void fields(Visitor& visit, T& gpu) {
   visit("ptx_taken", gpu.ptx_taken,
         "whether this machine's driver compiles PTX of that version; null: it was not asked");
   visit("lacking", gpu.lacking, "those with code for other SMs only, by these SMs");
-}
-
-template <class Visitor, SameAs<ChangedLibrary> T>
-void fields(Visitor& visit, T& library) {
-  visit("path", library.path, "in the folder of packages");
-  visit("how", library.how, "what is not as RECORD has it");
-  visit("other_owner", library.other_owner, "another package that recorded the path, with other content");
-}
-
-template <class Visitor, SameAs<RecordedFiles> T>
-void fields(Visitor& visit, T& recorded) {
-  visit("files", recorded.files, "that RECORD names, compiled Python aside");
-  visit("missing", recorded.missing, "those that are not there");
-  visit("changed", recorded.changed, "those of another size; of libraries, of another SHA-256 too");
-  visit("first_missing", recorded.first_missing, "ten at most");
-  visit("first_changed", recorded.first_changed, "ten at most, libraries aside");
-  visit("changed_libraries", recorded.changed_libraries, "shared objects, compilers and device code");
-  visit("reinstall", recorded.reinstall, "a library is missing or changed");
 }
 
 template <class Visitor, SameAs<SharedLibrary> T>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/facts/loading.hpp"
+#include "core/facts/recorded_files.hpp"
 #include "core/facts/wheel_variant.hpp"
 #include "core/fields.hpp"
 
@@ -43,6 +44,7 @@ struct SmCensus {
   int64_t stores = 0;                             // instructions that write to memory which others see
   int64_t idle_kernels = 0;                       // that nothing comes of: CubinCensus::idle tells when
   std::vector<std::string> idle;                  // the first of them, as mangled
+  std::optional<int64_t> idle_cubins;             // cubins with kernels, all of them idle; null: not counted
   std::optional<RepeatedCode> repeated;           // of the above; null: none
   std::optional<std::vector<std::string>> names;  // of all kernels, sorted; null: not asked for
 };
@@ -69,6 +71,7 @@ struct DeviceCode {
   std::map<std::string, std::string> ptx_versions;        // "sm_80": "8.7", the highest
   std::optional<std::map<std::string, std::vector<std::string>>> ptx_kernels;  // null: not asked for
   int64_t units_without_code = 0;        // translation units of only PTX or LTO-IR
+  std::optional<int64_t> unlinked;       // entries of nvcc -rdc=true that no device linker read; null: none
   std::optional<int64_t> false_entries;  // null: not opened
   std::vector<FalseEntry> first_false_entries;
 };
@@ -261,7 +264,9 @@ struct Inventory {
   std::optional<std::vector<RedirectedLibrary>> redirected;  // of torch's process; null: not torch, or not followed
   std::optional<std::string> torch_beside;  // the version of torch in the same environment; null: there is none
   std::optional<OtherProcessor> other_processor = std::nullopt;  // null: none of its files, or not looked at
-  std::vector<std::string> problems;                             // what could not be read, one sentence each
+  std::optional<RecordedFiles> recorded;           // of an installed torch; null: no RECORD, or not looked at
+  std::optional<std::vector<std::string>> faults;  // what keeps installers or Python from it; null: not asked
+  std::vector<std::string> problems;               // what could not be read, one sentence each
 };
 
 template <class Visitor, SameAs<CodeBytes> T>
@@ -291,8 +296,9 @@ void fields(Visitor& visit, T& census) {
   visit("empty_cubins", census.empty_cubins, "those of them without a kernel");
   visit("code_bytes", census.code_bytes, "bytes of their kernels and functions");
   visit("stores", census.stores, "instructions that write to global or shared memory");
-  visit("idle_kernels", census.idle_kernels, "kernels that store nothing and call nothing, or always trap");
+  visit("idle_kernels", census.idle_kernels, "kernels that store nothing and at most print or assert, or always trap");
   visit("idle", census.idle, "the first of them, as mangled");
+  visit("idle_cubins", census.idle_cubins, "cubins with kernels, all of them idle; null: not counted");
   visit("repeated", census.repeated,
         "of the above, cubins that stand in the file before, byte for byte: they add nothing to it; null: none");
   visit("names", census.names, "of all kernels, as mangled; null: not asked for");
@@ -320,6 +326,7 @@ void fields(Visitor& visit, T& code) {
   visit("ptx_versions", code.ptx_versions, "the highest PTX ISA version per SM");
   visit("ptx_kernels", code.ptx_kernels, "names of the kernels in PTX per SM, as mangled; null: not asked for");
   visit("units_without_code", code.units_without_code, "translation units that hold only PTX or LTO-IR");
+  visit("unlinked", code.unlinked, "entries of relocatable code that no device linker has read; null: none");
   visit("false_entries", code.false_entries, "whose content is not what their header says; null: not opened");
   visit("first_false_entries", code.first_false_entries, "the first of them");
 }
@@ -494,6 +501,11 @@ void fields(Visitor& visit, T& inventory) {
         "the version of torch that is installed beside a package; null: none, or not looked at");
   visit("other_processor", inventory.other_processor,
         "an installed package's files that are built for another processor; null: none, or not looked at");
+  visit("recorded", inventory.recorded,
+        "an installed torch's files, held against its RECORD; null: it has none, or a gate did not ask");
+  visit("faults", inventory.faults,
+        "what keeps installers or Python from taking it, and what a wheel's tags and RECORD promise in vain; null: a "
+        "gate did not ask");
   visit("problems", inventory.problems, "what could not be read");
 }
 

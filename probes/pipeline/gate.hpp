@@ -21,7 +21,6 @@ struct GateRequest {
   Claim claim;
   std::string policy;  // builder, hardware or a file; empty: builder, hardware where more than `shipped` is asked
   std::optional<Level> require;        // of SMs and ISAs, in place of the policy's
-  bool digests = false;                // of each shared object, for evidence
   std::optional<Emulation> emulation;  // start libtorch on this CPU instead
   bool emulated_loads = true;          // load libtorch on an emulated CPU of each claimed row
   std::optional<std::filesystem::path>
