@@ -34,16 +34,6 @@ std::string parse_cuda_major(std::string_view library) {
   return std::string(version.substr(0, version.find_first_not_of(kDigits)));
 }
 
-// Returns "cp311" for _C.cpython-311-x86_64-linux-gnu.so, "abi3" for _C.abi3.so, else "".
-std::string parse_python_tag(std::string_view name) {
-  constexpr std::string_view kModule = ".cpython-";
-  if (name.ends_with(".abi3.so")) return "abi3";
-  const size_t at = name.find(kModule);
-  if (at == name.npos || !name.ends_with(".so")) return "";
-  const std::string_view rest = name.substr(at + kModule.size());
-  return "cp" + std::string(rest.substr(0, rest.find('-')));
-}
-
 void add(std::map<std::string, int64_t>& sum, const std::map<std::string, int64_t>& more) {
   for (const auto& [name, count] : more) sum[name] += count;
 }
@@ -147,6 +137,15 @@ void take_identity(Distribution& row, const Inventory& inventory) {
 
 }  // namespace
 
+std::string python_of_module(std::string_view name) {
+  constexpr std::string_view kModule = ".cpython-";
+  if (name.ends_with(".abi3.so")) return "abi3";
+  const size_t at = name.find(kModule);
+  if (at == name.npos || !name.ends_with(".so")) return "";
+  const std::string_view rest = name.substr(at + kModule.size());
+  return "cp" + std::string(rest.substr(0, rest.find('-')));
+}
+
 Distribution make_distribution(const Inventory& inventory) {
   Distribution row;
   take_identity(row, inventory);
@@ -157,7 +156,7 @@ Distribution make_distribution(const Inventory& inventory) {
     ++row.files;
     row.size_bytes += file.size_bytes;
     add_torch(row, file);
-    python.insert(parse_python_tag(base_name(file.path)));
+    python.insert(python_of_module(base_name(file.path)));
     cuda.insert(parse_cuda_major(file.soname.value_or("")));
     for (const auto& library : file.needed) cuda.insert(parse_cuda_major(library));
     if (file.device_code) add_device_code(row, *file.device_code, toolkits);

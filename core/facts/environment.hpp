@@ -9,11 +9,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/finding.hpp"
 #include "core/facts/inventory.hpp"
 #include "core/facts/loading.hpp"
+#include "core/facts/recorded_files.hpp"
 #include "core/facts/verdict.hpp"
 #include "core/fields.hpp"
 
@@ -47,24 +49,6 @@ struct ServedGpu {
   int64_t kept_by_suffix = 0;       // kernels counted in `none` that would run if their SM had no suffix
   std::optional<bool> ptx_taken;    // the installed driver compiles this PTX; null if not tested
   std::vector<LackingKernels> lacking;
-};
-
-// A library that is not the one which was installed.
-struct ChangedLibrary {
-  std::string path;
-  std::string how;                         // "another size", "another SHA-256"
-  std::optional<std::string> other_owner;  // package whose RECORD also lists the path, with other content
-};
-
-// Comparison of the files with RECORD. Compiled Python and paths outside the environment are left out.
-struct RecordedFiles {
-  int64_t files = 0;
-  int64_t missing = 0;
-  int64_t changed = 0;  // another size; for files that were read, also another SHA-256
-  std::vector<std::string> first_missing;
-  std::vector<std::string> first_changed;  // without libraries
-  std::vector<ChangedLibrary> changed_libraries;
-  bool reinstall = false;  // a library is missing or changed
 };
 
 // A library of several packages, of which a process that has imported torch has one.
@@ -117,6 +101,9 @@ struct Environment {
   std::optional<std::string> reinstall;  // command that reinstalls damaged files; null if intact
 };
 
+// Returns the Python that an extension module's name is for: "cp311", "cp313t", "abi3"; "" if the name tells none.
+[[nodiscard]] std::string python_of_module(std::string_view name);
+
 // Makes the row of a package without the judged parts: GPUs and findings.
 [[nodiscard]] Distribution make_distribution(const Inventory& inventory);
 
@@ -139,24 +126,6 @@ void fields(Visitor& visit, T& gpu) {
         "kernels counted in none that only the suffix a or f of their SM keeps from this GPU");
   visit("ptx_taken", gpu.ptx_taken, "this machine's driver compiles PTX of that version; null if not tested");
   visit("lacking", gpu.lacking, "kernels with code only for other SMs, grouped by these SMs");
-}
-
-template <class Visitor, SameAs<ChangedLibrary> T>
-void fields(Visitor& visit, T& library) {
-  visit("path", library.path, "in the folder of packages");
-  visit("how", library.how, "difference from RECORD");
-  visit("other_owner", library.other_owner, "another package that recorded the path, with other content");
-}
-
-template <class Visitor, SameAs<RecordedFiles> T>
-void fields(Visitor& visit, T& recorded) {
-  visit("files", recorded.files, "files that RECORD lists, without compiled Python");
-  visit("missing", recorded.missing, "missing files");
-  visit("changed", recorded.changed, "files of another size; for libraries, also of another SHA-256");
-  visit("first_missing", recorded.first_missing, "ten at most");
-  visit("first_changed", recorded.first_changed, "ten at most, libraries aside");
-  visit("changed_libraries", recorded.changed_libraries, "shared objects, compilers and device code");
-  visit("reinstall", recorded.reinstall, "a library is missing or changed");
 }
 
 template <class Visitor, SameAs<SharedLibrary> T>

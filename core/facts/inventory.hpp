@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/facts/loading.hpp"
+#include "core/facts/recorded_files.hpp"
 #include "core/facts/wheel_variant.hpp"
 #include "core/fields.hpp"
 
@@ -43,6 +44,7 @@ struct SmCensus {
   int64_t stores = 0;                             // instructions that write to memory visible to other threads
   int64_t idle_kernels = 0;                       // kernels without any effect; see CubinCensus::idle
   std::vector<std::string> idle;                  // mangled names of the first of them
+  std::optional<int64_t> idle_cubins;             // cubins with kernels, all of them idle; null if not counted
   std::optional<RepeatedCode> repeated;           // repeated cubins, included in the counts above; null if none repeat
   std::optional<std::vector<std::string>> names;  // sorted names of all kernels; null if not requested
 };
@@ -69,6 +71,7 @@ struct DeviceCode {
   std::map<std::string, std::string> ptx_versions;        // "sm_80": "8.7", the highest
   std::optional<std::map<std::string, std::vector<std::string>>> ptx_kernels;  // per SM; null if not requested
   int64_t units_without_code = 0;        // translation units with only PTX or LTO-IR
+  std::optional<int64_t> unlinked;       // entries of nvcc -rdc=true that no device linker read; null if none
   std::optional<int64_t> false_entries;  // entries that contradict their header; null if not opened
   std::vector<FalseEntry> first_false_entries;
 };
@@ -262,7 +265,9 @@ struct Inventory {
   std::optional<std::vector<RedirectedLibrary>> redirected;  // of torch's process; null: not torch, or not followed
   std::optional<std::string> torch_beside;  // the version of torch in the same environment; null: there is none
   std::optional<OtherProcessor> other_processor = std::nullopt;  // null: none of its files, or not looked at
-  std::vector<std::string> problems;                             // what could not be read, one sentence each
+  std::optional<RecordedFiles> recorded;           // of an installed torch; null: no RECORD, or not looked at
+  std::optional<std::vector<std::string>> faults;  // what keeps installers or Python from it; null: not asked
+  std::vector<std::string> problems;               // what could not be read, one sentence each
 };
 
 template <class Visitor, SameAs<CodeBytes> T>
@@ -292,8 +297,9 @@ void fields(Visitor& visit, T& census) {
   visit("empty_cubins", census.empty_cubins, "cubins without a kernel, of those");
   visit("code_bytes", census.code_bytes, "bytes of their kernels and functions");
   visit("stores", census.stores, "instructions that write to global or shared memory");
-  visit("idle_kernels", census.idle_kernels, "kernels that store nothing and call nothing, or always trap");
+  visit("idle_kernels", census.idle_kernels, "kernels that store nothing and at most print or assert, or always trap");
   visit("idle", census.idle, "mangled names of the first of them");
+  visit("idle_cubins", census.idle_cubins, "cubins with kernels, all of them idle; null if not counted");
   visit("repeated", census.repeated,
         "cubins that are byte-identical to an earlier cubin of the file, included in the counts above; null if none "
         "repeat");
@@ -322,6 +328,7 @@ void fields(Visitor& visit, T& code) {
   visit("ptx_versions", code.ptx_versions, "the highest PTX ISA version per SM");
   visit("ptx_kernels", code.ptx_kernels, "mangled names of the kernels in PTX, per SM; null if not requested");
   visit("units_without_code", code.units_without_code, "translation units that hold only PTX or LTO-IR");
+  visit("unlinked", code.unlinked, "entries of relocatable code that no device linker has read; null if none");
   visit("false_entries", code.false_entries, "entries whose content does not match their header; null if not opened");
   visit("first_false_entries", code.first_false_entries, "the first of them");
 }
@@ -503,6 +510,11 @@ void fields(Visitor& visit, T& inventory) {
         "version of torch installed beside a package; null if missing, or not inspected");
   visit("other_processor", inventory.other_processor,
         "files of an installed package that are built for another processor; null if none, or not inspected");
+  visit("recorded", inventory.recorded,
+        "comparison of an installed torch's files with its RECORD; null without a RECORD, or outside of a gate");
+  visit("faults", inventory.faults,
+        "reasons for which installers or Python refuse it, and broken promises of a wheel's tags and RECORD; null "
+        "outside of a gate");
   visit("problems", inventory.problems, "files that could not be read");
 }
 

@@ -17,16 +17,20 @@
 #include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/inspect.hpp"
+#include "probes/audit/loader/symbol_table.hpp"
 #include "probes/audit/packages/closure.hpp"
 #include "probes/audit/packages/component.hpp"
 #include "probes/audit/packages/file_cache.hpp"
 #include "probes/audit/packages/layout.hpp"
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/optional_parts.hpp"
+#include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/processors.hpp"
 #include "probes/audit/packages/torch_names.hpp"
 #include "probes/audit/packages/version.hpp"
 #include "probes/audit/packages/walk.hpp"
+#include "probes/audit/packages/wheel_identity.hpp"
 #include "probes/audit/packages/wheel_variant.hpp"
 #include "probes/audit/stream.hpp"
 
@@ -73,8 +77,32 @@ class MemoryBudget {
   uint64_t total_ = 0;
 };
 
+// Tables of the files that were read, filled by many threads.
+class TableCollector {
+ public:
+  explicit TableCollector(bool wanted) : wanted_(wanted) {}
+
+  void take(const std::string& path, const Bytes& bytes) {
+    if (!wanted_ || !bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG))) return;
+    auto table = read_symbol_table(bytes);
+    if (!table) return;
+    const std::lock_guard lock(mutex_);
+    tables_.emplace(path, std::move(*table));
+  }
+  void take_file(const Item& item) {
+    if (!wanted_) return;
+    if (const auto mapping = map_file(item.disk)) take(item.path, Bytes(mapping->bytes(), item.path));
+  }
+  [[nodiscard]] const SymbolTables& tables() const { return tables_; }
+
+ private:
+  bool wanted_;
+  std::mutex mutex_;
+  SymbolTables tables_;
+};
+
 Result<File> inspect_member(const ArtifactLayout& layout, const Item& item, const AuditOptions& options, size_t turn,
-                            MemoryBudget& budget) {
+                            MemoryBudget& budget, TableCollector& tables) {
   const std::string name = fs::path(item.path).filename().string();
   const MemoryGrant grant = [&](uint64_t bytes) { budget.take(turn, bytes); };
   PBPROBE_TRY(StreamedMember member, stream_member(layout.wheel->archive, *item.member, options, false, grant));
@@ -83,6 +111,7 @@ Result<File> inspect_member(const ArtifactLayout& layout, const Item& item, cons
     budget.give_back(turn);
     PBPROBE_TRY(member, stream_member(layout.wheel->archive, *item.member, options, true, grant));
   }
+  tables.take(item.path, Bytes(member.memory.bytes(), name));
   const bool streamed = !member.left_out.empty();
   File file = inspect(item.path, Bytes(member.memory.bytes(), name), options, streamed ? &member.inside : nullptr);
   if (!options.digests || !file.machine) return file;
@@ -135,11 +164,12 @@ std::optional<File> known_file(const Item& item, const AuditOptions& options) {
 }
 
 File inspect_item(const ArtifactLayout& layout, const Item& item, const AuditOptions& options, size_t turn,
-                  MemoryBudget& budget) {
+                  MemoryBudget& budget, TableCollector& tables) {
   if (auto known = known_file(item, options)) return std::move(*known);
   const bool in_wheel = item.member != nullptr;
   if (in_wheel) budget.begin(turn);
-  auto inspected = in_wheel ? inspect_member(layout, item, options, turn, budget) : inspect_file(item, options);
+  if (!in_wheel) tables.take_file(item);
+  auto inspected = in_wheel ? inspect_member(layout, item, options, turn, budget, tables) : inspect_file(item, options);
   if (in_wheel) budget.end(turn);
   if (inspected) return std::move(*inspected);
   File file;
@@ -150,7 +180,7 @@ File inspect_item(const ArtifactLayout& layout, const Item& item, const AuditOpt
   return file;
 }
 
-std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& options) {
+std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& options, TableCollector& tables) {
   std::vector<File> files(layout.items.size());
   std::vector<size_t> order(files.size());
   std::iota(order.begin(), order.end(), 0);
@@ -158,8 +188,9 @@ std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& 
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return layout.items[a].size_bytes > layout.items[b].size_bytes; });
   MemoryBudget budget;
-  run_tasks(order.size(), options.threads,
-            [&](size_t i) { files[order[i]] = inspect_item(layout, layout.items[order[i]], options, i, budget); });
+  run_tasks(order.size(), options.threads, [&](size_t i) {
+    files[order[i]] = inspect_item(layout, layout.items[order[i]], options, i, budget, tables);
+  });
   if (options.device_code_only) std::erase_if(files, [](const File& f) { return !f.device_code && !f.problem; });
   return files;
 }
@@ -186,6 +217,16 @@ Lookup lookup_in(const ArtifactLayout& layout) {
     if (found != by_disk.end()) return Found{Provider::artifact, found->second};
     return Found{Provider::outside, real.string()};
   };
+}
+
+// Of a libtorch without a text that tells: by what its own function answers (aoti_torch_abi_version).
+std::optional<std::string> version_by_code(const std::vector<File>& files) {
+  for (const auto& file : files) {
+    if (file.component != "libtorch" || !file.links) continue;
+    const auto version = file.links->versions.find("torch");
+    if (version != file.links->versions.end()) return version->second;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vector<File>& files) {
@@ -282,6 +323,27 @@ void note_damage(const Mapping& wheel, Inventory& inventory) {
     inventory.problems.push_back(with_way_out(whole.error(), ReadFrom::wheel).message);
 }
 
+// Of a wheel every member; of an installed torch the files that its own RECORD lists.
+void hold_against_record(const ArtifactLayout& layout, const fs::path& artifact, const AuditOptions& options,
+                         Inventory& inventory) {
+  if (layout.wheel != nullptr) {
+    if (artifact.extension() != ".whl") return;  // a libtorch archive is not a package
+    const auto digests = digest_members(*layout.wheel, inventory.files, options.threads);
+    inventory.faults = find_wheel_faults(artifact.filename().string(), layout, inventory.files, digests);
+    return;
+  }
+  std::error_code error;
+  if (layout.torch_dir && !fs::exists(*layout.torch_dir / "__init__.py", error))
+    inventory.faults = {"torch/__init__.py is missing: Python does not import torch"};
+  if (layout.kind != "site-packages" || layout.packages.size() != 1) return;
+  const InstalledPackages installed = installed_packages(layout.root);
+  const Owners owners(installed.packages);
+  for (const auto& package : installed.packages) {
+    if (package.info == layout.packages.front().folder && !package.relocated)
+      inventory.recorded = compare_with_record(installed, package, inventory.files, owners);
+  }
+}
+
 // libtorch's own machine; where there is no libtorch, that of the first host binary.
 std::optional<std::string> platform_of(const std::vector<File>& files) {
   std::optional<std::string> platform;
@@ -307,19 +369,22 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   Inventory inventory;
   inventory.artifact = artifact.string();
   inventory.layout = layout.kind;
-  inventory.files = inspect_all(layout, with_host_code(layout, options));
+  const bool of_torch = layout.kind != "distribution" && layout.kind != "file";
+  TableCollector tables(of_torch && !options.device_code_only);
+  inventory.files = inspect_all(layout, with_host_code(layout, options), tables);
   inventory.problems = layout.problems;
   if (layout.wheel != nullptr) note_damage(layout.wheel->mapping, inventory);
   inventory.broken_links = layout.broken_links;
   if (options.device_code_only) return inventory;
   const Versions versions = read_versions(layout.texts);
-  inventory.torch_version = versions.torch;
+  inventory.torch_version = versions.torch ? versions.torch : version_by_code(inventory.files);
   inventory.cuda_version = versions.cuda;
   inventory.git_version = versions.git;
   for (const auto& fault : versions.problems) inventory.problems.push_back(with_way_out(fault, ReadFrom::text).message);
   resolve_closure(inventory.files, lookup_in(layout));
   settle_unknown_torch_names(layout, options, inventory.files);
   remove_optional_parts(inventory.files, layout.wheel == nullptr ? layout.root : fs::path());
+  if (of_torch) inventory.loading = find_unresolved(inventory.files, tables.tables());
   inventory.component_versions = component_versions(layout.distributions, inventory.files);
   if (!layout.outputs.empty()) {
     inventory.store_closure = read_store_closure(layout.outputs);
@@ -333,6 +398,7 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   inventory.version_floors = libtorch_floors(inventory.files);
   inventory.python_abi = python_abi(inventory.files);
   inventory.platform = platform_of(inventory.files);
+  inventory.other_processor = find_other_processor(layout, inventory.files);
   if (layout.libtorch_dir) inventory.libtorch_dir = layout.libtorch_dir->string();
   return inventory;
 }
@@ -340,6 +406,7 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
 Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
   PBPROBE_TRY(const ArtifactLayout layout, find_layout(artifact));
   Inventory inventory = audit_layout(layout, artifact, options);
+  if (options.records) hold_against_record(layout, artifact, options, inventory);
   if (layout.kind == "file" && inventory.files.size() == 1) {
     const File& file = inventory.files.front();
     if (file.problem && !file.machine && !file.device_code) return Error{ErrorCode::malformed, *file.problem};

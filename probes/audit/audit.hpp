@@ -20,6 +20,7 @@ struct AuditOptions {
   HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, and a file that was given by itself
   bool open_libraries = true;                     // else only device code of libtorch's own files is opened
   bool digests = false;                           // SHA-256 of each ELF file
+  bool records = false;                           // with `digests`: RECORD and the rest of a wheel's identity
   bool kernel_names = false;                      // the names of all kernels, per SM
   unsigned threads = 0;                           // 0: all usable cores
   std::filesystem::path cache = {};               // what was found in files is kept there; empty: nothing is kept

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/base_name.hpp"
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/elf.hpp"
@@ -16,6 +18,7 @@
 #include "probes/audit/packages/component.hpp"
 #include "probes/audit/packages/constants.hpp"
 #include "probes/audit/packages/contents.hpp"
+#include "probes/audit/packages/layout.hpp"
 
 namespace pbprobe {
 namespace {
@@ -50,7 +53,9 @@ std::optional<DeviceCode> code_of(File& file, const Fatbins& fatbins, const Task
   const bool opened = opens_device_code(file.path, task.options);
   const InsideFacts inside = opened ? inside_of(fatbins.entries, task) : InsideFacts(fatbins.entries.size());
   note(file, first_limit(inside));
-  return add_up(fatbins.entries, inside, task.bytes, opened);
+  DeviceCode code = add_up(fatbins.entries, inside, task.bytes, opened);
+  if (fatbins.unlinked) code.unlinked = static_cast<int64_t>(fatbins.entries.size());
+  return code;
 }
 
 void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
@@ -120,6 +125,25 @@ void inspect_constants(File& file, const Elf& elf) {
   if (!compiler->knows.empty()) file.compiler = std::move(*compiler);
 }
 
+// What the dynamic loader of glibc and musl refuses, before it looks for symbols.
+std::optional<Error> why_not_loadable(const File& file, const Elf& elf) {
+  const bool library = is_shared_object_name(base_name(file.path)) && elf.header.e_type != ET_REL;
+  if (!library) return std::nullopt;
+  const auto fault = [&](std::string_view what) {
+    return make_error(ErrorCode::malformed, "{}: {}: no loader takes it", base_name(file.path), what);
+  };
+  const uint8_t abi = elf.header.e_ident[EI_OSABI];
+  if (abi != ELFOSABI_SYSV && abi != ELFOSABI_GNU)
+    return fault(fmt::format("made for the OS ABI {}, not Linux's", abi));
+  if (elf.header.e_type != ET_DYN) return fault("an executable, no shared object (ET_DYN)");
+  const auto has = [&](auto test) { return std::any_of(elf.segments.begin(), elf.segments.end(), test); };
+  if (!has([](const Elf64_Phdr& segment) { return segment.p_type == PT_DYNAMIC; })) return fault("no dynamic section");
+  const bool code =
+      has([](const Elf64_Phdr& segment) { return (segment.p_flags & PF_X) != 0 && segment.p_type == PT_LOAD; });
+  if (file.component == "libtorch" && !code) return fault("no segment with code");  // others may hold only data
+  return std::nullopt;
+}
+
 void inspect_elf(File& file, const Task& task) {
   auto elf = read_elf(task.bytes);
   if (!elf) return note(file, elf.error());
@@ -136,6 +160,7 @@ void inspect_elf(File& file, const Task& task) {
   take_fatbins(file, read_embedded_fatbins(*elf), task);
   if (task.options.device_code_only) return;
   file.machine = machine_name(elf->header.e_machine);
+  if (const auto fault = why_not_loadable(file, *elf)) return note(file, *fault);
   auto dynamic = read_dynamic(*elf);
   if (!dynamic) return note(file, dynamic.error());
   file.soname = dynamic->soname;
@@ -149,6 +174,18 @@ void inspect_elf(File& file, const Task& task) {
   // A linker that puts sections together may leave device code among the constants: of libtorch's that is what it has.
   if (file.component == "libtorch" && !file.device_code)
     file.device_code = std::exchange(file.self_loaded_code, std::nullopt);
+}
+
+// A text for ld in a library's place, as libncurses.so of conda and of Debian's -dev packages: "INPUT(-ltinfo)". Only
+// the name without a number is one; what a process loads is the library itself.
+bool is_linker_script(const File& file, const Bytes& bytes) {
+  constexpr uint64_t kMostBytes = 4096;
+  const auto name = base_name(file.path);
+  const bool of_linker = name.starts_with("lib") && name.ends_with(".so") && file.component != "libtorch";
+  if (!of_linker || bytes.size() > kMostBytes) return false;
+  const std::string_view text = bytes.text();
+  if (text.find('\0') != text.npos) return false;
+  return text.find("INPUT") != text.npos || text.find("GROUP") != text.npos;
 }
 
 Error why_not_elf(const Bytes& bytes) {
@@ -176,7 +213,7 @@ File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& op
     inspect_elf(file, task);
   } else if (magic && *magic == kFatbinMagic) {
     take_fatbins(file, read_fatbins(bytes), task);
-  } else {
+  } else if (!is_linker_script(file, bytes)) {
     note(file, why_not_elf(bytes));
   }
   return file;

@@ -144,10 +144,12 @@ int run_variant(const AuditArguments& options) {
 }
 
 int run(const AuditArguments& options) {
-  if (options.output) {
-    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+  for (const auto& artifact : options.artifacts) {
+    const auto usable = options.output ? check_output_file(*options.output, artifact) : Result<void>();
+    if (!usable) return print_error(usable.error());
+    if (const auto written = check_documents(options.documents, artifact); !written)
+      return print_error(written.error());
   }
-  if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
   if (options.documents.asked() && (options.table || wants_rows(options)))
     return print_error(make_error(ErrorCode::usage,
                                   "--sarif, --junit and --markdown need the verdict of one build: give one build, "

@@ -13,9 +13,9 @@ void add_documents(CLI::App& command, Documents& documents) {
   command.add_option("--markdown", documents.markdown, "Write the verdict to this file as Markdown, for a job summary");
 }
 
-Result<void> check_documents(const Documents& documents) {
+Result<void> check_documents(const Documents& documents, const std::filesystem::path& artifact) {
   for (const auto& file : {documents.sarif, documents.junit, documents.markdown}) {
-    if (file) PBPROBE_CHECK(check_output_file(*file));
+    if (file) PBPROBE_CHECK(check_output_file(*file, artifact));
   }
   return {};
 }

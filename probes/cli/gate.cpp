@@ -120,7 +120,6 @@ int run_on_artifact(const GateArguments& options) {
   if (options.required) request.require = options.require;
   if (!options.emulation.cpu.empty()) request.emulation = options.emulation;
   request.progress = show_progress;
-  request.digests = options.evidence.has_value() || options.format == Format::json;
   if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
   auto report = make_gate(request);
   clear_progress();
@@ -147,9 +146,11 @@ int run_on_evidence(const GateArguments& options) {
 
 int run(const GateArguments& options) {
   if (options.output) {
-    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+    if (const auto usable = check_output_file(*options.output, options.request.artifact); !usable)
+      return print_error(usable.error());
   }
-  if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
+  if (const auto usable = check_documents(options.documents, options.request.artifact); !usable)
+    return print_error(usable.error());
   const bool again = options.from || !options.join.empty();
   if (!again && !options.trusted.empty()) return usage("--key needs --from or --join");
   if (!again) return run_on_artifact(options);

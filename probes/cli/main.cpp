@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -38,6 +39,19 @@ constexpr std::string_view kTooLittleMemory =
   }
   __gnu_cxx::__verbose_terminate_handler();
   std::abort();
+}
+
+// Takes the numbers of standard streams that the parent closed, so that no file gets them. They stay unwritable: a
+// result that nobody receives is an error.
+void take_closed_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) std::abort();
+  }
+}
+
+// Prints where standard error may be closed: fmt::print would throw out of a handler.
+void print_fault(const std::string& text) {
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
 std::string version_text() {
@@ -107,6 +121,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  take_closed_streams();
   std::set_terminate(end_where_memory_ran_out);
   // The children have ways of their own to end.
   const std::string_view first = argc > 1 ? argv[1] : "";
@@ -115,11 +130,11 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}", kTooLittleMemory);
+    print_fault(std::string(kTooLittleMemory));
     return pbprobe::cli::kCouldNotRun;
   } catch (const std::exception& error) {  // a defect of pbprobe: print no stack trace
-    fmt::print(stderr, "pbprobe: internal error: {}: report it with the command that you typed\n",
-               pbprobe::printable(error.what()));
+    print_fault(fmt::format("pbprobe: internal error: {}: report it with the command that you typed\n",
+                            pbprobe::printable(error.what())));
     return pbprobe::cli::kCouldNotRun;
   }
 }

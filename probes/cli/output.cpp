@@ -44,6 +44,16 @@ fs::path behind_links(fs::path file) {
   return file;
 }
 
+// Reports whether a file is the artifact under this or another name, or is inside its folder.
+bool is_within(const fs::path& file, const fs::path& artifact) {
+  std::error_code error;
+  if (artifact.empty() || !fs::exists(artifact, error)) return false;
+  if (fs::equivalent(file, artifact, error)) return true;
+  if (!fs::is_directory(artifact, error)) return false;
+  const std::string folder = fs::canonical(artifact, error).string() + "/";
+  return fs::weakly_canonical(fs::absolute(file), error).string().starts_with(folder);
+}
+
 // Writes to a temporary file in the same folder and renames it: readers see the old or the new document, never a part.
 // Keeps mode and owner.
 Result<void> replace(const fs::path& file, std::string_view text, const struct stat* before) {
@@ -84,9 +94,12 @@ Result<void> write_file(std::string_view text, const fs::path& named) {
 
 }  // namespace
 
-Result<void> check_output_file(const fs::path& file) {
+Result<void> check_output_file(const fs::path& file, const fs::path& artifact) {
   std::error_code error;
   if (file == kStandardOutput) return {};
+  if (is_within(file, artifact))
+    return make_error(ErrorCode::usage, "{} is a part of what is judged, {}: name a file elsewhere", file.string(),
+                      artifact.string());
   if (fs::is_directory(file, error)) return make_error(ErrorCode::usage, "{} is a folder: name a file", file.string());
   const bool there = fs::exists(file, error);
   if (there && ::access(file.c_str(), W_OK) != 0) return cannot_write(file, errno);

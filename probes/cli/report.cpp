@@ -52,9 +52,11 @@ std::string rendered(const Report& report, const ReportArguments& options) {
 
 int run(const ReportArguments& options) {
   if (options.output) {
-    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+    if (const auto usable = check_output_file(*options.output, options.artifact.value_or("")); !usable)
+      return print_error(usable.error());
   }
-  if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
+  if (const auto usable = check_documents(options.documents, options.artifact.value_or("")); !usable)
+    return print_error(usable.error());
   std::optional<Claim> claim;
   if (options.claimed) {
     auto parsed = parse_claim(options.claim);

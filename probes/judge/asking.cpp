@@ -94,6 +94,7 @@ bool has_subject(Need need, const Facts& facts) {
     case Need::wheel_variant: return inventory != nullptr && inventory->variant.has_value();
     case Need::baseline: return facts.report.baseline.has_value();
     case Need::reference: return facts.report.reference.has_value();
+    case Need::record: return inventory != nullptr && (inventory->faults || inventory->recorded);
     case Need::environment:
       return (inventory != nullptr && (inventory->loading || inventory->torch_beside)) || facts.report.environment;
     case Need::processors:
@@ -122,6 +123,7 @@ std::string why_not_asked(const Check& check, const Facts& facts) {
   if (needs(check, Need::preflight)) return "what compiles as programs run was not looked for";
   if (needs(check, Need::imports)) return "only `pbprobe report --full` imports it";
   if (needs(check, Need::reference) && !has_subject(Need::reference, facts)) return "only a gate asks for it";
+  if (needs(check, Need::record)) return "there is no RECORD, or no gate held it against that";
   if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";
   for (const auto& [need, why] : {std::pair(Need::cuda_build, "it is not a CUDA build"),
                                   {Need::package, "no package tells of it"},

@@ -20,8 +20,8 @@ const std::vector<Check>& table() {
          {beside_checks,       claimed_cpus_checks,   claimed_sms_checks, claims_checks,    closure_checks,
           cpu_checks,          device_entries_checks, environment_checks, files_checks,     gpu_checks,
           host_code_checks,    identity_checks,       imports_checks,     loading_checks,   nix_checks,
-          other_claims_checks, packages_checks,       preflight_checks,   reference_checks, running_checks,
-          runpaths_checks,     variant_checks}) {
+          other_claims_checks, own_files_checks,      packages_checks,    preflight_checks, reference_checks,
+          running_checks,      runpaths_checks,       variant_checks}) {
       for (auto& check : rows()) all.push_back(std::move(check));
     }
     std::sort(all.begin(), all.end(), [](const Check& a, const Check& b) { return a.id < b.id; });
@@ -59,7 +59,8 @@ std::string_view word_for(Need need) {
     case Need::package: return "a Python package";
     case Need::store: return "a Nix result";
     case Need::baseline: return "a baseline";
-    case Need::reference: return "a gate";
+    case Need::reference:
+    case Need::record: return "a gate";
     case Need::environment: return "other packages beside it";
     case Need::rows: return "the packages beside it";
     case Need::processors: return "an environment";

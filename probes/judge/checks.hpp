@@ -39,6 +39,7 @@ enum class Need : uint8_t {
   store,          // it lies in a Nix store
   baseline,       // it was held beside another libtorch
   reference,      // what builds of its version hold was asked for
+  record,         // it was held against its RECORD and its own metadata
   environment,    // it is installed among other packages
   rows,           // the packages beside torch were read, a row each
   processors,     // it is installed, and its files' processors were compared with the environment's

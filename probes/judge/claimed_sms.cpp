@@ -13,6 +13,7 @@
 
 #include "core/targets.hpp"
 #include "probes/judge/device_code.hpp"
+#include "probes/judge/package_rows.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -323,6 +324,16 @@ Answer one_toolkit_a_file(const Facts& facts) {
   return answer;
 }
 
+// The first PTX of a file whose ISA is newer than a CUDA knows.
+std::optional<std::string> newer_ptx(const File& file, const MajorMinor& cuda) {
+  for (const auto& [sm, text] : file.device_code->ptx_versions) {
+    const auto isa = parse_major_minor(text);
+    const auto brought = isa ? cuda_of_ptx(*isa) : std::nullopt;
+    if (isa && (!brought || cuda < *brought)) return text;
+  }
+  return std::nullopt;
+}
+
 Answer device_code_is_of_claimed_cuda(const Facts& facts) {
   Answer answer;
   if (!facts.claim->cuda) return answer;
@@ -330,7 +341,12 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
   const auto claimed = parse_major_minor(*facts.claim->cuda);
   if (!claimed) return answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(facts, file) || file.device_code->toolkits.empty()) continue;
+    if (!is_libtorch(facts, file)) continue;
+    if (const auto isa = newer_ptx(file, *claimed))
+      answer.seen.push_back({say("CUDA {} is claimed, and PTX of {} is of ISA {}, which came later", *facts.claim->cuda,
+                                 base_name(file.path), *isa),
+                             file.path});
+    if (file.device_code->toolkits.empty()) continue;
     bool as_claimed = false;
     std::set<std::string> newer, older;
     for (const auto& [release, count] : file.device_code->toolkits) {

@@ -11,53 +11,11 @@
 
 #include "core/cuda_releases.hpp"
 #include "core/major_minor.hpp"
+#include "probes/judge/needed_files.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
 namespace {
-
-const std::vector<Dependency>& needed_by(const File& file) {
-  static const std::vector<Dependency> kNone;
-  return file.links ? file.links->dependencies : kNone;
-}
-
-const std::vector<Dependency>& opened_by(const File& file) {
-  static const std::vector<Dependency> kNone;
-  return file.links && file.links->opened ? *file.links->opened : kNone;
-}
-
-// libtorch's own files, and those of the artifact that they lead to.
-std::vector<const File*> closure_of(const Inventory& inventory) {
-  std::map<std::string_view, const File*> by_path;
-  std::vector<const File*> closure;
-  std::set<const File*> seen;
-  for (const auto& file : inventory.files) {
-    by_path[file.path] = &file;
-    if (is_own(inventory, file) && seen.insert(&file).second) closure.push_back(&file);
-  }
-  for (size_t i = 0; i < closure.size(); ++i) {
-    for (const auto& dependency : needed_by(*closure[i])) {
-      const auto found = dependency.path ? by_path.find(*dependency.path) : by_path.end();
-      if (found != by_path.end() && seen.insert(found->second).second) closure.push_back(found->second);
-    }
-  }
-  return closure;
-}
-
-bool is_of_libtorch(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kBegins{"libtorch", "libc10", "libcaffe2", "libshm"};
-  return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
-}
-
-// A file of libtorch that another one needs or opens, and that is nowhere in the artifact by that name: the loader does
-// not look for it by its DT_SONAME. That there is nothing at all of the two largest, other checks say.
-bool is_missing_part(const Inventory& inventory, const Dependency& dependency) {
-  if (dependency.provider != Provider::unresolved || !is_of_libtorch(dependency.name)) return false;
-  const bool large = dependency.name == kLibtorchCpu || dependency.name == kLibtorchCuda;
-  if (large && file_named(inventory, dependency.name) == nullptr) return false;
-  return std::none_of(inventory.files.begin(), inventory.files.end(),
-                      [&](const File& file) { return base_name(file.path) == dependency.name; });
-}
 
 // "libcublas" of "libcublas.so.13".
 std::string_view stem_of(std::string_view soname) {
@@ -149,11 +107,6 @@ Fit find_best_fit(const Versions& versions) {
       best = {fmt::format("{}.{}", number.major, number.minor), std::move(mismatches)};
   }
   return best.value_or(Fit{});
-}
-
-// What lies outside a wheel or beside one file was not looked at, and Debian's packages bring each other.
-bool is_whole(const Inventory& inventory) {
-  return inventory.layout == "site-packages" || inventory.layout == "libtorch" || inventory.layout == "nix";
 }
 
 // Which of the compilers that run with the program cannot compile for a chip of this capability.
@@ -278,45 +231,6 @@ Answer compilers_know_host(const Facts& facts) {
   return answer;
 }
 
-Answer closure_resolves(const Facts& facts) {
-  Answer answer;
-  // Without a libtorch, which is PB103's to say, nobody needs anything.
-  if (!is_whole(*facts.inventory) || file_named(*facts.inventory, kLibtorchCpu) == nullptr) return answer;
-  std::map<std::string, const File*> missing;  // what is missing, and who needs it first
-  for (const File* file : closure_of(*facts.inventory)) {
-    for (const auto& dependency : needed_by(*file)) {
-      if (dependency.provider == Provider::unresolved && !is_missing_part(*facts.inventory, dependency))
-        missing.emplace(dependency.name, file);
-    }
-  }
-  for (const auto& [name, file] : missing) {
-    answer.seen.push_back(
-        {say("{} needs {}, which neither its RPATH nor the system's folders hold", base_name(file->path), name),
-         file->path});
-  }
-  return answer;
-}
-
-Answer libtorch_is_complete(const Facts& facts) {
-  const Inventory& inventory = *facts.inventory;
-  Answer answer;
-  if (file_named(inventory, "libtorch_cpu.so") == nullptr) return answer;  // another check's
-  std::map<std::string, std::pair<const File*, bool>> missing;  // who needs it first, and whether as it is loaded
-  for (const auto& file : inventory.files) {
-    if (!is_own(inventory, file)) continue;
-    for (const auto& needed : needed_by(file))
-      if (is_missing_part(inventory, needed)) missing.emplace(needed.name, std::pair(&file, true));
-    for (const auto& opened : opened_by(file))
-      if (is_missing_part(inventory, opened)) missing.emplace(opened.name, std::pair(&file, false));
-  }
-  for (const auto& [name, by] : missing) {
-    answer.seen.push_back({say("{} {} {}, which is a file of libtorch and is not there", base_name(by.first->path),
-                               by.second ? "needs" : "opens", name),
-                           by.first->path});
-  }
-  return answer;
-}
-
 Answer opened_parts_are_there(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -349,28 +263,6 @@ Answer openmp_is_one(const Facts& facts) {
                     runtimes.rbegin()->second->path}}};
 }
 
-Answer names_are_their_own(const Facts& facts) {
-  std::set<std::string_view> stems;
-  std::set<std::string_view> modules;  // by whole names: other packages have a _C too
-  for (const auto& file : facts.inventory->files) {
-    const auto name = base_name(file.path);
-    if (!is_own(*facts.inventory, file)) continue;
-    if (name.starts_with("lib"))
-      stems.insert(stem_of(name));
-    else
-      modules.insert(name);
-  }
-  Answer answer;
-  for (const auto& file : facts.inventory->files) {
-    if (!file.soname || !is_own(*facts.inventory, file)) continue;
-    const auto name = base_name(file.path);
-    const bool of_another = stems.contains(stem_of(*file.soname)) && stem_of(*file.soname) != stem_of(name);
-    if (!of_another && !(name.starts_with("lib") && modules.contains(*file.soname))) continue;
-    answer.seen.push_back({fmt::format("{} says of itself that it is {} (DT_SONAME)", name, *file.soname), file.path});
-  }
-  return answer;
-}
-
 Answer driver_is_not_shipped(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -391,6 +283,23 @@ Answer driver_is_not_shipped(const Facts& facts) {
 }
 
 }  // namespace
+
+std::vector<const File*> closure_of(const Inventory& inventory) {
+  std::map<std::string_view, const File*> by_path;
+  std::vector<const File*> closure;
+  std::set<const File*> seen;
+  for (const auto& file : inventory.files) {
+    by_path[file.path] = &file;
+    if (is_own(inventory, file) && seen.insert(&file).second) closure.push_back(&file);
+  }
+  for (size_t i = 0; i < closure.size(); ++i) {
+    for (const auto& dependency : needed_by(*closure[i])) {
+      const auto found = dependency.path ? by_path.find(*dependency.path) : by_path.end();
+      if (found != by_path.end() && seen.insert(found->second).second) closure.push_back(found->second);
+    }
+  }
+  return closure;
+}
 
 std::vector<Check> closure_checks() {
   using enum Need;
@@ -436,14 +345,6 @@ std::vector<Check> closure_checks() {
        .question = "Does every compiler that runs with the program know the GPUs here?",
        .remedy = "use a build whose NVRTC and nvJitLink know this GPU",
        .ask = compilers_know_host},
-      {.id = "PB115",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
-       .severity = Severity::warn,
-       .needs = {inventory, whole},
-       .question = "Is every library that libtorch needs found?",
-       .remedy = "install the package that holds it, or give the folder in LD_LIBRARY_PATH",
-       .ask = closure_resolves},
       {.id = "PB116",
        .subject = Subject::artifact,
        .level = Level::shipped,
@@ -468,22 +369,6 @@ std::vector<Check> closure_checks() {
        .question = "Is the driver's library left to the driver?",
        .remedy = "leave libcuda and the folder of stubs out of what is shipped",
        .ask = driver_is_not_shipped},
-      {.id = "PB140",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
-       .severity = Severity::fail,
-       .needs = {inventory, whole},
-       .question = "Are all files of libtorch there that others of it need or open?",
-       .remedy = "install this torch again, or look at the step that installs its libraries: its files belong together",
-       .ask = libtorch_is_complete},
-      {.id = "PB149",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
-       .severity = Severity::fail,
-       .needs = {inventory, whole},
-       .question = "Is none of libtorch's files another one under its name?",
-       .remedy = "install this torch again: files were swapped, or one was copied over another",
-       .ask = names_are_their_own},
   };
 }
 

@@ -43,6 +43,7 @@ void add_to(SmCensus& sum, const SmCensus& census) {
   sum.empty_cubins += census.empty_cubins;
   sum.code_bytes += census.code_bytes;
   sum.idle_kernels += census.idle_kernels;
+  if (census.idle_cubins) sum.idle_cubins = sum.idle_cubins.value_or(0) + *census.idle_cubins;
   if (sum.idle.empty()) sum.idle = census.idle;
   if (!census.repeated) return;
   if (!sum.repeated) sum.repeated.emplace();

@@ -8,22 +8,14 @@
 
 #include "core/targets.hpp"
 #include "probes/judge/device_code.hpp"
+#include "probes/judge/idle_code.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
 namespace {
 
-// What sound builds have at most, by the public ones of torch 2.10 to 2.15: every tenth cubin of libtorch_cuda.so is of
-// a file without kernels for that SM, and up to 8 % of its kernels are empty specializations; in its small files 12 %,
-// and of NCCL's for SM 8.0 a third.
-struct Most {
-  double empty_cubins;
-  double idle_kernels;
-};
-constexpr Most kOfLibtorch{0.2, 0.15};
-constexpr Most kOfSmallFile{0.2, 0.25};
-constexpr Most kOfLibrary{1, 0.6};  // cuBLAS has an empty cubin for most of its files
 constexpr int64_t kManyKernels = 1000;
+constexpr int64_t kFewKernels = 20;
 
 bool begins_any(const std::vector<std::string>& names, std::initializer_list<std::string_view> begins) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
@@ -44,23 +36,6 @@ bool says_cuda(const Facts& facts) {
 bool in_few_units(const DeviceCode& code, const Sm& chip) {
   const Units units = units_for(code, chip);
   return units.with * 2 < units.all;
-}
-
-// What is wrong with these kernels; nothing where it is sound.
-std::optional<Sentence> fault_of(const SmCensus& code, const Most& most, std::string_view file,
-                                 std::string_view target) {
-  if (code.cubins == 0) return std::nullopt;
-  if (code.kernels == 0)
-    return say("{} is claimed, and the {} {} of {} for it {} no kernel", target, code.cubins,
-               by_count(code.cubins, "cubin", "cubins"), file, by_count(code.cubins, "holds", "hold"));
-  if (static_cast<double>(code.empty_cubins) > most.empty_cubins * static_cast<double>(code.cubins))
-    return say("{} is claimed, and {} of the {} cubins of {} for it {} no kernel", target, code.empty_cubins,
-               code.cubins, file, by_count(code.empty_cubins, "holds", "hold"));
-  if (static_cast<double>(code.idle_kernels) > most.idle_kernels * static_cast<double>(code.kernels))
-    return say("{} is claimed, and {} of the {} kernels of {} for it {} nothing: {}", target, code.idle_kernels,
-               code.kernels, file, by_count(code.idle_kernels, "does", "do"),
-               code.idle.empty() ? "" : kernel_name(code.idle.front()));
-  return std::nullopt;
 }
 
 // Those with a suffix hold the chip's own tensor instructions: half of their kernels may be empty, and not all. They
@@ -121,6 +96,20 @@ Answer entries_are_what_they_say(const Facts& facts) {
   return answer;
 }
 
+// Of every file, whoever ships it: such code is an object for the device linker, and no kernel of it can be launched.
+Answer device_code_is_linked(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!file.device_code || !file.device_code->unlinked) continue;
+    answer.seen.push_back(
+        {say("{} holds only relocatable device code ({} {} of nvcc -rdc=true), which was never linked",
+             base_name(file.path), *file.device_code->unlinked,
+             by_count(*file.device_code->unlinked, "entry", "entries")),
+         file.path});
+  }
+  return answer;
+}
+
 Answer cuda_library_is_there(const Facts& facts) {
   if (!says_cuda(facts) && (facts.claimed_gpus.empty() || !cuda_matches_claim(facts))) return {};
   if (facts.cuda_build && facts.main_file == nullptr) return {};  // without any device code: another check's
@@ -145,13 +134,15 @@ Answer kernels_do_something(const Facts& facts) {
       if (!is_own(*facts.inventory, file) || !file.device_code || !file.device_code->census) continue;
       if (in_few_units(*file.device_code, chip)) continue;  // another check's
       const SmCensus code = census_for(*file.device_code->census, chip);
-      const Most& most = code.kernels < kManyKernels ? kOfSmallFile : kOfLibtorch;
-      auto fault = fault_of(code, most, base_name(file.path), target->id);
+      const IdleLimits& limits = code.kernels < kFewKernels    ? kOfTinyFile
+                                 : code.kernels < kManyKernels ? kOfSmallFile
+                                                               : kOfLibtorch;
+      auto fault = find_idle_code(code, limits, base_name(file.path), target->id);
       if (!fault) fault = fault_of_suffixed(*file.device_code->census, chip, base_name(file.path), target->id);
       if (fault) answer.seen.push_back({std::move(*fault), file.path});
     }
     for (const auto& [component, censuses] : their_censuses(*facts.inventory)) {
-      auto fault = fault_of(census_that_runs(censuses, chip), kOfLibrary, component, target->id);
+      auto fault = find_idle_code(census_that_runs(censuses, chip), kOfLibrary, component, target->id);
       if (fault) answer.seen.push_back({std::move(*fault)});
     }
   }
@@ -186,6 +177,18 @@ std::vector<Check> device_entries_checks() {
        .remedy =
            "look at the step that installs torch's libraries: without libtorch_cuda.so torch has no kernel for a GPU",
        .ask = cuda_library_is_there},
+      {.id = "PB334",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .of_any = true,
+       .proves = ClaimPart::sm,
+       .question = "Is all device code linked?",
+       .remedy =
+           "link it on the device: CUDA_SEPARABLE_COMPILATION with CUDA_RESOLVE_DEVICE_SYMBOLS in CMake, `nvcc -dlink` "
+           "elsewhere, or compile without -rdc=true",
+       .ask = device_code_is_linked},
       {.id = "PB332",
        .subject = Subject::gpu,
        .level = Level::shipped,

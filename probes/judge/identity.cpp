@@ -76,6 +76,33 @@ Answer libraries_are_of_version(const Facts& facts) {
   return answer;
 }
 
+// People edit the Python of an installed torch. A file that is missing and a library that was changed are faults.
+void ask_installed(Answer& answer, const RecordedFiles& recorded) {
+  if (!recorded.changed_libraries.empty()) {
+    const ChangedLibrary& first = recorded.changed_libraries.front();
+    answer.seen.push_back({say("{} of the libraries that torch's RECORD lists were changed: {} has {}",
+                               recorded.changed_libraries.size(), first.path, in_words(first.how)),
+                           first.path});
+  }
+  const auto& missing = recorded.first_missing;
+  const bool breaks_import = std::any_of(missing.begin(), missing.end(), [](const std::string& path) {
+    return path.ends_with(".py");  // small installations leave headers and stubs out
+  });
+  if (breaks_import || (recorded.reinstall && recorded.missing > 0))
+    answer.seen.push_back({say("{} of the {} files of torch's RECORD are missing: {}", recorded.missing, recorded.files,
+                               fmt::join(missing, ", ")),
+                           missing.front()});
+}
+
+Answer is_as_recorded(const Facts& facts) {
+  Answer answer;
+  const Inventory& inventory = *facts.inventory;
+  for (const auto& fault : inventory.faults.value_or(std::vector<std::string>{}))
+    answer.seen.push_back({.what = say("{}", fault)});
+  if (inventory.recorded) ask_installed(answer, *inventory.recorded);
+  return answer;
+}
+
 }  // namespace
 
 std::vector<Check> identity_checks() {
@@ -105,6 +132,17 @@ std::vector<Check> identity_checks() {
        .question = "Are libtorch's files of the version that the package says?",
        .remedy = "build libraries and package from one source: one of them is left over from another build",
        .ask = libraries_are_of_version},
+      {.id = "PB182",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, record},
+       .of_any = true,
+       .question = "Is it whole, as its RECORD lists it, and does an installer take it?",
+       .remedy =
+           "pack it again with a wheel builder after the last change: `python -m wheel pack`; of an installed one, "
+           "install it again",
+       .ask = is_as_recorded},
   };
 }
 

@@ -15,48 +15,45 @@
 #include "core/facts/environment.hpp"
 #include "core/pep440.hpp"
 #include "core/torch_symbols.hpp"
-#include "probes/judge/device_code.hpp"
+#include "probes/judge/code_holder.hpp"
+#include "probes/judge/idle_code.hpp"
+#include "probes/judge/package_rows.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
 namespace {
 
-// One library, or several that stand in for each other: sm90/ops.so and sm100/ops.so. Raw cubins are one for each
-// folder.
-struct Holder {
-  std::string path;  // of the first
-  std::set<std::string> cubins;
-  std::set<std::string> ptx;
-};
-
-std::vector<Holder> holders_of(const Inventory& inventory) {
-  std::map<std::string, Holder> holders;
-  for (const auto& file : inventory.files) {
-    const bool raw = !file.links;
-    const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
-    for (const auto* code : {&file.device_code, &file.self_loaded_code}) {
-      if (!*code || ((*code)->cubin.empty() && (*code)->ptx.empty())) continue;
-      Holder& holder = holders[without_numbers(raw ? folder : file.path)];
-      if (holder.path.empty()) holder.path = file.path;
-      for (const auto& [cubin, count] : (*code)->cubin) holder.cubins.insert(cubin);
-      for (const auto& [ptx, count] : (*code)->ptx) holder.ptx.insert(ptx);
-    }
-  }
-  std::vector<Holder> all;
-  for (auto& [name, holder] : holders) all.push_back(std::move(holder));
-  return all;
-}
-
-// With a suffix exactly that; without one any code for the capability.
-bool holds(const std::set<std::string>& code, const Sm& wanted) {
-  return std::any_of(code.begin(), code.end(), [&](const std::string& name) {
-    const auto sm = parse_sm(name);
-    return sm && (wanted.suffix == '\0' ? same_capability(*sm, wanted) : *sm == wanted);
-  });
-}
-
 std::string listed(const std::set<std::string>& code) {
   return code.empty() ? "no SM" : fmt::format("{}", fmt::join(code, ", "));
+}
+
+// Nothing of an artifact is judged if a claim file ignores each of its files: then nothing is proved.
+std::optional<Seen> nothing_judged(const Facts& facts, const ClaimedFiles& whole) {
+  if (!whole.inventory.files.empty() || facts.inventory->files.empty()) return std::nullopt;
+  const auto parts = files_of_patterns(facts);
+  const bool named =
+      std::any_of(parts.begin(), parts.end(), [](const ClaimedFiles& part) { return !part.inventory.files.empty(); });
+  if (named) return std::nullopt;
+  return Seen{.what = say("every file of {} is ignored: nothing proves what is claimed", facts.torch),
+              .remedy = "ignore single files only"};
+}
+
+// Where the claim is exact: machine code for other chips.
+void ask_nothing_else(Answer& answer, const Facts& facts, const ClaimedFiles& whole) {
+  for (const auto& holder : find_holders(whole.inventory)) {
+    std::set<std::string> others = holder.cubins();
+    std::erase_if(others, [&](const std::string& name) {
+      const auto sm = parse_sm(name);
+      return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(), [&](const Target* target) {
+        const auto chip = chip_of(*target);
+        return sm && chip && same_capability(*sm, *chip);
+      });
+    });
+    if (others.empty()) continue;
+    answer.seen.push_back({say("only {} is claimed, and {} of {} holds machine code for {} too",
+                               facts.claimed_gpus.front()->id, base_name(holder.path), whole.name, listed(others)),
+                           holder.path, "build it only for that SM, or claim the others too"});
+  }
 }
 
 Answer sms_are_in_each_file(const Facts& facts) {
@@ -66,7 +63,13 @@ Answer sms_are_in_each_file(const Facts& facts) {
     const auto chip = chip_of(*target);
     if (chip) ask_machine_code(answer, target->id, {chip->major, chip->minor}, whole);
   }
+  if (facts.claim->exact) ask_nothing_else(answer, facts, whole);
+  answer.unknown = nothing_judged(facts, whole);
   return answer;
+}
+
+bool takes_torch(const File& file) {
+  return file.links && file.links->torch_symbols.releases.has_value();
 }
 
 bool is_of_release(const std::string& toolkit, const MajorMinor& claimed) {
@@ -79,13 +82,21 @@ Answer ask_cuda(const std::string& version, const ClaimedFiles& part) {
   const auto claimed = parse_major_minor(version);
   if (!claimed || (row.cuda.empty() && row.toolkits.empty()))
     return {.unknown = Seen{.what = say("no file of {} tells its CUDA", part.name), .remedy = "leave cuda=… out"}};
-  const std::string major = std::to_string(claimed->major);
-  if (!row.cuda.empty() && std::find(row.cuda.begin(), row.cuda.end(), major) == row.cuda.end())
+  std::vector<std::string> others = row.cuda;
+  std::erase(others, std::to_string(claimed->major));
+  if (!others.empty())
     return {.seen = {{say("CUDA {} is claimed, and {} links libraries of CUDA {}", version, part.name,
-                          fmt::format("{}", fmt::join(row.cuda, ", ")))}}};
+                          fmt::format("{}", fmt::join(others, ", ")))}}};
   for (const auto& toolkit : row.toolkits) {
     if (is_of_release(toolkit, *claimed)) continue;
     return {.seen = {{say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", version, part.name, toolkit)}}};
+  }
+  for (const auto& [sm, text] : row.ptx_versions) {
+    const auto isa = parse_major_minor(text);
+    const auto brought = isa ? cuda_of_ptx(*isa) : std::nullopt;
+    if (isa && (!brought || *claimed < *brought))
+      return {.seen = {{say("CUDA {} is claimed, and PTX of {} for {} is of ISA {}, which came later", version,
+                            part.name, sm, text)}}};
   }
   return {};
 }
@@ -97,29 +108,53 @@ Answer cuda_is_as_claimed(const Facts& facts) {
 Answer torch_is_as_claimed(const Facts& facts) {
   const std::string& claimed = *facts.claim->torch;
   const auto version = parse_python_version(claimed);
-  const auto& asked = facts.inventory->packages.front().torch;
+  const auto& packages = facts.inventory->packages;
+  const auto asked = packages.empty() ? std::nullopt : packages.front().torch;
   if (asked && version && !satisfies(*version, *asked))
     return {.seen = {{say("torch {} is claimed, and METADATA of {} asks for torch {}", claimed, facts.torch, *asked)}}};
-  return ask_torch_symbols(claimed, files_of_whole_claim(facts));
+  const ClaimedFiles whole = files_of_whole_claim(facts);
+  Answer answer = ask_torch_symbols(claimed, whole);
+  if (!answer.unknown) answer.unknown = nothing_judged(facts, whole);
+  const bool shown = asked || std::any_of(whole.inventory.files.begin(), whole.inventory.files.end(), takes_torch);
+  if (!shown && answer.seen.empty() && !answer.unknown)
+    answer.unknown = Seen{.what = say("no file of {} takes symbols of torch, and METADATA asks for none", facts.torch),
+                          .remedy = "leave torch=… out: it loads with any"};
+  return answer;
 }
 
-// "cp313" of 3.13.
+// "cp313" of 3.13, "cp313t" of 3.13t.
 std::string tag_of(const std::string& python) {
-  const auto version = parse_major_minor(python);
-  return version ? fmt::format("cp{}{}", version->major, version->minor) : "";
+  const bool free_threaded = python.ends_with('t');
+  const auto version = parse_major_minor(python.substr(0, python.size() - (free_threaded ? 1 : 0)));
+  return version ? fmt::format("cp{}{}{}", version->major, version->minor, free_threaded ? "t" : "") : "";
+}
+
+// Python imports a module by its name: of "ops.cpython-312-x86_64-linux-gnu.so" and "ops.cpython-313-…" it takes the
+// one for itself.
+std::string module_of(const std::string& path) {
+  return path.substr(0, path.find('.', path.rfind('/') + 1));
 }
 
 Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
-  const Distribution row = make_distribution(part.inventory);
-  if (row.python.empty())
+  std::map<std::string, std::map<std::string, std::string>> modules;  // path of the first file by Python, by module
+  for (const auto& file : part.inventory.files) {
+    const std::string python = python_of_module(base_name(file.path));
+    if (!python.empty()) modules[module_of(file.path)].emplace(python, file.path);
+  }
+  if (modules.empty())
     return {.unknown = Seen{.what = say("no extension module of {} tells its Python", part.name),
                             .remedy = "leave python=… out: it is for any"}};
   const std::string tag = tag_of(claimed);
-  for (const auto& seen : row.python) {
-    if (seen == tag || seen == "abi3") return {};
+  Answer answer;
+  for (const auto& [module, files] : modules) {
+    if (files.contains(tag) || (files.contains("abi3") && !tag.ends_with('t'))) continue;
+    std::vector<std::string> seen;
+    for (const auto& [python, path] : files) seen.push_back(python);
+    answer.seen.push_back({say("Python {} ({}) is claimed, and extension modules of {} are for {}", claimed, tag,
+                               part.name, fmt::format("{}", fmt::join(seen, ", "))),
+                           files.begin()->second});
   }
-  return {.seen = {{say("Python {} ({}) is claimed, and extension modules of {} are for {}", claimed, tag, part.name,
-                        fmt::format("{}", fmt::join(row.python, ", ")))}}};
+  return answer;
 }
 
 Answer python_is_as_claimed(const Facts& facts) {
@@ -131,7 +166,7 @@ void ask_device_code(Answer& answer, const FileClaim& claim, const ClaimedFiles&
   if (claim.sms.empty() && claim.ptx.empty()) return;
   for (const auto& sm : claim.sms) ask_machine_code(answer, sm, *parse_sm(sm), part);
   for (const auto& ptx : claim.ptx) ask_ptx(answer, ptx, *parse_sm(ptx), part);
-  if (claim.files == "*" || holders_of(part.inventory).empty()) return;
+  if (claim.files == "*" || find_holders(part.inventory).empty()) return;
   for (const auto& file : part.inventory.files) {
     if (file.device_code || file.self_loaded_code) continue;
     answer.seen.push_back({say("{} is claimed, and {} of {} holds no device code",
@@ -174,27 +209,62 @@ Answer patterns_name_files(const Facts& facts) {
 
 }  // namespace
 
+namespace {
+
+// A build without CUDA compiles no kernel, and succeeds.
+void ask_any_code(Answer& answer, const std::string& claimed, const std::vector<CodeHolder>& holders,
+                  const ClaimedFiles& part) {
+  if (!holders.empty() || part.inventory.files.empty()) return;
+  answer.seen.push_back(
+      {say("{} is claimed, and no file of {} holds device code: its build had no CUDA", claimed, part.name),
+       std::nullopt, "build it where nvcc is found (CUDA_HOME), with FORCE_CUDA=1 if the machine has no GPU"});
+}
+
+void ask_units(Answer& answer, const std::string& claimed, const HeldUnits& units, const char* kind,
+               const std::set<std::string>& others, const CodeHolder& holder, const ClaimedFiles& part) {
+  Sentence what = units.with == 0 ? say("{} is claimed, and {} of {} holds {} only for {}", claimed,
+                                        base_name(holder.path), part.name, in_words(kind), listed(others))
+                                  : say("{} is claimed, and {} of the {} units of {} of {} {} {} for it", claimed,
+                                        units.with, units.all, base_name(holder.path), part.name,
+                                        by_count(units.with, "holds", "hold"), in_words(kind));
+  answer.seen.push_back({std::move(what), holder.path});
+}
+
+void ask_idle_code(Answer& answer, const std::string& claimed, const Sm& sm, const CodeHolder& holder,
+                   const ClaimedFiles& part) {
+  const std::string name = fmt::format("{} of {}", base_name(holder.path), part.name);
+  std::map<std::string, SmCensus> censuses;
+  for (const File* file : holder.files) {
+    if (!file->device_code || !file->device_code->census) continue;
+    for (const auto& [cubin, census] : *file->device_code->census) add_to(censuses[cubin], census);
+  }
+  auto fault = find_idle_code(census_for(censuses, sm), kOfPackage, name, claimed);
+  if (fault) answer.seen.push_back({std::move(*fault), holder.path});
+}
+
+}  // namespace
+
 void ask_machine_code(Answer& answer, const std::string& claimed, const Sm& sm, const ClaimedFiles& part) {
-  const auto holders = holders_of(part.inventory);
-  if (holders.empty() && !part.inventory.files.empty())
-    answer.seen.push_back({say("{} is claimed, and no file of {} holds device code", claimed, part.name)});
+  const auto holders = find_holders(part.inventory);
+  ask_any_code(answer, claimed, holders, part);
   for (const auto& holder : holders) {
-    if (holds(holder.cubins, sm)) continue;
-    answer.seen.push_back({say("{} is claimed, and {} of {} holds machine code only for {}", claimed,
-                               base_name(holder.path), part.name, listed(holder.cubins)),
-                           holder.path});
+    const HeldUnits units = holder.units_with(sm);
+    // Code with a suffix is written for few kernels.
+    if (units.with == 0 || (sm.suffix == '\0' && units.with < units.all)) {
+      ask_units(answer, claimed, units, "machine code", holder.cubins(), holder, part);
+    } else {
+      ask_idle_code(answer, claimed, sm, holder, part);
+    }
   }
 }
 
 void ask_ptx(Answer& answer, const std::string& claimed, const Sm& sm, const ClaimedFiles& part) {
-  const auto holders = holders_of(part.inventory);
-  if (holders.empty() && !part.inventory.files.empty())
-    answer.seen.push_back({say("{} is claimed, and no file of {} holds device code", claimed, part.name)});
+  const auto holders = find_holders(part.inventory);
+  ask_any_code(answer, claimed, holders, part);
   for (const auto& holder : holders) {
-    if (holds(holder.ptx, sm)) continue;
-    answer.seen.push_back({say("{} is claimed, and {} of {} holds PTX only for {}", claimed, base_name(holder.path),
-                               part.name, listed(holder.ptx)),
-                           holder.path});
+    const HeldUnits units = holder.units_with_ptx(sm);
+    if (units.with == 0 || (sm.suffix == '\0' && units.with < units.all))
+      ask_units(answer, claimed, units, "PTX", holder.ptx(), holder, part);
   }
 }
 
@@ -238,7 +308,8 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::sm,
-       .question = "Does each file of another package than torch hold machine code for the claimed SMs?",
+       .question = "Does each unit of another package than torch hold machine code that does something for the claimed "
+                   "SMs, and where the claim is exact for no others?",
        .remedy =
            "build it with the SM in TORCH_CUDA_ARCH_LIST or CMAKE_CUDA_ARCHITECTURES, and look for a list of its own",
        .ask = sms_are_in_each_file},

@@ -99,6 +99,11 @@ bool has_the_same_linked_in(const File& file, const ReferenceFile& row) {
   return std::includes(versions.begin(), versions.end(), row.linked.begin(), row.linked.end());
 }
 
+// torch's libraries register what they hold with libtorch_cuda.so: a library without such a reference does nothing.
+bool takes_nothing_of_torch(const File& file) {
+  return file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable == 0;
+}
+
 Answer other_files_hold_what_theirs_hold(const Facts& facts) {
   const ReferenceBuild& build = *facts.report.reference;
   Answer answer;
@@ -106,6 +111,9 @@ Answer other_files_hold_what_theirs_hold(const Facts& facts) {
     const auto row = build.files.find(std::string(base_name(file.path)));
     if (row == build.files.end() || row->second.code.empty() || !is_own(*facts.inventory, file) || file.problem)
       continue;
+    if (takes_nothing_of_torch(file))
+      answer.seen.push_back(
+          {say("{} takes no symbol of torch, and that of {} does: it is a stub", row->first, build.build), file.path});
     if (!has_the_same_linked_in(file, row->second)) continue;
     for (const Target* target : facts.claimed_gpus) {
       const Sm chip = chip_of(*target).value_or(Sm{});

@@ -26,6 +26,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> nix_checks();
 [[nodiscard]] std::vector<Check> other_claims_checks();
 [[nodiscard]] std::vector<Check> variant_checks();
+[[nodiscard]] std::vector<Check> own_files_checks();
 [[nodiscard]] std::vector<Check> packages_checks();
 [[nodiscard]] std::vector<Check> preflight_checks();
 [[nodiscard]] std::vector<Check> reference_checks();

@@ -29,7 +29,8 @@ Result<Report> facts_from_files(const GateRequest& request) {
   return make_audit({.artifact = request.artifact,
                      .claim = request.claim,
                      .audit = {.host_code = HostCodeScope::libtorch,
-                               .digests = request.digests,
+                               .digests = true,
+                               .records = true,
                                .kernel_names = request.baseline.has_value()},
                      .judged = false});
 }
@@ -40,7 +41,8 @@ Result<Report> facts_from_machine(const GateRequest& request) {
                    .claim = request.claim,
                    .program = request.program,
                    .audit = {.host_code = HostCodeScope::libtorch,
-                             .digests = request.digests,
+                             .digests = true,
+                             .records = true,
                              .kernel_names = request.baseline.has_value()},
                    .emulation = request.emulation,
                    .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,

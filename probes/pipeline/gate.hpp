@@ -21,7 +21,6 @@ struct GateRequest {
   Claim claim;
   std::string policy;                              // builder, hardware or a file; chosen by `require` if empty
   std::optional<Level> require;                    // level for SMs and ISAs; replaces the policy's level
-  bool digests = false;                            // hashes each shared object, for evidence
   std::optional<Emulation> emulation;              // start libtorch on this CPU instead
   bool emulated_loads = true;                      // load libtorch on an emulated CPU of each claimed row
   std::optional<std::filesystem::path> baseline;   // generic libtorch; null for the default

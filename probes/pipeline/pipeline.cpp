@@ -264,7 +264,10 @@ class Pipeline {
                                          .beside_torch = true,
                                          .progress = options_.progress});
     if (!environment) return problem(environment.error());
-    if (environment->distributions.size() > 1) result_.report.environment = std::move(*environment);
+    if (environment->distributions.size() > 1) {
+      result_.report.environment = std::move(*environment);
+      result_.report.inventory->loading.reset();  // the loader's own rules decided, with the interpreter's libraries
+    }
     if (options_.budget_seconds <= 0) budget_ += Clock::now() - start;
   }
 

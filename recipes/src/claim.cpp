@@ -39,8 +39,12 @@ Result<std::string> torch_value(std::string_view key, std::string_view value) {
   return named ? std::string(value) : version_value(key, value, 2, 3, "2.10.0");
 }
 
-// Accepts "3.13" and "313".
+// Accepts "3.13" and "313", and "3.13t" for the free-threaded Python, which has another ABI.
 Result<std::string> python_value(std::string_view value) {
+  if (value.ends_with('t') && value.size() > 1) {
+    PBPROBE_TRY(const std::string with_gil, python_value(value.substr(0, value.size() - 1)));
+    return with_gil + "t";
+  }
   if (is_version(value, 2, 2)) return std::string(value);
   if (is_version(value, 1, 1) && value.size() >= 2 && value.size() <= 3) return python_version(value);
   return make_error(ErrorCode::usage, "python={}: give a version, as in python=3.13", value);

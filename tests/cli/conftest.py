@@ -8,6 +8,7 @@ import zipfile
 import pytest
 from gated import CLAIM, build
 from test_cli import PASSED, run
+from wheels import completed
 
 
 @pytest.fixture(scope="session")
@@ -38,4 +39,4 @@ def wheel(sound, tmp_path_factory):
         for path in sorted(sound.rglob("*")):
             if path.is_file():
                 archive.write(path, path.relative_to(sound))
-    return file
+    return completed(file)

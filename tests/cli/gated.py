@@ -42,6 +42,7 @@ def build(folder: pathlib.Path, *flags: str) -> pathlib.Path:
         command = ["g++", *VECTORS, *flags, "-shared", "-fPIC", f"-Wl,-soname,{name}"]
         subprocess.run([*command, "-o", library / name, source], check=True)
     (folder / "torch/version.py").write_text(f"__version__ = '2.10.0'\ncuda = None\ngit_version = '{'0' * 40}'\n")
+    (folder / "torch/__init__.py").touch()
     return folder
 
 

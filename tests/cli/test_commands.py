@@ -11,6 +11,7 @@ import zipfile
 import pytest
 from gated import build
 from test_cli import PROGRAM, SOURCE, TORCH, run
+from wheels import completed
 
 README = SOURCE / "README.md"
 DOCUMENTS = [README, *sorted((SOURCE / "docs").rglob("*.md"))]
@@ -92,7 +93,7 @@ def wheel(site, path):
             if file.is_file():
                 archive.write(file, file.relative_to(site))
         archive.writestr("torch-2.10.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.10.0\n")
-    return path
+    return completed(path)
 
 
 @pytest.fixture(scope="module")

@@ -305,7 +305,7 @@ BESIDE = [
         "sm89-avx2",
         "PB149",
         under_another_name(PYTHON, MODULE),
-        beside=frozenset({"PB115"}),  # its RUNPATH leads nowhere from there
+        beside=frozenset({"PB140", "PB163"}),  # its RUNPATH leads nowhere from there, and Python finds no entry
     ),
     Fault("libc10.so is missing", "cpu-avx", "PB140", without(C10)),
     Fault("libtorch_cpu.so is there by another name only", "cpu-avx2", "PB140", renamed(CPU, ".2.10")),

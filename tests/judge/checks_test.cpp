@@ -29,6 +29,9 @@ const std::vector<Case>& cases() {
     add_part_cases(built);
     add_environment_cases(built);
     add_claims_of_other_cases(built);
+    add_unit_cases(built);
+    add_version_cases(built);
+    add_whole_cases(built);
     add_claim_cases(built);
     add_device_cases(built);
     add_machine_cases(built);

@@ -182,6 +182,7 @@ void add_reference_cases(std::vector<Case>& cases) {
       File& file = r.inventory->files.emplace_back();
       file = {.path = "torch/lib/libtorch_cuda_linalg.so", .component = "libtorch"};
       file.links.emplace().versions["MAGMA"] = "2.6.1";
+      file.links->torch_symbols.cxx = 500;
       file.device_code = {.cubin = {{"sm_90", 99}}, .unit_sets = {{"sm_90", 99}}, .false_entries = 0};
       file.device_code->census = {{"sm_90", {.kernels = 1673, .cubins = 99, .code_bytes = 54'000'000}}};
       r.reference->files["libtorch_cuda_linalg.so"] = {.linked = {{"MAGMA", magma}},
@@ -190,6 +191,10 @@ void add_reference_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB333", "libtorch_cuda_linalg.so holds 1673 kernels for it; that of the wheel holds 3000 for sm_80",
                    linalg(3000, "2.6.1"), linalg(3000, "2.9.0")});
+  cases.push_back({"PB333",
+                   "libtorch_cuda_linalg.so takes no symbol of torch, and that of the wheel does: it is a stub",
+                   with(linalg(3000, "2.9.0"), [](Report& r) { r.inventory->files.back().links->torch_symbols = {}; }),
+                   linalg(3000, "2.9.0")});
   const auto missing = [](int64_t count) {
     return with(sm90_build(), [&](Report& r) {
       r.baseline = beside({});

@@ -154,8 +154,9 @@ void add_closure_cases(std::vector<Case>& cases) {
                    with(with(audited(), without_linalg), opening_linalg),
                    with(audited(), opening_linalg),
                    {"PB126"}});
-  // Its RUNPATH does not lead there, which another check says; the file is not missing.
-  cases.push_back({"PB115", "libtorch_cuda.so needs libc10.so", with(audited(), needing({{"libc10.so"}})),
+  // The file is not missing, and its RUNPATH does not lead there.
+  cases.push_back({"PB140", "libtorch_cuda.so needs libc10.so, which its RPATH does not lead to",
+                   with(audited(), needing({{"libc10.so"}})),
                    with(audited(), needing({{"libc10.so", Provider::artifact, "torch/lib/libc10.so"}}))});
   const auto opening = [](Provider provider) {
     return [provider](Report& r) {

@@ -114,7 +114,143 @@ void add_missing_library_cases(std::vector<Case>& cases) {
                    sound});
 }
 
+// A library with these units of device code: how many hold machine code for these SMs.
+void plant_units(Inventory& inventory, std::map<std::string, int64_t> sets) {
+  DeviceCode& code = *inventory.files[0].device_code;
+  code.unit_sets = std::move(sets);
+  code.cubin.clear();
+  for (const auto& [set, count] : code.unit_sets) {
+    for (size_t at = 0; at < set.size();) {
+      const size_t end = std::min(set.find(' ', at), set.size());
+      code.cubin[set.substr(at, end - at)] += count;
+      at = end + 1;
+    }
+  }
+}
+
+Report claimed_of_units(const Claim& claim, const std::map<std::string, int64_t>& sets) {
+  return claimed_of_other(claim, [&](Inventory& i) { plant_units(i, sets); });
+}
+
+// With kernels for sm_120, of which this many do nothing, in this many cubins that hold nothing else.
+Report claimed_of_idle(int64_t idle_kernels, int64_t idle_cubins) {
+  return claimed_of_other({.targets = {"sm120"}}, [&](Inventory& i) {
+    SmCensus census{.kernels = 36, .cubins = 6, .code_bytes = 9000, .idle_kernels = idle_kernels};
+    census.idle = {"_Z4idlev"};
+    census.idle_cubins = idle_cubins;
+    i.files[0].device_code->census.emplace()["sm_120"] = census;
+  });
+}
+
+File module_for(const char* name) {
+  return {.path = std::string("ext/") + name, .machine = "x86_64", .links = Links{}};
+}
+
 }  // namespace
+
+void add_unit_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB171",
+                   "sm90 is claimed, and 1 of the 10 units of _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds "
+                   "machine code for it",
+                   claimed_of_units({.targets = {"sm90"}}, {{"sm_120", 9}, {"sm_120 sm_90", 1}}),
+                   claimed_of_units({.targets = {"sm90"}}, {{"sm_120 sm_90", 10}})});
+  cases.push_back({"PB171", "sm90 is claimed, and 5 of the 10 units of",
+                   claimed_of_units({.targets = {"sm90", "sm120"}}, {{"sm_120", 5}, {"sm_90", 5}}),
+                   claimed_of_units({.targets = {"sm90", "sm120"}}, {{"sm_120 sm_90", 10}})});
+  // Units for Hopper's own instructions do not count for other SMs.
+  cases.push_back({"PB171", "sm120 is claimed, and 1 of the 10 units of",
+                   claimed_of_units({.targets = {"sm120"}}, {{"sm_90a", 9}, {"sm_120", 1}}),
+                   claimed_of_units({.targets = {"sm120"}}, {{"sm_90a", 3}, {"sm_120", 7}})});
+  const auto two = [](const char* second) {
+    return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) {
+      i.files[0].device_code->cubin = {{"sm_90", 1}};
+      i.files[0].path = "ext/_fa2_C.abi3.so";
+      i.files.push_back(i.files[0]);
+      i.files[1].path = "ext/_fa3_C.abi3.so";
+      i.files[1].device_code->cubin = {{second, 1}};
+    });
+  };
+  cases.push_back({"PB171", "sm90 is claimed, and _fa3_C.abi3.so of ext 1.0 holds machine code only for sm_80",
+                   two("sm_80"), two("sm_90")});
+  const auto raw = [](int64_t of_100) {
+    return claimed_of_other({.targets = {"sm90", "sm100"}}, [&](Inventory& i) {
+      File cubin{.path = "ext/a.cubin", .machine = "cuda"};
+      i.files.clear();
+      for (int64_t k = 0; k < 10; ++k) {
+        cubin.device_code.emplace().cubin = {{"sm_90", 1}};
+        i.files.push_back(cubin);
+        if (k >= of_100) continue;
+        cubin.device_code->cubin = {{"sm_100", 1}};
+        i.files.push_back(cubin);
+      }
+    });
+  };
+  cases.push_back({"PB171", "sm100 is claimed, and 1 of the 10 units of a.cubin of ext 1.0 holds machine code for it",
+                   raw(1), raw(10)});
+  cases.push_back({"PB171",
+                   "only sm90 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds machine code for",
+                   claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_120 sm_90", 3}}),
+                   claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_90 sm_90a", 3}})});
+  cases.push_back({"PB171",
+                   "36 of the 36 kernels of _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 for it do nothing: idle",
+                   claimed_of_idle(36, 6), claimed_of_idle(12, 0)});
+  cases.push_back({"PB171",
+                   "all kernels of 3 of the 6 cubins of _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 for it do",
+                   claimed_of_idle(18, 3), claimed_of_idle(18, 1)});
+  cases.push_back({"PB171", "sm90 is claimed, and no file of ext 1.0 holds device code: its build had no CUDA",
+                   claimed_of_other({.targets = {"sm90"}}, [](Inventory& i) { i.files[0].device_code.reset(); }),
+                   claimed_of_other({.targets = {"sm90"}})});
+}
+
+void add_version_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB172", "CUDA 12.8 is claimed, and ext 1.0 links libraries of CUDA 13",
+                   claimed_of_other({.cuda = "12.8"},
+                                    [](Inventory& i) {
+                                      i.files[0].needed = {"libcublas.so.12", "libcudart.so.13"};
+                                    }),
+                   claimed_of_other({.cuda = "12.8"}, [](Inventory& i) { i.files[0].needed = {"libcublas.so.12"}; })});
+  const auto with_ptx = [](const char* isa) {
+    return claimed_of_other({.cuda = "12.8"}, [&](Inventory& i) {
+      i.files[0].needed = {"libcudart.so.12"};
+      i.files[0].device_code->ptx = {{"sm_90", 1}};
+      i.files[0].device_code->ptx_versions = {{"sm_90", isa}};
+    });
+  };
+  cases.push_back({"PB172", "CUDA 12.8 is claimed, and PTX of ext 1.0 for sm_90 is of ISA 9.0, which came later",
+                   with_ptx("9.0"), with_ptx("8.7")});
+  const auto modules = [](const char* claimed, std::vector<const char*> names) {
+    return claimed_of_other({.python = claimed}, [&](Inventory& i) {
+      i.files.clear();
+      for (const char* name : names) i.files.push_back(module_for(name));
+    });
+  };
+  cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp312",
+                   modules("3.13", {"a.cpython-313-x86_64-linux-gnu.so", "b.cpython-312-x86_64-linux-gnu.so"}),
+                   modules("3.13", {"a.cpython-313-x86_64-linux-gnu.so", "a.cpython-312-x86_64-linux-gnu.so"})});
+  cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp313t",
+                   modules("3.13", {"a.cpython-313t-x86_64-linux-gnu.so"}), modules("3.13", {"a.abi3.so"})});
+}
+
+void add_whole_cases(std::vector<Case>& cases) {
+  const auto linked = [](std::optional<int64_t> unlinked) {
+    return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) { i.files[0].device_code->unlinked = unlinked; });
+  };
+  cases.push_back(
+      {"PB334", "_C.cpython-311-x86_64-linux-gnu.so holds only relocatable device code (2 entries of nvcc -rdc=true)",
+       linked(2), linked(std::nullopt)});
+  const auto needing = [](const char* library) {
+    return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) { i.files[0].needed = {library}; });
+  };
+  cases.push_back({"PB183", "needs /opt/build/libspam.so: the loader opens that path on every machine",
+                   needing("/opt/build/libspam.so"), needing("libspam.so")});
+  cases.push_back({"PB183", "_C.cpython-311-x86_64-linux-gnu.so is for cp311, and needs libpython3.12.so.1.0",
+                   needing("libpython3.12.so.1.0"), needing("libpython3.11.so.1.0")});
+  const auto recorded = [](std::vector<std::string> faults) {
+    return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) { i.faults = std::move(faults); });
+  };
+  cases.push_back(
+      {"PB182", "RECORD does not list ext/x.so", recorded({"RECORD does not list ext/x.so"}), recorded({})});
+}
 
 void add_loading_cases(std::vector<Case>& cases) {
   add_missing_library_cases(cases);

@@ -26,6 +26,9 @@ void add_loading_cases(std::vector<Case>& cases);          // PB16x
 void add_part_cases(std::vector<Case>& cases);             // PB166, PB178, PB179
 void add_environment_cases(std::vector<Case>& cases);      // PB167 and on
 void add_claims_of_other_cases(std::vector<Case>& cases);  // PB17x
+void add_unit_cases(std::vector<Case>& cases);             // PB171 of single units and kernels
+void add_version_cases(std::vector<Case>& cases);          // PB172 and PB174 of single files
+void add_whole_cases(std::vector<Case>& cases);            // PB182, PB183, PB334
 void add_claim_cases(std::vector<Case>& cases);            // SMs that are claimed
 void add_device_cases(std::vector<Case>& cases);           // PB330 and on
 void add_preflight_cases(std::vector<Case>& cases);        // PB531 and on

@@ -78,10 +78,10 @@ derivation {
 
 
 @functools.cache
-def small_library(soname: str) -> bytes:
+def small_library(soname: str, function: str = "answer") -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         source, library = pathlib.Path(folder) / "code.c", pathlib.Path(folder) / soname
-        source.write_text("int answer(void) { return 42; }\n")
+        source.write_text(f"int {function}(void) {{ return 42; }}\n")
         subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", library, source], check=True)
         return library.read_bytes()
 
@@ -106,7 +106,8 @@ def torch_tree(folder: pathlib.Path, target: str) -> None:
     (package / "version.py").write_text("__version__ = '2.10.0'\ncuda = None\ngit_version = '449b176'\n")
     (folder / "out/torch-2.10.0.dist-info/METADATA").write_text("Name: torch\nVersion: 2.10.0\n")
     extension = f"_C.cpython-313-{os.uname().machine}-linux-gnu.so"
-    (package / extension).write_bytes(small_library(extension))
+    (package / extension).write_bytes(small_library(extension, "PyInit__C"))
+    (package / "__init__.py").touch()
     (folder / "lib" / BLAS).write_bytes(small_library(BLAS))
     (folder / "lib/libtorch_cpu.so").write_bytes(libtorch(target))
 

@@ -17,6 +17,7 @@ UNITS = BUILD / "tests/audit/planted"
 HOST_CODE = BUILD / "tests/audit/host_code"
 ORIGIN = ("$ORIGIN",)
 PLAIN = "int answer(void) { return 42; }\n"
+ENTRY = 'extern "C" void* PyInit__C() { return nullptr; }\n'  # of torch's extension module
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,13 +155,15 @@ class Build:
                 continue
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            placed(linked(file.name, library), file)
+            module = path.startswith("torch/_C.") and library.code == PLAIN
+            placed(linked(file.name, library.but(code=PLAIN + ENTRY) if module else library), file)
         if not self.store:
             (folder / "torch/lib").mkdir(parents=True, exist_ok=True)
         for link in self.links:
             (folder / link).symlink_to("nowhere.so")
         lines = [f"__version__ = '{self.version}'", f"cuda = {self.cuda!r}", f"git_version = {self.commit!r}"]
         (folder / "torch/version.py").write_text("\n".join(lines) + "\n")
+        (folder / "torch/__init__.py").touch()
         info = folder / f"torch-{self.package or self.version.split('+')[0]}.dist-info"
         info.mkdir()
         if self.tag:

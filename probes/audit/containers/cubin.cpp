@@ -103,6 +103,14 @@ Result<void> mark_kernels(const Bytes& symbols, std::vector<bool>& kernels) {
   return {};
 }
 
+// Returns the member of `cubin` that keeps the section of this name; null: no member does.
+Bytes* find_table(Cubin& cubin, std::string_view name) {
+  if (name == ".nv.compat") return &cubin.compat;
+  if (name == ".note.nv.tkinfo") return &cubin.note;
+  if (name == ".nv.callgraph") return &cubin.calls;
+  return nullptr;
+}
+
 }  // namespace
 
 Result<Cubin> open_cubin(const Bytes& file) {
@@ -118,8 +126,6 @@ Result<Cubin> open_cubin(const Bytes& file) {
   const Elf64_Shdr names_header = header_at(table.names);
   PBPROBE_TRY(const Bytes names, file.slice(names_header.sh_offset, names_header.sh_size, "section names"));
   std::vector<bool> kernels(table.count);
-  std::vector<uint64_t> code;  // its sections
-  bool has_symbols = false;
   for (uint64_t i = 1; i < table.count; ++i) {
     const Elf64_Shdr header = header_at(i);
     if (header.sh_type != SHT_PROGBITS && header.sh_type != SHT_SYMTAB && header.sh_type != SHT_NOTE &&
@@ -129,21 +135,44 @@ Result<Cubin> open_cubin(const Bytes& file) {
     const std::string_view name = rest.substr(0, rest.find('\0'));
     const bool is_code = header.sh_type == SHT_PROGBITS && name.starts_with(kTextPrefix);
     const bool is_symbols = header.sh_type == SHT_SYMTAB;
-    const bool is_compat = name == ".nv.compat";
-    if (!is_code && !is_symbols && !is_compat && name != ".note.nv.tkinfo") continue;
+    Bytes* const table_of = find_table(cubin, name);
+    if (!is_code && !is_symbols && table_of == nullptr) continue;
     PBPROBE_TRY(const Bytes bytes, file.slice(header.sh_offset, header.sh_size, name));
     if (is_code) {
-      cubin.functions.push_back({name.substr(kTextPrefix.size()), bytes.span()});
-      code.push_back(i);
+      cubin.functions.push_back({.name = name.substr(kTextPrefix.size()), .code = bytes.span(), .section = i});
     } else if (is_symbols) {
-      has_symbols = true;
+      cubin.symbols = bytes;
       PBPROBE_CHECK(mark_kernels(bytes, kernels));
+      if (header.sh_link >= table.count) continue;
+      const Elf64_Shdr strings = header_at(header.sh_link);
+      PBPROBE_TRY(cubin.strings, file.slice(strings.sh_offset, strings.sh_size, "names of symbols"));
     } else {
-      (is_compat ? cubin.compat : cubin.note) = bytes;
+      *table_of = bytes;
     }
   }
-  for (size_t i = 0; i < code.size(); ++i) cubin.functions[i].kernel = kernels[code[i]] || !has_symbols;
+  for (auto& function : cubin.functions) function.kernel = kernels[function.section] || cubin.symbols.size() == 0;
   return cubin;
+}
+
+Result<std::vector<CubinCall>> read_calls(const Cubin& cubin) {
+  constexpr uint64_t kEdgeBytes = 8;
+  const uint64_t count = cubin.symbols.size() / sizeof(Elf64_Sym);
+  std::vector<CubinCall> calls;
+  for (uint64_t at = 0; at + kEdgeBytes <= cubin.calls.size(); at += kEdgeBytes) {
+    PBPROBE_TRY(const auto caller, cubin.calls.read<uint32_t>(at, "a caller"));
+    PBPROBE_TRY(const auto callee, cubin.calls.read<uint32_t>(at + sizeof(uint32_t), "a callee"));
+    if (caller == 0) continue;  // marks of ptxas: their callees are no symbols
+    if (caller >= count || callee >= count)
+      return make_error(ErrorCode::malformed, "{}: its call graph names symbol {} of {}", cubin.calls.name(),
+                        std::max(caller, callee), count);
+    PBPROBE_TRY(const auto from, cubin.symbols.read<Elf64_Sym>(caller * sizeof(Elf64_Sym), "symbol"));
+    PBPROBE_TRY(const auto to, cubin.symbols.read<Elf64_Sym>(callee * sizeof(Elf64_Sym), "symbol"));
+    const std::string_view rest = cubin.strings.text().substr(std::min<uint64_t>(to.st_name, cubin.strings.size()));
+    calls.push_back({.caller = from.st_shndx,
+                     .callee = to.st_shndx == SHN_UNDEF ? std::nullopt : std::optional<uint64_t>(to.st_shndx),
+                     .name = rest.substr(0, rest.find('\0'))});
+  }
+  return calls;
 }
 
 std::optional<std::string> read_toolkit(const Cubin& cubin) {

@@ -19,6 +19,7 @@ struct CubinFunction {
   std::string_view name;  // as mangled
   std::span<const uint8_t> code;
   bool kernel = true;  // else one that kernels call
+  uint64_t section = 0;
 };
 
 // What is read of a cubin: names and code stay where they are, since a build has a hundred thousand kernels.
@@ -27,10 +28,24 @@ struct Cubin {
   std::vector<CubinFunction> functions;
   Bytes compat;  // .nv.compat; empty: it has none
   Bytes note;    // .note.nv.tkinfo, likewise
+  Bytes symbols;
+  Bytes strings;  // names of the symbols
+  Bytes calls;    // .nv.callgraph; empty: the cubin has none
+};
+
+// One edge of a cubin's call graph, between functions that have a symbol.
+struct CubinCall {
+  uint64_t caller = 0;             // section of the caller's code
+  std::optional<uint64_t> callee;  // section of the callee's code; null: the driver links the function
+  std::string_view name;           // of the callee, as mangled
 };
 
 // Errors: malformed (no ELF, not CUDA's machine, tables or sections outside of it).
 [[nodiscard]] Result<Cubin> open_cubin(const Bytes& file);
+
+// Returns the call graph that ptxas wrote. Calls through pointers and calls inside one section are missing from it.
+// Error: malformed, if the table names a symbol that is not there.
+[[nodiscard]] Result<std::vector<CubinCall>> read_calls(const Cubin& cubin);
 
 // What the ELF itself says that it was built for.
 struct OwnSm {

@@ -339,7 +339,10 @@ Fatbins read_embedded_fatbins(const Elf& elf) {
     Scan(*bytes, found).run(false);
     append(fatbins, std::move(found));
   }
-  if (fatbins.containers == 0) append(fatbins, read_fatbin_sections(elf, kRelocatableSection));
+  if (fatbins.containers == 0) {
+    append(fatbins, read_fatbin_sections(elf, kRelocatableSection));
+    fatbins.unlinked = elf.header.e_type != ET_REL && !fatbins.entries.empty();
+  }
   const bool announced = find_section(elf, kFatbinSection) != nullptr || fatbins.containers > 0;
   if (announced && fatbins.entries.empty() && !fatbins.problem)
     fatbins.problem = make_error(ErrorCode::malformed, "{}: it was linked with device code, and its {} holds none",

@@ -38,6 +38,7 @@ struct FatbinEntry {
 struct Fatbins {
   std::vector<FatbinEntry> entries;
   uint64_t containers = 0;
+  bool unlinked = false;  // all are relocatable code that no device linker has read
   std::optional<Error> problem;
 };
 

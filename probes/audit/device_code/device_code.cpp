@@ -55,6 +55,10 @@ Result<void> check_ptx(const FatbinEntry& entry, std::span<const uint8_t> conten
   if (!target || text.find(".version") == std::string_view::npos)
     return make_error(ErrorCode::malformed, "{}: no PTX: it has no .version and .target", name);
   if (*target != entry.sm) return make_error(ErrorCode::malformed, "{}: PTX for {}", name, sm_name(*target));
+  // The braces of functions and of initial values are the only ones that ptxas writes.
+  const auto opened = std::count(text.begin(), text.end(), '{');
+  const auto closed = std::count(text.begin(), text.end(), '}');
+  if (opened > closed) return make_error(ErrorCode::malformed, "{}: PTX that ends inside a function", name);
   return {};
 }
 
@@ -123,6 +127,8 @@ void add(SmCensus& sum, const CubinCensus& census, int64_t number) {
   sum.stores += census.stores;
   sum.idle_kernels += static_cast<int64_t>(census.idle.size());
   take_first(census.idle, kNamedKernels, sum.idle);
+  if (!sum.idle_cubins) sum.idle_cubins = 0;
+  if (census.kernels > 0 && census.kernels == static_cast<int64_t>(census.idle.size())) ++*sum.idle_cubins;
   if (census.names.empty()) return;
   if (!sum.names) sum.names.emplace();
   sum.names->insert(sum.names->end(), census.names.begin(), census.names.end());

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/device_code/sass.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
+#include <set>
 
 namespace pbprobe {
 namespace {
@@ -122,10 +125,86 @@ bool traps_at_once(std::span<const uint8_t> code) {
   return false;
 }
 
-bool is_idle(const SassCounts& counts, std::span<const uint8_t> code) {
-  if (counts.calls > 0) return false;
-  return counts.stores == 0 || counts.exits == 0 || traps_at_once(code);
+// Instructions that lead out of a function, by how they find their target.
+struct Calls {
+  uint64_t by_register = 0;  // CALL.ABS of an address that the driver writes: the call graph names the function
+  uint64_t unknown = 0;      // through a pointer, or a jump to another function
+};
+
+Calls count_calls(std::span<const uint8_t> code) {
+  constexpr uint64_t kForm = 0xfff;
+  Calls calls;
+  for (size_t at = 0; at + kWordBytes <= code.size(); at += kWordBytes) {
+    uint64_t low = 0;
+    std::memcpy(&low, code.data() + at, sizeof(low));
+    switch (low & kForm) {
+      case 0x343: ++calls.by_register; break;
+      case 0x344:  // CALL.REL of a register
+      case 0x34a:  // JMP and JMX in their forms
+      case 0x94a:
+      case 0x34c: ++calls.unknown; break;
+      default: break;  // CALL.REL and CALL.ABS of a constant: its target is in this section or in the call graph
+    }
+  }
+  return calls;
 }
+
+// Functions of the driver that change nothing which the kernel's caller can read: they print, end the kernel, or take
+// and return memory of the heap. The driver links them by these names.
+bool is_harmless(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kNames{"vprintf", "__assertfail", "malloc", "free"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+// Decides for the kernels of one cubin whether anything comes of them. Reads the call graph at the first call.
+class IdleKernels {
+ public:
+  IdleKernels(const Cubin& cubin, const std::vector<SassCounts>& counts) : cubin_(cubin), counts_(counts) {}
+
+  [[nodiscard]] bool is_idle(size_t kernel) {
+    const SassCounts& counts = counts_[kernel];
+    const auto code = cubin_.functions[kernel].code;
+    if (counts.calls == 0) return counts.stores == 0 || counts.exits == 0 || traps_at_once(code);
+    std::set<size_t> seen;
+    return !stores(kernel, seen);
+  }
+
+ private:
+  // Reports whether the function, or one that it calls, stores something or may do so.
+  bool stores(size_t function, std::set<size_t>& seen) {
+    if (!seen.insert(function).second) return false;
+    if (counts_[function].stores > 0) return true;
+    if (counts_[function].calls == 0) return false;
+    const Calls calls = count_calls(cubin_.functions[function].code);
+    bool any = false;
+    for (const auto& call : graph()) {
+      if (call.caller != cubin_.functions[function].section) continue;
+      any = true;
+      if (!call.callee && !is_harmless(call.name)) return true;
+      if (call.callee && stores_in_section(*call.callee, seen)) return true;
+    }
+    return calls.unknown > 0 || (calls.by_register > 0 && !any);
+  }
+
+  bool stores_in_section(uint64_t section, std::set<size_t>& seen) {
+    for (size_t i = 0; i < cubin_.functions.size(); ++i) {
+      if (cubin_.functions[i].section == section) return stores(i, seen);
+    }
+    return true;
+  }
+
+  const std::vector<CubinCall>& graph() {
+    if (!graph_) {
+      auto read = read_calls(cubin_);
+      graph_ = read ? std::move(*read) : std::vector<CubinCall>();
+    }
+    return *graph_;
+  }
+
+  const Cubin& cubin_;
+  const std::vector<SassCounts>& counts_;
+  std::optional<std::vector<CubinCall>> graph_;
+};
 
 bool only_traps(const SassCounts& counts) {
   std::array<uint64_t, static_cast<size_t>(memory) + 1> uses{};
@@ -146,6 +225,13 @@ void add(const SassCounts& counts, CubinCensus& census) {
     if (counts.rows[row] == 0 || entry.use == memory) continue;
     census.instructions[std::string(entry.mnemonic)] += static_cast<int64_t>(counts.rows[row]);
     census.has_tensor_instructions = census.has_tensor_instructions || entry.use == tensor;
+  }
+}
+
+void add_idle(const Cubin& cubin, const std::vector<SassCounts>& counts, CubinCensus& census) {
+  IdleKernels idle(cubin, counts);
+  for (size_t i = 0; i < cubin.functions.size(); ++i) {
+    if (cubin.functions[i].kernel && idle.is_idle(i)) census.idle.emplace_back(cubin.functions[i].name);
   }
 }
 
@@ -181,7 +267,9 @@ SassCounts count_sass(std::span<const uint8_t> code, uint32_t sm) {
 CubinCensus read_census(const Cubin& cubin, uint32_t sm, bool with_names) {
   CubinCensus census;
   bool functions = false;  // which kernels call: a kernel's work may stand in them
-  for (const auto& function : cubin.functions) {
+  std::vector<SassCounts> counts(cubin.functions.size());
+  for (size_t i = 0; i < cubin.functions.size(); ++i) {
+    const auto& function = cubin.functions[i];
     functions = functions || !function.kernel;
     if (function.kernel) ++census.kernels;
     census.code_bytes += static_cast<int64_t>(function.code.size());
@@ -190,13 +278,12 @@ CubinCensus read_census(const Cubin& cubin, uint32_t sm, bool with_names) {
       if (function.kernel && is_idle_narrow(function.code)) census.idle.emplace_back(function.name);
       continue;
     }
-    const SassCounts counts = count_sass(function.code, sm);
-    add(counts, census);
-    if (!function.kernel) continue;
-    if (only_traps(counts)) census.only_traps.emplace_back(function.name);
-    if (is_idle(counts, function.code)) census.idle.emplace_back(function.name);
+    counts[i] = count_sass(function.code, sm);
+    add(counts[i], census);
+    if (function.kernel && only_traps(counts[i])) census.only_traps.emplace_back(function.name);
   }
   if (functions) census.only_traps.clear();
+  if (sm >= kFirstWideSm) add_idle(cubin, counts, census);
   return census;
 }
 

@@ -58,8 +58,8 @@ struct CubinCensus {
   // Kernels that trap, and touch no global or shared memory; or take tensor memory, trap more often than ptxas guards
   // that, and multiply nothing: what is left of a product that this SM has no instruction for.
   std::vector<std::string> only_traps;
-  // Kernels that nothing comes of: they neither write to memory that others see nor call anything; or they never end
-  // but by a trap.
+  // Kernels that nothing comes of: they write to no memory that others see, and call only functions of the driver that
+  // print, assert, or manage the heap; or they never end but by a trap.
   std::vector<std::string> idle;
   std::vector<std::string> names;  // of all kernels, where they are asked for
 };

@@ -9,6 +9,7 @@
 #include "probes/audit/host_code/code.hpp"
 #include "probes/audit/host_code/flush_to_zero.hpp"
 #include "probes/audit/host_code/x86_forms.hpp"
+#include "probes/audit/host_code/x86_jumps.hpp"
 
 namespace pbprobe {
 namespace {
@@ -339,12 +340,6 @@ bool takes_address(const uint8_t* at, size_t length) {
   return length == 7 && (at[0] & 0xF8) == 0x48 && at[1] == 0x8D && (at[2] & 0xC7) == 0x05;
 }
 
-uint64_t relative_target(const uint8_t* at, size_t length, uint64_t address) {
-  int32_t displacement = 0;
-  std::memcpy(&displacement, at + length - 4, sizeof displacement);
-  return address + length + static_cast<uint64_t>(static_cast<int64_t>(displacement));
-}
-
 // cpuid, xgetbv
 bool asks_cpu(const uint8_t* at) {
   return at[0] == 0x0F && (at[1] == 0xA2 || (at[1] == 0x01 && at[2] == 0xD0));
@@ -385,9 +380,7 @@ class X86Tracer {
       trace_.calls.push_back(relative_target(at, decoded.length, address_ + offset));
       if (at[0] == 0xE8) forget_after_call();
     }
-    if (at[0] == 0xEB || (at[0] & 0xF0) == 0x70)
-      trace_.calls.push_back(address_ + offset + 2 +
-                             static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(at[1]))));
+    if (is_short_jump(at)) trace_.calls.push_back(short_target(at, address_ + offset));
     if (decoded.operand == 0) return;
     const uint8_t operand = at[decoded.operand];
     const bool in_memory = (operand & 0xC7) == 0x05;  // [rip + displacement]
@@ -470,6 +463,9 @@ CodeCount count_x86(std::span<const uint8_t> code, uint64_t address, CodeTargets
     count.asks = count.asks || asks_cpu(at);
     if (targets != nullptr && (decoded.relative || takes_address(at, decoded.length)))
       targets->push_back(relative_target(at, decoded.length, address + offset));
+    // A tail call of a near function: `if (cpu_supports) fast(); else slow();`.
+    if (targets != nullptr && is_short_jump(at) && short_target(at, address + offset) - address >= code.size())
+      targets->push_back(short_target(at, address + offset));
   });
   for (size_t set = 0; set < by_set.size(); ++set) {
     const FeatureSet features = by_set[set] == 0 ? 0 : X86Forms::features(static_cast<uint8_t>(set));

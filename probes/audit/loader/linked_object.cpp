@@ -28,8 +28,9 @@ uint32_t sysv_hash_of(std::string_view name) {
   return hash;
 }
 
-// As the loader takes them: other types are no definitions.
-bool defines(const Elf64_Sym& symbol) {
+}  // namespace
+
+bool is_definition(const Elf64_Sym& symbol) {
   const auto type = ELF64_ST_TYPE(symbol.st_info);
   const auto binding = ELF64_ST_BIND(symbol.st_info);
   if (symbol.st_shndx == SHN_UNDEF) return false;
@@ -38,8 +39,6 @@ bool defines(const Elf64_Sym& symbol) {
                       type == STT_TLS || type == STT_GNU_IFUNC;
   return usable && (binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE);
 }
-
-}  // namespace
 
 uint32_t gnu_hash_of(std::string_view name) {
   uint32_t hash = 5381;
@@ -65,13 +64,19 @@ struct LinkedObject::Match {
 
 Result<LinkedObject> LinkedObject::open(const std::filesystem::path& path) {
   LinkedObject object;
-  PBPROBE_CHECK(object.read(path));
+  PBPROBE_TRY(object.mapping_, map_file(path));
+  PBPROBE_CHECK(object.parse(Bytes(object.mapping_.bytes(), path.filename().string())));
+  PBPROBE_CHECK(object.mapping_.check_whole());
   return object;
 }
 
-Result<void> LinkedObject::read(const std::filesystem::path& path) {
-  PBPROBE_TRY(mapping_, map_file(path));
-  const Bytes bytes(mapping_.bytes(), path.filename().string());
+Result<LinkedObject> LinkedObject::read(const Bytes& bytes) {
+  LinkedObject object;
+  PBPROBE_CHECK(object.parse(bytes));
+  return object;
+}
+
+Result<void> LinkedObject::parse(const Bytes& bytes) {
   PBPROBE_TRY(const Elf elf, read_elf(bytes));
   machine_ = elf.header.e_machine;
   PBPROBE_TRY(dynamic_, read_dynamic(elf));
@@ -86,8 +91,7 @@ Result<void> LinkedObject::read(const std::filesystem::path& path) {
   PBPROBE_CHECK(read_strings(elf, tables));
   PBPROBE_CHECK(read_needed_versions(elf, tables));
   PBPROBE_CHECK(read_defined_versions(elf, tables));
-  PBPROBE_CHECK(read_references(elf, tables));
-  return mapping_.check_whole();
+  return read_references(elf, tables);
 }
 
 Result<void> LinkedObject::read_strings(const Elf& elf, const Tables& tables) {
@@ -201,7 +205,7 @@ Result<void> LinkedObject::add_reference(uint32_t index) {
 
 void LinkedObject::look_at(uint32_t index, const SymbolReference& reference, Match& match) const {
   const auto symbol = symbols_.read<Elf64_Sym>(uint64_t{index} * sizeof(Elf64_Sym), "symbol");
-  if (!symbol || !defines(*symbol) || name_at(symbol->st_name) != reference.name) return;
+  if (!symbol || !is_definition(*symbol) || name_at(symbol->st_name) != reference.name) return;
   if (versions_.size() == 0) {
     match.exact = match.by_default = true;
     return;

@@ -36,6 +36,8 @@ class LinkedObject {
  public:
   // Errors: those of map_file and read_elf; malformed, where a table leads out of the file.
   [[nodiscard]] static Result<LinkedObject> open(const std::filesystem::path& path);
+  // The same of bytes in memory, which have to outlive the object.
+  [[nodiscard]] static Result<LinkedObject> read(const Bytes& bytes);
 
   LinkedObject(LinkedObject&&) = default;
   LinkedObject& operator=(LinkedObject&&) = default;
@@ -65,7 +67,7 @@ class LinkedObject {
   struct Match;
 
   LinkedObject() = default;
-  Result<void> read(const std::filesystem::path& path);
+  Result<void> parse(const Bytes& bytes);
   Result<void> read_strings(const Elf& elf, const Tables& tables);
   Result<void> read_hash(const Elf& elf, const Tables& tables);
   Result<void> read_needed_versions(const Elf& elf, const Tables& tables);
@@ -92,6 +94,9 @@ class LinkedObject {
   std::vector<std::string> defined_versions_;           // by index; empty: none of that index
   std::vector<SymbolReference> references_;
 };
+
+// Reports whether the loader takes this entry of a symbol table for a definition.
+[[nodiscard]] bool is_definition(const Elf64_Sym& symbol);
 
 [[nodiscard]] uint32_t gnu_hash_of(std::string_view name);
 

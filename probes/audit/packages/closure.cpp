@@ -17,13 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of the C and C++ compilers, which every system has.
-bool is_of_system(std::string_view name) {
-  constexpr std::array kNames{"libc.so",  "libm.so",     "libdl.so",     "librt.so",     "libpthread.so", "libutil.so",
-                              "ld-linux", "libgcc_s.so", "libstdc++.so", "libresolv.so", "libanl.so"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
 const std::vector<Dependency>& dependencies_of(const File& file) {
   static const std::vector<Dependency> kNone;
   return file.links ? file.links->dependencies : kNone;
@@ -178,6 +171,12 @@ void Closure::resolve_all() {
 }
 
 }  // namespace
+
+bool is_of_system(std::string_view name) {
+  constexpr std::array kNames{"libc.so",  "libm.so",     "libdl.so",     "librt.so",     "libpthread.so", "libutil.so",
+                              "ld-linux", "libgcc_s.so", "libstdc++.so", "libresolv.so", "libanl.so"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
 
 bool is_of_driver(std::string_view name) {
   return name.starts_with("libcuda.so") || name.starts_with("libnvidia-") || name.starts_with("libnvcuvid.so");

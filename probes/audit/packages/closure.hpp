@@ -22,6 +22,9 @@ struct Found {
 };
 using Lookup = std::function<std::optional<Found>(const std::string& path)>;
 
+// Reports whether the C and C++ compilers of every system bring a library of this name.
+[[nodiscard]] bool is_of_system(std::string_view name);
+
 // libcuda and what else comes with the driver.
 [[nodiscard]] bool is_of_driver(std::string_view name);
 

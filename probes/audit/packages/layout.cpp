@@ -291,7 +291,8 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
   const std::string name = fs::path(member.name).filename().string();
   const std::string folder = fs::path(member.name).parent_path().string();
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
-  const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch");
+  const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch" ||
+                                                folder == "libtorch" || folder == "libtorch/share/cmake/Torch");
   // A wheel holds one package: a second one's metadata is looked at, whatever it is called.
   const bool metadata = name == "METADATA" && folder.ends_with(".dist-info") && folder.find('/') == std::string::npos;
   const bool of_torch = among(kPackageTexts) && is_of_torch_package(folder);
@@ -313,6 +314,19 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
   }
 }
 
+// A wheel without METADATA is a package all the same, known by its folder or by its file's name; torch has files that
+// tell.
+void name_package_without_metadata(const fs::path& path, const Wheel& wheel, ArtifactLayout& layout) {
+  const auto of_torch = [](const ZipMember& member) { return member.name == "torch/version.py"; };
+  const auto& members = wheel.archive.members;
+  if (!layout.packages.empty() || std::any_of(members.begin(), members.end(), of_torch)) return;
+  const auto info = std::find_if(members.begin(), members.end(), [](const ZipMember& member) {
+    return member.name.substr(0, member.name.find('/')).ends_with(".dist-info");
+  });
+  layout.packages.push_back(
+      {info == members.end() ? path.stem().string() : info->name.substr(0, info->name.find('/')), ""});
+}
+
 Result<ArtifactLayout> wheel_layout(const fs::path& path, Mapping mapping) {
   auto wheel = std::make_shared<Wheel>();
   wheel->mapping = std::move(mapping);
@@ -330,6 +344,7 @@ Result<ArtifactLayout> wheel_layout(const fs::path& path, Mapping mapping) {
     if (member.name.ends_with(".dist-info/METADATA"))
       note_distribution(member.name.substr(0, member.name.find('/')), layout);
   }
+  name_package_without_metadata(path, *wheel, layout);
   if (auto other = layout.texts.extract(std::string(kOtherWheel))) {
     other.key() = "WHEEL";
     layout.texts.insert(std::move(other));

@@ -52,7 +52,7 @@ std::vector<fs::path> folders_of_egg_link(const std::string& text) {
   return folders_of_pth(text.substr(0, text.find('\n')));
 }
 
-// MAPPING: dict[str, str] = {'torch': '/src/pytorch/torch', …}: the folder above the package's.
+// MAPPING: dict[str, str] = {'torch': '/src/pytorch/torch', …}: the package's folder, and the one above it.
 std::vector<fs::path> folders_of_finder(const std::string& text) {
   const size_t mapping = text.find("MAPPING");
   for (const std::string_view quote : {"'", "\""}) {
@@ -61,7 +61,8 @@ std::vector<fs::path> folders_of_finder(const std::string& text) {
     if (found == std::string::npos) continue;
     const size_t begin = found + key.size();
     const size_t end = text.find(quote, begin);
-    if (end != std::string::npos) return {fs::path(text.substr(begin, end - begin)).parent_path()};
+    const fs::path package = text.substr(begin, end == std::string::npos ? 0 : end - begin);
+    if (!package.empty()) return {package.parent_path(), package};
   }
   return {};
 }

@@ -27,17 +27,6 @@ std::string plain_path(const std::string& path) {
   return fs::path(path).lexically_normal().string();
 }
 
-// "sha256=" and URL-safe base64 without its padding, as RECORD writes it. Empty: another one.
-std::string hex_of_hash(std::string_view hash) {
-  if (!hash.starts_with(kSha256)) return "";
-  std::string text(hash.substr(kSha256.size()));
-  std::replace(text.begin(), text.end(), '-', '+');
-  std::replace(text.begin(), text.end(), '_', '/');
-  text.resize((text.size() + 3) / 4 * 4, '=');
-  const auto bytes = decode_base64(text);
-  return bytes ? encode_hex({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
-}
-
 // Python writes these anew.
 bool is_compiled(std::string_view path) {
   return path.ends_with(".pyc");
@@ -50,12 +39,22 @@ void name(std::vector<std::string>& first, const std::string& path) {
 // How a file differs from what was recorded; empty: it does not, or nothing was recorded.
 std::string difference(const RecordedFile& file, uint64_t size, const File* read) {
   if (file.size_bytes && *file.size_bytes != size) return "another size";
-  const std::string hash = hex_of_hash(file.hash);
+  const std::string hash = hex_of_record(file.hash);
   if (read == nullptr || !read->sha256 || hash.empty() || hash == *read->sha256) return "";
   return "another SHA-256";
 }
 
 }  // namespace
+
+std::string hex_of_record(std::string_view hash) {
+  if (!hash.starts_with(kSha256)) return "";
+  std::string text(hash.substr(kSha256.size()));
+  std::replace(text.begin(), text.end(), '-', '+');
+  std::replace(text.begin(), text.end(), '_', '/');
+  text.resize((text.size() + 3) / 4 * 4, '=');
+  const auto bytes = from_base64(text);
+  return bytes ? hex_of({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
+}
 
 Owners::Owners(const std::vector<InstalledPackage>& packages) {
   for (const auto& package : packages) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/environment.hpp"
@@ -50,5 +51,9 @@ class Owners {
 [[nodiscard]] std::optional<RecordedFiles> compare_with_record(const InstalledPackages& installed,
                                                                const InstalledPackage& package,
                                                                const std::vector<File>& files, const Owners& owners);
+
+// Returns the hex digits of a hash as RECORD writes it: "sha256=" and URL-safe base64 without padding. Empty: another
+// algorithm, or no hash.
+[[nodiscard]] std::string hex_of_record(std::string_view hash);
 
 }  // namespace pbprobe

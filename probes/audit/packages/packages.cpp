@@ -109,16 +109,6 @@ std::string_view header_of(std::string_view metadata) {
   return metadata.substr(0, std::min(unix_end, metadata.find("\r\n\r\n")));
 }
 
-std::optional<std::string> first_line(std::string_view metadata, std::string_view key) {
-  std::optional<std::string> first;
-  visit_lines(header_of(metadata), key, [&](std::string_view value) {
-    while (value.starts_with(' ')) value.remove_prefix(1);
-    while (value.ends_with(' ')) value.remove_suffix(1);
-    if (!first && !value.empty()) first = value;
-  });
-  return first;
-}
-
 // "torch" and "2.11.0" of "torch-2.11.0.dist-info".
 std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
   const size_t dash = folder.find('-');
@@ -172,15 +162,25 @@ std::optional<std::string> torch_asked_for(std::string_view header) {
 
 }  // namespace
 
+std::optional<std::string> value_in_header(std::string_view metadata, std::string_view key) {
+  std::optional<std::string> first;
+  visit_lines(header_of(metadata), key, [&](std::string_view value) {
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    while (value.ends_with(' ')) value.remove_suffix(1);
+    if (!first && !value.empty()) first = value;
+  });
+  return first;
+}
+
 bool calls_itself_torch(std::string_view folder, std::string_view metadata) {
-  const auto name = first_line(metadata, "Name:");
+  const auto name = value_in_header(metadata, "Name:");
   return package_name(parts_of_folder(folder).first) == "torch" || (name && package_name(*name) == "torch");
 }
 
 Package package_of(std::string folder, std::string_view metadata) {
   return {.folder = std::move(folder),
-          .name = first_line(metadata, "Name:"),
-          .version = first_line(metadata, "Version:"),
+          .name = value_in_header(metadata, "Name:"),
+          .version = value_in_header(metadata, "Version:"),
           .torch = torch_asked_for(header_of(metadata))};
 }
 

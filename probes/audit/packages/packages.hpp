@@ -38,6 +38,9 @@ namespace pbprobe {
 // Whether a folder's name ("torch-2.11.0.dist-info") or the metadata in it says torch.
 [[nodiscard]] bool calls_itself_torch(std::string_view folder, std::string_view metadata);
 
+// Returns the first value of `key` ("Name:") in the header of METADATA or WHEEL, without spaces around it.
+[[nodiscard]] std::optional<std::string> value_in_header(std::string_view metadata, std::string_view key);
+
 // Name and version as the metadata says them.
 [[nodiscard]] Package package_of(std::string folder, std::string_view metadata);
 

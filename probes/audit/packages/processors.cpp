@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/c_library.hpp"
+#include "core/facts/environment.hpp"
 #include "core/open_file.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/loader/inside_root.hpp"
@@ -156,20 +157,11 @@ std::string name_of_python(const std::string& tag) {
   return fmt::format("{}Python 3.{}", free ? "free-threaded " : "", minor);
 }
 
-// What a module's name says of it: "311", "abi3"; empty: any Python, or no module.
-std::string python_of_module(const std::string& name) {
-  constexpr std::string_view kTag = ".cpython-";
-  if (name.ends_with(".abi3.so")) return "abi3";
-  const size_t at = name.find(kTag);
-  if (at == name.npos || !name.ends_with(".so")) return "";
-  const size_t begin = at + kTag.size();
-  return name.substr(begin, name.find_first_of("-.", begin) - begin);
-}
-
 std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, const std::string& tag) {
   OtherProcessor found;
   for (const auto& item : package.layout.items) {
-    const std::string module = python_of_module(item.disk.filename().string());
+    const std::string python = python_of_module(item.disk.filename().string());
+    const std::string module = python.starts_with("cp") ? python.substr(2) : python;
     const bool taken = module == tag || (module == "abi3" && !tag.ends_with('t'));
     if (taken || (module.empty() && is_opened_by_itself(item))) return std::nullopt;
     if (module.empty()) continue;
@@ -184,7 +176,60 @@ std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, c
   return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
 }
 
+// The one processor that a text like "cp311-cp311-linux_x86_64" or "torch29-cu128-aarch64-linux" names; empty: none.
+std::string processor_in(std::string_view text) {
+  std::string found;
+  for (const char* processor : {"x86_64", "aarch64"}) {
+    if (text.find(processor) == text.npos) continue;
+    if (!found.empty()) return "";
+    found = processor;
+  }
+  return found;
+}
+
+Expected expected_of(const ArtifactLayout& layout, const std::vector<File>& files) {
+  for (const auto& file : files) {
+    if (file.component == "libtorch" && file.machine) return {*file.machine, "libtorch"};
+  }
+  if (const auto wheel = layout.texts.find("WHEEL"); wheel != layout.texts.end()) {
+    std::string tags;
+    for (const auto& tag : wheel_tags(wheel->second)) tags += tag + " ";
+    return {processor_in(tags), "its tag"};
+  }
+  if (layout.packages.empty()) return {};
+  return {processor_in(layout.packages.front().folder), "its folder's name"};
+}
+
+// Python imports it, it runs beside torch, or another file needs it.
+bool is_loaded(const File& file, const std::set<std::string>& needed) {
+  const std::string name = fs::path(file.path).filename().string();
+  const bool torch = file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable > 0;
+  return torch || file.component == "libtorch" || !python_of_module(name).empty() || needed.contains(name);
+}
+
 }  // namespace
+
+std::optional<OtherProcessor> find_other_processor(const ArtifactLayout& layout, const std::vector<File>& files) {
+  const Expected expected = expected_of(layout, files);
+  if (expected.kind.empty()) return std::nullopt;
+  std::set<std::string> own;  // stems of the libraries for the right processor
+  std::set<std::string> needed;
+  for (const auto& file : files) {
+    if (file.machine != expected.kind) continue;
+    own.insert(stem_of(file.path));
+    needed.insert(file.needed.begin(), file.needed.end());
+  }
+  OtherProcessor found{.expected = expected.kind, .known_by = expected.known_by, .whole = own.empty()};
+  for (const auto& file : files) {
+    const std::string processor = file.machine.value_or("");
+    if (processor == expected.kind || processor_in(processor) != processor || processor.empty()) continue;
+    if (own.contains(stem_of(file.path)) || !(found.whole || is_loaded(file, needed))) continue;
+    if (found.files++ > 0) continue;
+    found.first = file.path;
+    found.processor = processor;
+  }
+  return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
+}
 
 std::string processor_of_file(const fs::path& path) {
   const auto bytes = read_start_of_file(path, sizeof(Elf64_Ehdr));

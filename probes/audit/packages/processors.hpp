@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/inventory.hpp"
 #include "core/facts/loading.hpp"
 #include "probes/audit/packages/distributions.hpp"
 
@@ -35,5 +36,11 @@ class Processors {
   std::string c_library_;  // empty: nothing tells, or both are there
   std::string tag_;        // "311", "313t": of its Python; empty: not known
 };
+
+// Returns the libraries of an artifact that are built for another processor than its tag, the name of its folder or
+// libtorch says; nullopt if there are none, or if nothing says it. A library for the right processor beside it stands
+// in.
+[[nodiscard]] std::optional<OtherProcessor> find_other_processor(const ArtifactLayout& layout,
+                                                                 const std::vector<File>& files);
 
 }  // namespace pbprobe

@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import hashlib
 import json
 import pathlib
 import re
@@ -17,6 +15,7 @@ import zipfile
 import pytest
 from made import BUILD, MACHINE, OUT, PROGRAM, SOURCE, made, nvcc, text
 from small_builds import Library, linked, placed
+from wheels import recorded
 
 __all__ = ["BUILD", "MACHINE", "SOURCE", "Library", "Package", "audit", "device", "rows", "text_of", "wheel"]
 
@@ -72,16 +71,11 @@ class Package:
         )
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nTag: {self.tag}\n")
         if self.recorded:
-            lines = [recorded(folder, path) for path in [*self.libraries, f"{self.info}/METADATA"]]
+            paths = [*self.libraries, f"{self.info}/METADATA", f"{self.info}/WHEEL"]
+            lines = [recorded(path, (folder / path).read_bytes()) for path in paths]
             lines += [*self.also_recorded, f"{self.info}/RECORD,,"]
             (info / "RECORD").write_text("\n".join(lines) + "\n")
         return folder
-
-
-def recorded(folder: pathlib.Path, path: str) -> str:
-    content = (folder / path).read_bytes()
-    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-    return f"{path},sha256={digest},{len(content)}"
 
 
 def wheel(package: Package, folder: pathlib.Path) -> pathlib.Path:

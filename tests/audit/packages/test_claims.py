@@ -69,7 +69,8 @@ def test_raw_cubins_of_a_folder_are_one(tmp_path):
 
 def test_a_package_without_device_code_keeps_no_claim_of_an_sm(tmp_path):
     verdict = gate(Package("plain", {"plain/_C.abi3.so": Library()}), tmp_path, "sm90", FAILED)
-    assert found(verdict) == {"PB171": "sm90 is claimed, and no file of plain 1.0 holds device code"}
+    says = "sm90 is claimed, and no file of plain 1.0 holds device code: its build had no CUDA"
+    assert found(verdict) == {"PB171": says}
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,12 @@ LATER_GLIBC = (  # a symbol that is as new as the linker script says
 )
 
 
+def with_python(library: str) -> Build:
+    """An extension module of torch that needs an interpreter's library."""
+    module = "torch/_C.cpython-311-x86_64-linux-gnu.so"
+    return cpu().but({module: Library(needs=(library,))})
+
+
 def strings(head: str) -> str:
     functions = "".join(f"int f{i}(const std::string& s) {{ return (int)s.size() + {i}; }}\n" for i in range(12))
     return f"{head}namespace c10 {{ {functions} }}\n"
@@ -357,6 +363,15 @@ TOGETHER = [
         ),
         lambda: cpu(Library(needs=("libgomp.so.1",))).but({"torch/lib/libgomp.so.1": Library()}),
         ANY,
+    ),
+    Row(
+        "PB183",
+        "_C.cpython-311-x86_64-linux-gnu.so is for cp311, and needs libpython3.12.so.1.0",
+        lambda: with_python("libpython3.12.so.1.0"),
+        lambda: with_python("libpython3.11.so.1.0"),
+        ANY,
+        beside=frozenset({"PB115"}),
+        beside_twin=frozenset({"PB115"}),
     ),
     Row(
         "PB118",

@@ -243,7 +243,20 @@ MADE = [
     ),
 ]
 
-ROWS = [*UNITS, *TENSOR, *LIBRARIES, *INSIDE, *MADE]
+ROWS = [
+    Row(
+        "PB334",
+        "libtorch_cuda.so holds only relocatable device code",
+        lambda: cuda(units=("relocatable.o",)),
+        lambda: cuda(units=("relocatable.o", "linked.o")),
+        ANY,
+    ),
+    *UNITS,
+    *TENSOR,
+    *LIBRARIES,
+    *INSIDE,
+    *MADE,
+]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

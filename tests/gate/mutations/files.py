@@ -14,6 +14,7 @@ from device import foreign, holder, holders, is_elf, rewritten
 from operators import ANSWERS, changes, chosen, keeps
 from small_builds import stub
 from trees import ROOT, Empty, Link
+from wheels import recorded
 
 NEEDED = ("libtorch_cuda.so", "libtorch_cpu.so", "libc10.so", "libtorch_python.so", "libc10_cuda.so", "_C.")
 
@@ -265,6 +266,87 @@ def site_packages_without_nix(tree, about, rng):
     return tree.top
 
 
+def record_of(contents: dict[str, bytes]) -> dict[str, bytes]:
+    """RECORD of a wheel's other members, as its builder writes it."""
+    info = next(path.split("/")[0] for path in contents if ".dist-info/" in path)
+    lines = [recorded(path, content) for path, content in contents.items()]
+    return {f"{info}/RECORD": "\n".join([*lines, f"{info}/RECORD,,"]).encode() + b"\n"}
+
+
+def repacked(tree, about, rng, change, *, again: bool) -> bool:
+    """The build as a wheel, its members changed; RECORD is written `again`, or stays as it was."""
+    if not a_wheel(tree, about, rng) or not tree.top.endswith(".whl"):
+        return False
+    with zipfile.ZipFile(io.BytesIO(tree.read(tree.top))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    listing = next(name for name in members if name.endswith("/RECORD"))
+    if again:
+        del members[listing]
+        members |= record_of(members)
+    tree.files[tree.top] = zipped(members)
+    return True
+
+
+@changes("retag", "file")
+def a_wheel_for_another_python(tree, about, rng):
+    """By its name; its modules are as they were."""
+    if not a_wheel(tree, about, rng) or not tree.top.endswith(".whl"):
+        return None
+    other = rng.choice(("cp312-cp312", "cp313-cp313t", "cp314-cp314"))
+    tree.moved(tree.top, tree.top.replace("cp313-cp313", other))
+    tree.top = tree.top.replace("cp313-cp313", other)
+    return other
+
+
+@changes("rename", "file")
+def a_member_that_record_does_not_list(tree, about, rng):
+    def change(members):
+        path = chosen(rng, [name for name in members if name.startswith("torch/lib/")])
+        members["torch/lib/other_" + path.rsplit("/", 1)[-1]] = members[path]
+
+    return "a copy" if repacked(tree, about, rng, change, again=False) else None
+
+
+@changes("gut", "file")
+def a_page_of_a_member_that_record_reveals(tree, about, rng):
+    """Zeros in the symbols' names of a library, where nothing else looks at each byte."""
+
+    def change(members):
+        path = chosen(rng, [name for name in members if name.startswith("torch/lib/")])
+        members[path] = members[path][:-1] + bytes([members[path][-1] ^ 0xFF])
+
+    return "the last byte" if repacked(tree, about, rng, change, again=False) else None
+
+
+@changes("unlink", "file")
+def the_file_that_makes_torch_a_package(tree, about, rng):
+    path = next((path for path in tree.files if path.endswith("/torch/__init__.py")), None)
+    if path:
+        del tree.files[path]
+    return path
+
+
+@changes("stub", "file")
+def an_extension_module_without_its_entry(tree, about, rng):
+    path = chosen(rng, tree.libraries("_C."))
+    content = tree.read(path) if path else b""
+    if content.count(b"PyInit__C") == 0 or not about.small:
+        return None
+    tree.files[path] = content.replace(b"PyInit__C", b"PyInit__D")
+    return path
+
+
+@changes("path", "file")
+def a_needed_library_by_its_path(tree, about, rng):
+    """DT_NEEDED of the same length, with a slash in it."""
+    path = chosen(rng, [path for path in tree.libraries("libtorch_cpu.so") if b"libc10.so\0" in tree.read(path)])
+    if path is None or not about.small:
+        return None
+    tree.files[path] = tree.read(path).replace(b"libc10.so\0", b"/lib10.so\0")
+    return path
+
+
 @keeps("lay out", "file")
 def a_wheel(tree, about, rng):
     if not is_nix(tree) or not tree.named("version.py") or not tree.named("METADATA"):
@@ -276,7 +358,7 @@ def a_wheel(tree, about, rng):
     how = rng.choice(("stored", "deflated", "with data descriptors"))
     contents = {path: one if isinstance(one, bytes) else one.read_bytes() for path, one in sorted(flat.items())}
     name = f"torch-2.10.0-cp313-cp313-linux_{about.machine}.whl"
-    tree.files = {name: zipped(contents, how)}
+    tree.files = {name: zipped(contents | record_of(contents), how)}
     tree.top = name
     return how
 

@@ -151,10 +151,12 @@ def real_tree() -> Tree:
     """The torch and the libraries that it came with, as they are installed."""
     packages = pathlib.Path(os.environ["PBPROBE_TEST_TORCH"])
     found: dict[str, Content] = {}
-    for pattern in ("torch/version.py", "torch/_C*.so", "torch/lib/*.so*", "nvidia/**/*.so*", "triton/**/*.so"):
+    own = ("torch/version.py", "torch/__init__.py", "torch/_C*.so", "torch/lib/*.so*")
+    for pattern in (*own, "nvidia/**/*.so*", "triton/**/*.so"):
         found |= {f"site/{file.relative_to(packages)}": file for file in packages.glob(pattern) if file.is_file()}
     for folder in (*packages.glob("torch-*.dist-info"), *packages.glob("nvidia_*.dist-info")):
-        found |= {f"site/{file.relative_to(packages)}": file for file in folder.iterdir() if file.is_file()}
+        texts = [file for file in folder.iterdir() if file.is_file() and file.name != "RECORD"]  # it names all files
+        found |= {f"site/{file.relative_to(packages)}": file for file in texts}
     return Tree(found, "site")
 
 

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/loader/symbol_table.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "core/base_name.hpp"
+#include "core/torch_names.hpp"
+#include "core/torch_symbols.hpp"
+#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/loader/linked_object.hpp"
+#include "probes/audit/packages/closure.hpp"
+#include "probes/audit/packages/component.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::string_view kOwn = "libtorch";  // File::component
+
+uint64_t hash_of(std::string_view name) {
+  return std::hash<std::string_view>()(name);
+}
+
+bool is_of_python(std::string_view name) {
+  return name.starts_with("Py") || name.starts_with("_Py");
+}
+
+// Decides which wanted symbols of torch's files nothing defines.
+class SymbolSearch {
+ public:
+  SymbolSearch(const std::vector<File>& files, const SymbolTables& tables) : files_(files), tables_(tables) {
+    for (const auto& file : files) {
+      const auto table = tables.find(file.path);
+      if (table == tables.end()) continue;
+      defined_.insert(table->second.defined.begin(), table->second.defined.end());
+      names_.insert(base_name(file.path));
+      if (file.component == kOwn) own_.insert(base_name(file.path));
+    }
+  }
+
+  std::vector<Loading> run() const {
+    std::vector<Loading> all;
+    for (const auto& file : files_) {
+      const auto table = tables_.find(file.path);
+      if (file.component != kOwn || !file.links || table == tables_.end()) continue;
+      Loading loading{.path = file.path};
+      for (const auto& symbol : table->second.wanted) {
+        if (!lacks(file, symbol)) continue;
+        loading.unresolved.push_back({.name = symbol.name,
+                                      .version = symbol.version.empty() ? std::nullopt : std::optional(symbol.version),
+                                      .needed_by = "/" + file.path,
+                                      .releases = TorchReleases::with(symbol.name).names()});
+      }
+      ask_entry_point(file, table->second, loading);
+      if (!loading.unresolved.empty()) all.push_back(std::move(loading));
+    }
+    return all;
+  }
+
+ private:
+  bool lacks(const File& file, const WantedSymbol& symbol) const {
+    if (defined_.contains(hash_of(symbol.name))) return false;
+    if (!symbol.library.empty()) return names_.contains(symbol.library);
+    if (is_of_python(symbol.name)) return false;
+    if (is_reserved_for_torch(symbol.name)) return knows_torch(file);
+    // What GCC's toolset links of libstdc++ asks for the rest without a version, as torch's libtorch.so does.
+    return !symbol.name.starts_with("_") && needs_only_torch(file);
+  }
+
+  // Reports whether each library of torch that the file needs was read.
+  bool knows_torch(const File& file) const {
+    return std::all_of(file.needed.begin(), file.needed.end(), [&](const std::string& name) {
+      const auto component = component_of(name);
+      return own_.contains(name) || is_of_system(name) || is_of_driver(name) || (component && *component != kOwn);
+    });
+  }
+
+  bool needs_only_torch(const File& file) const {
+    const auto& needed = file.needed;
+    return std::any_of(needed.begin(), needed.end(), [&](const auto& name) { return own_.contains(name); }) &&
+           std::all_of(needed.begin(), needed.end(),
+                       [&](const auto& name) { return own_.contains(name) || is_of_system(name); });
+  }
+
+  // Python calls PyInit__C of torch/_C.cpython-313-x86_64-linux-gnu.so.
+  static void ask_entry_point(const File& file, const SymbolTable& table, Loading& loading) {
+    constexpr std::string_view kEntry = "PyInit__C";
+    if (base_name(file.path).starts_with("_C.") && !table.defines(kEntry))
+      loading.unresolved.push_back({.name = std::string(kEntry), .needed_by = "import torch._C"});
+  }
+
+  const std::vector<File>& files_;
+  const SymbolTables& tables_;
+  std::set<uint64_t> defined_;
+  std::set<std::string_view, std::less<>> names_;
+  std::set<std::string_view, std::less<>> own_;
+};
+
+}  // namespace
+
+bool SymbolTable::defines(std::string_view name) const {
+  return std::binary_search(defined.begin(), defined.end(), hash_of(name));
+}
+
+Result<SymbolTable> read_symbol_table(const Bytes& file) {
+  PBPROBE_TRY(const Elf elf, read_elf(file));
+  if (find_section(elf, ".dynsym") == nullptr) return make_error(ErrorCode::malformed, "{}: no .dynsym", file.name());
+  SymbolTable table;
+  PBPROBE_CHECK(visit_symbols(elf, ".dynsym", [&](std::string_view name, const Elf64_Sym& symbol) {
+    if (is_definition(symbol)) table.defined.push_back(hash_of(name));
+  }));
+  std::sort(table.defined.begin(), table.defined.end());
+  PBPROBE_TRY(const LinkedObject object, LinkedObject::read(file));
+  for (const auto& reference : object.references()) {
+    if (reference.weak) continue;
+    table.wanted.push_back({std::string(reference.name), reference.version != nullptr ? reference.version->library : "",
+                            reference.version != nullptr ? reference.version->version : ""});
+  }
+  return table;
+}
+
+std::vector<Loading> find_unresolved(const std::vector<File>& files, const SymbolTables& tables) {
+  return SymbolSearch(files, tables).run();
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Symbols of an artifact's files, held against each other: what the loader would miss however the artifact is
+// installed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/facts/inventory.hpp"
+#include "core/result.hpp"
+#include "probes/audit/containers/bytes.hpp"
+
+namespace pbprobe {
+
+struct WantedSymbol {
+  std::string name;     // as mangled
+  std::string library;  // that the symbol's version names: "libcudart.so.13"; empty: no version
+  std::string version;
+};
+
+// What one file defines for others, and what its relocations want from them.
+struct SymbolTable {
+  std::vector<uint64_t> defined;  // hashes of the names, sorted
+  std::vector<WantedSymbol> wanted;
+
+  [[nodiscard]] bool defines(std::string_view name) const;
+};
+
+using SymbolTables = std::map<std::string, SymbolTable>;  // by File::path
+
+// Errors: those of LinkedObject; malformed, if there is no .dynsym.
+[[nodiscard]] Result<SymbolTable> read_symbol_table(const Bytes& file);
+
+// Returns the files of torch that lack a symbol, each with the symbols that no file defines. Requires the closure of
+// `files` to be resolved. A symbol counts as lacking only if the file that should define it was read: names in torch's
+// namespaces, versions of a library in the artifact, and any C function if a file needs only libraries of torch.
+[[nodiscard]] std::vector<Loading> find_unresolved(const std::vector<File>& files, const SymbolTables& tables);
+
+}  // namespace pbprobe

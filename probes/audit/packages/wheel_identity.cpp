@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/packages/wheel_identity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <mutex>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base_name.hpp"
+#include "core/facts/environment.hpp"
+#include "core/major_minor.hpp"
+#include "core/parallel.hpp"
+#include "core/pep440.hpp"
+#include "core/sha256.hpp"
+#include "probes/audit/packages/ownership.hpp"
+#include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/record.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kNamed = 3;  // members in one sentence
+
+std::vector<std::string> split(std::string_view text, char mark) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(mark, at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+struct WheelName {
+  std::string name;
+  std::string version;
+  std::vector<std::string> python;
+  std::vector<std::string> abi;
+  std::vector<std::string> platform;
+};
+
+std::optional<WheelName> parse_name(std::string file) {
+  constexpr std::string_view kExtension = ".whl";
+  if (!file.ends_with(kExtension)) return std::nullopt;
+  file.resize(file.size() - kExtension.size());
+  const auto parts = split(file, '-');
+  if (parts.size() != 5 && parts.size() != 6) return std::nullopt;
+  const size_t tag = parts.size() - 3;
+  std::string version = parts[1];
+  for (const std::string_view plus : {"%2B", "%2b"}) {  // as a URL has it
+    if (const size_t at = version.find(plus); at != version.npos) version.replace(at, plus.size(), "+");
+  }
+  return WheelName{parts[0], version, split(parts[tag], '.'), split(parts[tag + 1], '.'), split(parts[tag + 2], '.')};
+}
+
+// glibc's release that a platform's tag promises; null: another tag.
+std::optional<MajorMinor> glibc_promised(const std::string& platform) {
+  constexpr std::array<std::pair<std::string_view, MajorMinor>, 3> kOld{
+      {{"manylinux1_", {2, 5}}, {"manylinux2010_", {2, 12}}, {"manylinux2014_", {2, 17}}}};
+  for (const auto& [begin, release] : kOld) {
+    if (platform.starts_with(begin)) return release;
+  }
+  constexpr std::string_view kBegin = "manylinux_";
+  if (!platform.starts_with(kBegin)) return std::nullopt;
+  const auto numbers = split(std::string_view(platform).substr(kBegin.size()), '_');
+  return numbers.size() < 2 ? std::nullopt : parse_major_minor(numbers[0] + "." + numbers[1]);
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  const std::vector<std::string> first(names.begin(), names.begin() + std::min(names.size(), kNamed));
+  const std::string more = names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "";
+  return fmt::format("{}{}", fmt::join(first, ", "), more);
+}
+
+std::string folder_of(std::string_view member) {
+  return std::string(member.substr(0, member.find('/')));
+}
+
+class Identity {
+ public:
+  Identity(const std::string& file_name, const ArtifactLayout& layout, const std::vector<File>& files,
+           const MemberDigests& digests)
+      : name_(parse_name(file_name)), layout_(layout), files_(files), digests_(digests) {
+    for (const auto& member : layout.wheel->archive.members) {
+      members_.emplace(member.name, &member);
+      if (folder_of(member.name).ends_with(".dist-info") && member.name.find('/') != member.name.npos)
+        infos_.insert(folder_of(member.name));
+    }
+    of_torch_ = members_.contains("torch/version.py");
+  }
+
+  std::vector<std::string> run() {
+    if (infos_.size() != 1) {
+      if (infos_.empty()) fault("it has no .dist-info folder: no installer takes it");
+      if (infos_.size() > 1 && !of_torch_)  // of torch another check's
+        fault("it has {} .dist-info folders: {}", infos_.size(), fmt::join(infos_, ", "));
+      return std::move(faults_);
+    }
+    if (of_torch_ && !members_.contains("torch/__init__.py"))
+      fault("torch/__init__.py is missing: Python does not import torch");
+    ask_metadata();
+    ask_wheel();
+    if (name_) ask_tags();
+    ask_modules();
+    ask_record();
+    return std::move(faults_);
+  }
+
+ private:
+  template <class... T>
+  void fault(fmt::format_string<T...> form, T&&... data) {
+    faults_.push_back(fmt::format(form, std::forward<T>(data)...));
+  }
+
+  [[nodiscard]] std::optional<std::string> text_of(const char* name) const {
+    const auto found = members_.find(*infos_.begin() + "/" + name);
+    if (found == members_.end()) return std::nullopt;
+    std::string text;
+    const auto read = inflate_member(layout_.wheel->archive, *found->second, [&](std::span<const uint8_t> piece) {
+      text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+      return text.size() < kMostTextBytes;
+    });
+    return read ? std::optional(std::move(text)) : std::nullopt;
+  }
+
+  void ask_metadata() {
+    const auto metadata = text_of("METADATA");
+    if (!metadata) return fault("{} has no METADATA: no installer takes it", *infos_.begin());
+    const Package package = package_of(*infos_.begin(), *metadata);
+    if (name_) ask_requires_python(*metadata);
+    if (!name_ || of_torch_) return;  // of torch other checks compare both
+    const std::string info = infos_.begin()->substr(0, infos_.begin()->find('-'));
+    if (package_name(info) != package_name(name_->name))
+      fault("its name says {}, and its folder is {}: pip refuses it", name_->name, *infos_.begin());
+    if (package.name && package_name(*package.name) != package_name(name_->name))
+      fault("its name says {}, and METADATA {}: pip refuses it", name_->name, *package.name);
+    const auto own = parse_python_version(name_->version);
+    const auto stated = parse_python_version(package.version.value_or(""));
+    if (!package.version) return fault("METADATA has no Version: pip refuses it");
+    if (own && stated ? !same_version(*own, *stated) || own->local != stated->local
+                      : name_->version != *package.version)
+      fault("its name says version {}, and METADATA {}: pip refuses it", name_->version, *package.version);
+  }
+
+  // Of the one Python that the tag names.
+  void ask_requires_python(const std::string& metadata) {
+    const auto asked = value_in_header(metadata, "Requires-Python:");
+    if (!asked || name_->python.size() != 1 || name_->abi.front() == "abi3") return;
+    const std::string& tag = name_->python.front();
+    if (!tag.starts_with("cp3") || tag.size() < 4) return;
+    for (const char* patch : {".0", ".9", ".99"}) {
+      const auto python = parse_python_version("3." + tag.substr(3) + patch);
+      if (!python || satisfies(*python, *asked)) return;
+    }
+    fault("its tag is for {}, and METADATA asks for Python {}: pip refuses it", tag, *asked);
+  }
+
+  void ask_wheel() {
+    const auto wheel = text_of("WHEEL");
+    if (!wheel) return fault("{} has no WHEEL: no installer takes it", *infos_.begin());
+    const auto version = value_in_header(*wheel, "Wheel-Version:");
+    if (!version) return fault("WHEEL has no Wheel-Version: pip refuses it");
+    const auto number = parse_major_minor(*version);
+    if (!number || number->major != 1) fault("its Wheel-Version is {}, and installers take 1.x", *version);
+    if (!name_ || of_torch_) return;  // of torch another check's
+    const auto tags = wheel_tags(*wheel);
+    std::vector<std::string> missing;
+    for (const auto& python : name_->python) {
+      for (const auto& abi : name_->abi) {
+        for (const auto& platform : name_->platform) {
+          std::string tag = fmt::format("{}-{}-{}", python, abi, platform);
+          if (std::find(tags.begin(), tags.end(), tag) == tags.end()) missing.push_back(std::move(tag));
+        }
+      }
+    }
+    if (!missing.empty()) fault("its name says {}, and WHEEL has the tags {}", listed(missing), fmt::join(tags, ", "));
+  }
+
+  // What the platform promises, file by file.
+  void ask_tags() {
+    for (const auto& platform : name_->platform) {
+      const auto promised = glibc_promised(platform);
+      const bool musl = platform.starts_with("musllinux_");
+      if (!promised && !musl) continue;
+      std::vector<std::string> broken;
+      std::string most;
+      for (const auto& file : files_) {
+        if (!file.links || (of_torch_ && !musl && file.component == "libtorch")) continue;  // another check's
+        const auto floor = file.links->version_floors.find("GLIBC");
+        const auto needed = floor == file.links->version_floors.end() ? std::nullopt : parse_major_minor(floor->second);
+        const bool glibc = std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end();
+        if (musl ? !glibc : !needed || *needed <= *promised) continue;
+        broken.push_back(file.path);
+        most = musl ? "libc.so.6, glibc's" : "glibc " + floor->second;
+      }
+      if (!broken.empty()) fault("its tag is {}, and {} needs {}", platform, listed(broken), most);
+    }
+  }
+
+  // Python imports a module only by a name for itself and its processor.
+  void ask_modules() {
+    std::map<std::string, std::set<std::string>> modules;  // Pythons by module
+    for (const auto& file : files_) {
+      const std::string name(base_name(file.path));
+      const std::string python = python_of_module(name);
+      if (python.empty()) continue;
+      modules[file.path.substr(0, file.path.size() - name.size() + name.find('.'))].insert(python);
+      for (const char* processor : {"x86_64", "aarch64"}) {
+        if (file.machine && name.find(fmt::format("-{}-linux-", processor)) != name.npos && *file.machine != processor)
+          fault("{} says {} by its name, and is built for {}: Python does not import it", file.path, processor,
+                *file.machine);
+      }
+    }
+    const bool one = name_ && !of_torch_ && name_->abi.size() == 1 && name_->abi.front().starts_with("cp");
+    for (const auto& [module, pythons] : modules) {
+      if (!one || pythons.contains(name_->abi.front())) continue;
+      if (pythons.contains("abi3") && !name_->abi.front().ends_with('t')) continue;
+      fault("its tag is for {}, and {} is for {} only", name_->abi.front(), module, fmt::join(pythons, ", "));
+    }
+  }
+
+  void ask_record() {
+    const auto text = text_of("RECORD");
+    if (!text) return fault("{} has no RECORD: pip refuses it", *infos_.begin());
+    const Record record = parse_record(*text);
+    if (record.fault) return fault("{}", record.fault->message);
+    std::set<std::string> known;
+    std::vector<std::string> missing;
+    std::vector<std::string> changed;
+    for (const auto& file : record.files) {
+      known.insert(file.path);
+      const auto member = members_.find(file.path);
+      if (member == members_.end()) {
+        if (!file.path.ends_with('/')) missing.push_back(file.path);
+        continue;
+      }
+      const auto digest = digests_.find(file.path);
+      const std::string wanted = hex_of_record(file.hash);
+      const bool other_size = file.size_bytes && *file.size_bytes != member->second->size_bytes;
+      const bool other = digest != digests_.end() && !wanted.empty() && digest->second != wanted;
+      if (other_size || other) changed.push_back(file.path);
+    }
+    std::vector<std::string> extra;
+    for (const auto& [name, member] : members_) {
+      const bool signature = name.ends_with(".dist-info/RECORD") || name.ends_with(".dist-info/RECORD.jws") ||
+                             name.ends_with(".dist-info/RECORD.p7s");
+      if (!signature && !known.contains(std::string(name))) extra.emplace_back(name);
+    }
+    if (!missing.empty()) fault("RECORD lists what is not in it: {}", listed(missing));
+    if (!extra.empty()) fault("RECORD does not list {}", listed(extra));
+    if (!changed.empty()) fault("RECORD has another digest or size of {}", listed(changed));
+  }
+
+  static constexpr size_t kMostTextBytes = 16 << 20;
+  const std::optional<WheelName> name_;
+  const ArtifactLayout& layout_;
+  const std::vector<File>& files_;
+  const MemberDigests& digests_;
+  std::map<std::string, const ZipMember*, std::less<>> members_;
+  std::set<std::string> infos_;
+  bool of_torch_ = false;
+  std::vector<std::string> faults_;
+};
+
+}  // namespace
+
+MemberDigests digest_members(const Wheel& wheel, const std::vector<File>& files, unsigned threads) {
+  MemberDigests digests;
+  for (const auto& file : files) {
+    if (file.sha256) digests.emplace(file.path, *file.sha256);
+  }
+  std::vector<const ZipMember*> open;
+  for (const auto& member : wheel.archive.members) {
+    if (!digests.contains(member.name)) open.push_back(&member);
+  }
+  std::mutex mutex;
+  run_tasks(open.size(), threads, [&](size_t i) {
+    Sha256 hash;
+    const auto read = inflate_member(wheel.archive, *open[i], [&](std::span<const uint8_t> piece) {
+      hash.update(piece);
+      return true;
+    });
+    if (!read) return;  // a damaged member is reported where it is read
+    const std::lock_guard lock(mutex);
+    digests.emplace(open[i]->name, hash.hex());
+  });
+  return digests;
+}
+
+std::vector<std::string> find_wheel_faults(const std::string& file_name, const ArtifactLayout& layout,
+                                           const std::vector<File>& files, const MemberDigests& digests) {
+  return Identity(file_name, layout, files, digests).run();
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a wheel says of itself, held against its name and its members: what pip and uv refuse, and what a tag promises.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/facts/inventory.hpp"
+#include "probes/audit/packages/layout.hpp"
+
+namespace pbprobe {
+
+// Digests of a wheel's members, by name. A name that is missing was not read: its digest is not compared.
+using MemberDigests = std::map<std::string, std::string>;
+
+// Computes the digests of the members that `files` does not have.
+[[nodiscard]] MemberDigests digest_members(const Wheel& wheel, const std::vector<File>& files, unsigned threads);
+
+// Returns a sentence for each fault of the wheel `file_name`; none if an installer takes it and it keeps its promises.
+// A name that is not NAME-VERSION-PYTHON-ABI-PLATFORM.whl tells nothing: the file was renamed.
+[[nodiscard]] std::vector<std::string> find_wheel_faults(const std::string& file_name, const ArtifactLayout& layout,
+                                                         const std::vector<File>& files, const MemberDigests& digests);
+
+}  // namespace pbprobe

@@ -1,0 +1,188 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What installers refuse in a wheel, and what its tags and its RECORD promise in vain: each fails the gate by PB182."""
+
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+from packages import FAILED, MACHINE, PASSED, PROGRAM, Library, Package, wheel
+from small_builds import linked
+from wheels import recorded
+
+OTHER = {"x86_64": "aarch64", "aarch64": "x86_64"}[MACHINE]
+MODULE = f"spam/_C.cpython-311-{MACHINE}-linux-gnu.so"
+INFO = "spam_kernels-1.0.dist-info"
+UNITS = ("second90_120.o",)
+
+
+def spam(**changes):
+    return Package("spam-kernels", {MODULE: Library(units=UNITS), "spam/plain.so": Library()}).but(**changes)
+
+
+def rewritten(file, change, *, record=True):
+    """The wheel with other members: `change` gets them by name. RECORD is written again where it is there."""
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+    change(members)
+    listing = next((name for name in members if name.endswith("/RECORD")), None)
+    if record and listing:
+        lines = [recorded(name, content) for name, content in members.items() if name != listing]
+        members[listing] = "\n".join([*lines, f"{listing},,"]).encode() + b"\n"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file
+
+
+def gated(file, exit_code):
+    command = [PROGRAM, "gate", file, "--claim", "sm90", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == exit_code, done.stdout + done.stderr
+    findings = json.loads(done.stdout)["verdict"]["findings"]
+    return [(finding["id"], finding["what"]) for finding in findings if finding["severity"] == "fail"]
+
+
+def replaced(name, old, new):
+    def change(members):
+        content = members[f"{INFO}/{name}"]
+        assert old in content
+        members[f"{INFO}/{name}"] = content.replace(old, new)
+
+    return change
+
+
+def without(name):
+    return lambda members: members.pop(f"{INFO}/{name}")
+
+
+def added(name, content):
+    return lambda members: members.update({name: content})
+
+
+FAULTS = {
+    "other version in METADATA": (replaced("METADATA", b"1.0", b"2.0"), "says version 1.0, and METADATA 2.0"),
+    "other name in METADATA": (replaced("METADATA", b"spam-kernels", b"ham"), "says spam_kernels, and METADATA ham"),
+    "no METADATA": (without("METADATA"), "has no METADATA"),
+    "no WHEEL": (without("WHEEL"), "has no WHEEL"),
+    "no RECORD": (without("RECORD"), "has no RECORD"),
+    "Wheel-Version 2.0": (replaced("WHEEL", b"Wheel-Version: 1.0", b"Wheel-Version: 2.0"), "Wheel-Version is 2.0"),
+    "other tag in WHEEL": (replaced("WHEEL", b"cp311-cp311", b"cp312-cp312"), "and WHEEL has the tags cp312-cp312"),
+    "two .dist-info": (added("ham-2.0.dist-info/METADATA", b"Name: ham\nVersion: 2.0\n"), "it has 2 .dist-info"),
+    "Requires-Python of another Python": (
+        replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Python: >=3.12"),
+        "its tag is for cp311, and METADATA asks for Python >=3.12",
+    ),
+}
+SOUND = {
+    "as it was packed": lambda members: None,
+    "Requires-Python that takes it": replaced(
+        "METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Python: >=3.9,<3.13"
+    ),
+    "Wheel-Version 1.9": replaced("WHEEL", b"Wheel-Version: 1.0", b"Wheel-Version: 1.9"),
+    "a name in capitals": replaced("METADATA", b"spam-kernels", b"Spam.Kernels"),
+    "a text below .dist-info": added(f"{INFO}/licenses/LICENSE", b"MIT\n"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_wheel_that_installers_refuse_fails(tmp_path, fault):
+    change, says = FAULTS[fault]
+    found = gated(rewritten(wheel(spam(), tmp_path), change), FAILED)
+    assert {identifier for identifier, _ in found} == {"PB182"}
+    assert says in " ".join(what for _, what in found)
+
+
+@pytest.mark.parametrize("sound", SOUND)
+def test_a_wheel_that_installers_take_passes(tmp_path, sound):
+    assert gated(rewritten(wheel(spam(), tmp_path), SOUND[sound]), PASSED) == []
+
+
+def test_a_member_that_record_does_not_list_fails(tmp_path):
+    file = rewritten(wheel(spam(), tmp_path), added("spam/more.py", b""), record=False)
+    assert gated(file, FAILED) == [("PB182", "RECORD does not list spam/more.py")]
+
+
+def test_a_member_that_is_missing_fails(tmp_path):
+    file = rewritten(wheel(spam(), tmp_path), lambda members: members.pop("spam/plain.so"), record=False)
+    assert gated(file, FAILED) == [("PB182", "RECORD lists what is not in it: spam/plain.so")]
+
+
+@pytest.mark.parametrize("name", ["spam/plain.so", f"{INFO}/METADATA"])
+def test_a_member_with_another_digest_fails(tmp_path, name):
+    def change(members):
+        members[name] = members[name] + b"\0"
+
+    [(identifier, what)] = gated(rewritten(wheel(spam(), tmp_path), change, record=False), FAILED)
+    assert (identifier, what) == ("PB182", f"RECORD has another digest or size of {name}")
+
+
+def renamed(file, old, new):
+    assert old in file.name
+    return file.rename(file.with_name(file.name.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("spam_kernels-1.0", "ham-1.0", "its name says ham"),
+        ("spam_kernels-1.0", "spam_kernels-1.1", "its name says version 1.1"),
+        ("cp311-cp311", "cp312-cp312", "its tag is for cp312"),
+    ],
+)
+def test_a_name_that_its_files_do_not_keep_fails(tmp_path, old, new, says):
+    found = gated(renamed(wheel(spam(), tmp_path), old, new), FAILED)
+    assert {identifier for identifier, _ in found} == {"PB182"}
+    assert says in " ".join(what for _, what in found)
+
+
+def test_a_renamed_file_is_not_compared_with_its_name(tmp_path):
+    file = wheel(spam(), tmp_path)
+    assert gated(file.rename(tmp_path / "spam.whl"), PASSED) == []
+
+
+def test_a_library_that_needs_a_newer_glibc_than_the_tag_fails(tmp_path):
+    later = Library(code="#include <dlfcn.h>\nvoid* f(void) { return dlopen(0, 0); }\n")  # of glibc 2.34
+    for release, expected in (("2_17", ["PB182"]), ("2_39", [])):
+        package = spam(tag=f"cp311-cp311-manylinux_{release}_{MACHINE}")
+        package = package.but(libraries={**package.libraries, "spam/later.so": later})
+        found = gated(wheel(package, tmp_path / release), FAILED if expected else PASSED)
+        assert [identifier for identifier, _ in found] == expected
+        assert all("spam/later.so needs glibc 2.34" in what for _, what in found)
+
+
+def test_a_musllinux_wheel_with_glibc_fails(tmp_path):
+    package = spam(tag=f"cp311-cp311-musllinux_1_2_{MACHINE}")
+    [(identifier, what)] = gated(wheel(package, tmp_path), FAILED)
+    assert identifier == "PB182"
+    assert re.search(r"its tag is musllinux_1_2_\w+, and .* needs libc.so.6, glibc's", what)
+
+
+def test_a_module_for_another_processor_fails(tmp_path):
+    foreign = {f"spam/_D.cpython-311-{MACHINE}-linux-gnu.so": Library(machine=OTHER)}
+    package = spam().but(libraries={**spam().libraries, **foreign})
+    found = gated(wheel(package, tmp_path), FAILED)
+    assert {identifier for identifier, _ in found} == {"PB178", "PB182"}
+    assert f"is built for {OTHER}, and its tag for {MACHINE}" in dict(found)["PB178"]
+
+
+def test_data_for_another_processor_beside_a_twin_passes(tmp_path):
+    foreign = {"spam/data/agent.so": Library(machine=OTHER)}
+    package = spam().but(libraries={**spam().libraries, **foreign})
+    assert gated(wheel(package, tmp_path), PASSED) == []
+
+
+def test_a_kernel_s_folder_for_another_processor_fails(tmp_path):
+    for processor, expected in ((OTHER, {"PB178"}), (MACHINE, set())):
+        folder = tmp_path / f"torch29-cxx11-cu130-{processor}-linux"
+        folder.mkdir()
+        shutil.copy(linked("_spam.abi3.so", Library(units=UNITS, needs=("libcudart.so.13",))), folder / "_spam.abi3.so")
+        (folder / "metadata.json").write_text('{"backend": {"type": "cuda", "archs": ["9.0"]}}')
+        done = subprocess.run(
+            [PROGRAM, "gate", folder, "--format", "json"], capture_output=True, text=True, check=False
+        )
+        found = {one["id"] for one in json.loads(done.stdout)["verdict"]["findings"] if one["severity"] == "fail"}
+        assert found == expected

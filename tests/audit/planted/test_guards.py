@@ -1,0 +1,43 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Code that asks the CPU before it calls a faster function is guarded, also where the call is the function's last."""
+
+import subprocess
+
+import pytest
+from builds import CPU, audit
+from made import MACHINE, OUT, compiler, made, text
+from small_builds import Build, Library
+
+CODE = """
+__attribute__((noinline, target("avx2,fma"))) static void fast(int* x) {
+  for (int i = 0; i < 64; ++i) x[i] = x[i] * x[i] + 1;
+}
+__attribute__((noinline)) static void slow(int* x) { for (int i = 0; i < 64; ++i) x[i] = x[i] * 3 + 1; }
+extern "C" void run(int* x) { %s }
+namespace at::native::DEFAULT { void scale(float* x, int n) { for (int i = 0; i < n; ++i) x[i] *= 2; } }
+"""
+GUARDED = 'if (__builtin_cpu_supports("avx2")) fast(x); else slow(x);'
+UNGUARDED = "if (x[0] > 1) fast(x); else slow(x);"
+
+
+@pytest.mark.skipif(MACHINE != "x86_64", reason="the guards are x86-64's")
+@pytest.mark.parametrize("program", ["g++", "clang++"])
+@pytest.mark.parametrize(
+    ("body", "found", "stripped"),
+    [(GUARDED, set(), False), (GUARDED, set(), True), (UNGUARDED, {"PB207"}, False)],
+    ids=["guarded", "guarded and stripped", "unguarded"],
+)
+def test_two_tail_calls_of_a_guard(tmp_path, program, body, found, stripped):
+    if program != "g++":
+        try:
+            subprocess.run([program, "--version"], capture_output=True, check=True)
+        except FileNotFoundError:
+            pytest.skip(f"no {program}")
+    command = program if program != "g++" else compiler(MACHINE)
+    flags = ("-O3", "-ffp-contract=off", "-mavx", "-fPIC", "-fno-inline")
+    made_object = made("guard.o", command, *flags, "-c", text("guard.cpp", CODE % body), "-o", OUT)
+    linking = ("-Wl,-s",) if stripped else ()
+    build = Build({CPU: Library(code="", objects=(made_object,), linking=linking)}, tag=None)
+    seen, _ = audit(build.write(tmp_path), "avx,only")
+    assert {identifier for identifier, finding in seen.items() if finding["severity"] == "fail"} == found

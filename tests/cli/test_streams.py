@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Standard streams that are closed, and outputs that name what is judged."""
+
+import subprocess
+
+import pytest
+from gated import CLAIM
+from test_cli import PROGRAM, run
+
+COULD_NOT_RUN = 2
+
+
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "<&-", "2>&-", "<&- 2>&-"])
+@pytest.mark.parametrize("command", ["gate ARTIFACT --claim CLAIM", "gate ARTIFACT --claim nonsense", "audit ARTIFACT"])
+def test_closed_streams_never_abort(sound, closed, command):
+    words = command.replace("ARTIFACT", str(sound)).replace("CLAIM", CLAIM)
+    ended = subprocess.run(["bash", "-c", f"exec {PROGRAM} {words} {closed}"], capture_output=True, check=False)
+    assert ended.returncode in (0, 1, COULD_NOT_RUN)
+
+
+def test_a_result_that_nobody_receives_is_an_error(sound):
+    ended = subprocess.run(["bash", "-c", f"exec {PROGRAM} gate {sound} --claim {CLAIM} >&-"], check=False)
+    assert ended.returncode == COULD_NOT_RUN
+
+
+OPTIONS = ["--output", "--sarif", "--junit", "--markdown"]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("by_link", [False, True])
+def test_an_output_that_is_the_judged_wheel_is_refused(wheel, tmp_path, option, by_link):
+    before = wheel.read_bytes()
+    named = tmp_path / "link"
+    if by_link:
+        named.symlink_to(wheel)
+    ended = run("gate", wheel, "--claim", CLAIM, option, named if by_link else wheel)
+    assert ended.returncode == COULD_NOT_RUN
+    assert "is a part of what is judged" in ended.stderr
+    assert wheel.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [("gate", "--claim", CLAIM), ("audit",)])
+@pytest.mark.parametrize("option", OPTIONS)
+def test_an_output_inside_the_judged_folder_is_refused(sound, command, option):
+    inside = sound / "torch/new.txt"
+    ended = run(command[0], sound, *command[1:], option, inside)
+    assert ended.returncode == COULD_NOT_RUN
+    assert "is a part of what is judged" in ended.stderr
+    assert not inside.exists()
+
+
+def test_an_output_beside_what_is_judged_is_written(sound, tmp_path):
+    assert run("gate", sound, "--claim", CLAIM, "--output", tmp_path / "out.txt").returncode == 0
+    assert (tmp_path / "out.txt").read_text()

@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""torch's own files, held against each other: a stub, a missing file or a wrong RPATH does not pass."""
+
+import json
+import subprocess
+
+import pytest
+from made import MACHINE, PROGRAM
+from small_builds import ENTRY, Build, Library
+from wheels import recorded
+
+LIB = "torch/lib/"
+MODULE = f"torch/_C.cpython-311-{MACHINE}-linux-gnu.so"
+CLAIM = "torch=2.11.0"
+EXPORTS = "namespace c10 { void warn(int) {} }\n"
+WANTS = "namespace c10 { void warn(int); }\nvoid f() { c10::warn(1); }\n"
+INITIALIZES = 'extern "C" void* initModule();\nextern "C" void* PyInit__C() { return initModule(); }\n'
+
+
+def torch(**changes):
+    libraries = {
+        LIB + "libc10.so": Library(code=EXPORTS),
+        LIB + "libtorch_cpu.so": Library(code=WANTS, needs=("libc10.so",)),
+        LIB + "libtorch_python.so": Library(
+            code='extern "C" void* initModule() { return nullptr; }\n', needs=("libtorch_cpu.so",)
+        ),
+        MODULE: Library(code=INITIALIZES, needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",)),
+    }
+    return Build(libraries).but(**changes)
+
+
+def gated(site):
+    command = [PROGRAM, "gate", site, "--claim", CLAIM, "--no-emulated-run", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    findings = json.loads(done.stdout)["verdict"]["findings"]
+    return {one["id"]: one["what"] for one in findings if one["severity"] == "fail"}
+
+
+def record(site):
+    """As pip writes it of what is there."""
+    [info] = site.glob("torch-*.dist-info")
+    names = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*")) if path.is_file()]
+    lines = [recorded(name, (site / name).read_bytes()) for name in names]
+    (info / "RECORD").write_text("\n".join([*lines, f"{info.name}/RECORD,,"]) + "\n")
+    return site
+
+
+def test_a_sound_torch_has_no_finding(tmp_path):
+    assert gated(record(torch().write(tmp_path))) == {}
+
+
+@pytest.mark.parametrize(
+    ("stub", "says"),
+    [
+        (LIB + "libc10.so", "libtorch_cpu.so needs c10::warn(int), which nothing defines"),
+        (LIB + "libtorch_python.so", "needs initModule, which nothing defines"),
+    ],
+)
+def test_an_empty_library_of_torch_lacks_its_symbols(tmp_path, stub, says):
+    sound = torch()
+    empty = sound.libraries[stub].but(code="")
+    found = gated(record(sound.but({stub: empty}).write(tmp_path)))
+    assert found.keys() == {"PB163"}
+    assert says in found["PB163"]
+
+
+def test_an_empty_extension_module_has_no_entry(tmp_path):
+    empty = Library(code="", needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",))
+    found = gated(record(torch().but({MODULE: empty}).write(tmp_path)))
+    assert "needs PyInit__C, which nothing defines" in found["PB163"]
+
+
+def test_an_extension_module_whose_rpath_leads_elsewhere_fails(tmp_path):
+    sound = torch()
+    found = gated(record(sound.but({MODULE: sound.libraries[MODULE].but(runpath=("$ORIGIN/libs",))}).write(tmp_path)))
+    assert found.keys() == {"PB140"}
+    assert f"-{MACHINE}-linux-gnu.so needs libtorch_python.so, which its RPATH does not lead to" in found["PB140"]
+
+
+def test_a_library_that_was_loaded_before_needs_no_rpath(tmp_path):
+    sound = torch()
+    more = Library(code=WANTS, needs=("libc10.so", "libtorch_cpu.so"), runpath=())
+    assert gated(record(sound.but({LIB + "libtorch_extra.so": more}).write(tmp_path))) == {}
+
+
+@pytest.mark.parametrize("name", ["torch/__init__.py", "torch/lib/libtorch_global_deps.so"])
+def test_a_file_of_record_that_is_missing_fails(tmp_path, name):
+    site = record(torch().but({LIB + "libtorch_global_deps.so": Library(code="")}).write(tmp_path))
+    assert gated(site) == {}
+    (site / name).unlink()
+    assert gated(site).keys() == {"PB182"}
+
+
+def test_a_zeroed_page_of_a_library_fails(tmp_path):
+    site = record(torch().write(tmp_path))
+    library = site / LIB / "libtorch_python.so"
+    content = bytearray(library.read_bytes())
+    at = content.index(b".shstrtab") if b".shstrtab" in content else len(content) - 64
+    content[at : at + 4] = bytes(4)
+    library.unlink()
+    library.write_bytes(content)
+    assert "another SHA-256" in gated(site)["PB182"]
+
+
+def test_edited_python_passes(tmp_path):
+    site = record(torch(texts=(("torch/nn.py", "a = 1\n"),)).write(tmp_path))
+    (site / "torch/nn.py").write_text("a = 2\n")
+    assert gated(site) == {}
+
+
+def test_a_library_of_cuda_that_defines_nothing_fails(tmp_path):
+    versioned = "libcudart.so.13 { global: cudaMalloc; };\n"
+    script = tmp_path / "versions"
+    script.write_text(versioned)
+    runtime = Library(code='extern "C" int cudaMalloc() { return 0; }\n', linking=(f"-Wl,--version-script={script}",))
+    for code, expected in ((runtime.code, set()), ("", {"PB163"})):
+        site = tmp_path / f"site{len(code)}"
+        build = torch().but({LIB + "libcudart.so.13": runtime.but(code=code)}).write(site)
+        source = tmp_path / "cuda.cpp"
+        source.write_text('extern "C" int cudaMalloc();\nint g() { return cudaMalloc(); }\n')
+        real = tmp_path / "libcudart.so.13"
+        (tmp_path / "runtime.cpp").write_text(runtime.code)
+        named = (f"-Wl,--version-script={script}", "-Wl,-soname,libcudart.so.13")
+        subprocess.run(["g++", "-shared", "-fPIC", *named, "-o", real, tmp_path / "runtime.cpp"], check=True)
+        subprocess.run(
+            ["g++", "-shared", "-fPIC", "-Wl,-rpath,$ORIGIN", "-Wl,-soname,libc10_cuda.so", "-o",
+             build / LIB / "libc10_cuda.so", source, real], check=True)  # fmt: skip
+        assert gated(record(build)).keys() - {"PB331"} == expected  # there is no libtorch_cuda.so
+
+
+def test_a_module_with_only_its_entry_passes(tmp_path):
+    module = Library(code=ENTRY, needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",))
+    assert gated(record(torch().but({MODULE: module}).write(tmp_path))) == {}
