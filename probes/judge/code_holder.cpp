@@ -79,7 +79,7 @@ std::string path_without_sm(const File& file) {
   std::set<std::string> own;
   for (const DeviceCode* code : code_in(file)) {
     for (const auto& [name, count] : code->cubin) {
-      if (const auto sm = parse_sm(name)) own.insert(std::to_string(number_of(*sm)));
+      if (const auto sm = parse_sm(name)) own.insert(std::to_string(get_sm_number(*sm)));
     }
   }
   std::string text;

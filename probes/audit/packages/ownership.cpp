@@ -53,7 +53,7 @@ std::string hex_of_record(std::string_view hash) {
   std::replace(text.begin(), text.end(), '_', '/');
   text.resize((text.size() + 3) / 4 * 4, '=');
   const auto bytes = from_base64(text);
-  return bytes ? hex_of({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
+  return bytes ? encode_hex({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
 }
 
 Owners::Owners(const std::vector<InstalledPackage>& packages) {
