@@ -19,115 +19,11 @@
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/judge/library_packages.hpp"
+#include "probes/judge/load_faults.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
 namespace {
-
-// Another check's: a library is there for another processor.
-bool lacks_for_processor(const Loading& loading) {
-  return std::any_of(loading.missing_libraries.begin(), loading.missing_libraries.end(),
-                     [](const MissingLibrary& library) { return library.other_processor.has_value(); });
-}
-
-// Those that do not load, and that no other stands in for.
-std::vector<const Loading*> not_loading(const Inventory& inventory) {
-  std::map<std::string, bool> one_loads;
-  for (const auto& loading : *inventory.loading) {
-    bool& loads = one_loads[without_numbers(loading.path)];
-    loads = loads || loading.loads();
-  }
-  std::vector<const Loading*> all;
-  for (const auto& loading : *inventory.loading) {
-    if (!one_loads.at(without_numbers(loading.path)) && !lacks_for_processor(loading)) all.push_back(&loading);
-  }
-  return all;
-}
-
-// Whether the release that is here exports it, in whatever library and build: "2.11" of 2.11.0+cpu.
-bool is_in_this_release(const Inventory& inventory, const UnresolvedSymbol& symbol) {
-  const auto installed = parse_major_minor(release_of(inventory.torch_beside.value_or("")));
-  return installed && std::find(symbol.releases.begin(), symbol.releases.end(),
-                                fmt::format("{}.{}", installed->major, installed->minor)) != symbol.releases.end();
-}
-
-bool is_torch_name(const Inventory& inventory, const Loading& loading, const UnresolvedSymbol& symbol) {
-  for (const auto& file : inventory.files) {
-    if (file.path != loading.path || !file.links) continue;
-    const auto& first = file.links->torch_symbols.first;
-    if (std::find(first.begin(), first.end(), symbol.name) != first.end()) return true;
-  }
-  return !symbol.releases.empty() && classify_torch_name(symbol.name) != TorchName::none;
-}
-
-// What a package's files lack: one fault, however many of them lack it. A torch that it was not built for goes first,
-// since another build of the package brings other libraries too.
-struct Fault {
-  const Loading* loading = nullptr;
-  const UnresolvedSymbol* of_torch = nullptr;
-  size_t files = 0;
-};
-
-enum class Kind : uint8_t { library, version, symbol };
-
-Kind kind_of(const Loading& loading) {
-  if (!loading.missing_libraries.empty()) return Kind::library;
-  return loading.missing_versions.empty() ? Kind::symbol : Kind::version;
-}
-
-Fault fault_in(const Inventory& inventory) {
-  Fault fault;
-  const auto faulty = not_loading(inventory);
-  fault.files = faulty.size();
-  for (const Loading* loading : faulty) {
-    if (fault.loading == nullptr || kind_of(*loading) < kind_of(*fault.loading)) fault.loading = loading;
-  }
-  for (const Loading* loading : faulty) {
-    for (const auto& symbol : loading->unresolved) {
-      if (!inventory.torch_beside || fault.of_torch != nullptr || !is_torch_name(inventory, *loading, symbol) ||
-          is_in_this_release(inventory, symbol))
-        continue;
-      fault.loading = loading;
-      fault.of_torch = &symbol;
-    }
-  }
-  return fault;
-}
-
-bool links_torch(const Inventory& inventory, const Loading& loading) {
-  const auto file = std::find_if(inventory.files.begin(), inventory.files.end(),
-                                 [&](const File& one) { return one.path == loading.path; });
-  return file != inventory.files.end() && std::any_of(file->needed.begin(), file->needed.end(), [](const auto& name) {
-           return name.starts_with("libtorch") || name.starts_with("libc10");
-         });
-}
-
-// cupy has a module for cuTENSOR, and lxml one for a debugger: a part that is there for who installs more. CUDA's own
-// libraries are no such thing, nor is what links torch.
-bool is_of_part(const Inventory& inventory, const Fault& fault) {
-  constexpr std::array<std::string_view, 8> kOfCuda{"libcudart.",   "libcublas",   "libcufft.", "libcurand.",
-                                                    "libcusparse.", "libcusolver", "libnvrtc",  "libnvJitLink."};
-  const auto& all = *inventory.loading;
-  const auto loads = std::count_if(all.begin(), all.end(), [](const Loading& one) { return one.loads(); });
-  if (fault.of_torch != nullptr || 2 * static_cast<size_t>(loads) <= all.size()) return false;
-  for (const Loading* loading : not_loading(inventory)) {
-    const bool of_cuda = std::any_of(
-        loading->missing_libraries.begin(), loading->missing_libraries.end(), [&](const MissingLibrary& library) {
-          return std::any_of(kOfCuda.begin(), kOfCuda.end(),
-                             [&](std::string_view begin) { return library.name.starts_with(begin); });
-        });
-    if (loading->missing_libraries.empty() || of_cuda || links_torch(inventory, *loading)) return false;
-  }
-  return true;
-}
-
-std::optional<Fault> fault_of(const Facts& facts, Kind kind) {
-  if (!facts.inventory->loading) return std::nullopt;
-  const Fault fault = fault_in(*facts.inventory);
-  if (fault.loading == nullptr) return std::nullopt;
-  const Kind seen = fault.of_torch != nullptr ? Kind::symbol : kind_of(*fault.loading);
-  return seen == kind ? std::optional(fault) : std::nullopt;
-}
 
 // "_C.so", or "libx.so, which _C.so loads,": who needs it, where it is not the module itself.
 std::string who(const Loading& loading, const std::string& needed_by) {
@@ -135,7 +31,7 @@ std::string who(const Loading& loading, const std::string& needed_by) {
   return needed_by.ends_with("/" + loading.path) ? module : fmt::format("{}, which {} loads,", needed_by, module);
 }
 
-InWords and_others(const Fault& fault) {
+InWords and_others(const LoadFault& fault) {
   if (fault.files < 2) return in_words("");
   const auto more = fault.files - 1;
   return in_words(fmt::format("; {} more of its files {} not load", more, more == 1 ? "does" : "do"));
@@ -192,7 +88,7 @@ std::vector<std::string> find_missing_names(const Inventory& inventory, const Lo
     }
   };
   add(first);
-  for (const Loading* loading : not_loading(inventory)) add(*loading);
+  for (const Loading* loading : find_unloadable(inventory)) add(*loading);
   return names;
 }
 
@@ -218,8 +114,8 @@ std::optional<std::string> make_install_command(const std::vector<ProvidedLibrar
 }
 
 Answer libraries_of(const Facts& facts, bool of_part) {
-  const auto fault = fault_of(facts, Kind::library);
-  if (!fault || is_of_part(*facts.inventory, *fault) != of_part) return {};
+  const auto fault = find_load_fault(facts, LoadFaultKind::library);
+  if (!fault || is_optional_part(*facts.inventory, *fault) != of_part) return {};
   const auto& own = fault->loading->missing_libraries;
   const MissingLibrary& first = own.front();
   const auto torch = local_cuda(facts.inventory->torch_beside.value_or(""));
@@ -258,7 +154,7 @@ Answer libraries_of_parts_are_found(const Facts& facts) {
 }
 
 Answer versions_are_defined(const Facts& facts) {
-  const auto fault = fault_of(facts, Kind::version);
+  const auto fault = find_load_fault(facts, LoadFaultKind::version);
   if (!fault) return {};
   const MissingVersion& first = fault->loading->missing_versions.front();
   return {
@@ -282,7 +178,7 @@ std::string loads_with(const Inventory& inventory) {
   for (const auto& file : inventory.files) {
     if (file.links && file.links->torch_symbols.releases) all &= TorchReleases::of(*file.links->torch_symbols.releases);
   }
-  for (const Loading* loading : not_loading(inventory)) {
+  for (const Loading* loading : find_unloadable(inventory)) {
     for (const auto& symbol : loading->unresolved) {
       if (is_torch_name(inventory, *loading, symbol)) all &= TorchReleases::of(symbol.releases);
     }
@@ -293,7 +189,7 @@ std::string loads_with(const Inventory& inventory) {
   return fmt::format("it loads with torch {} only", join_ranges(all.names()));
 }
 
-Seen lacking_in_torch(const Facts& facts, const Fault& fault) {
+Seen lacking_in_torch(const Facts& facts, const LoadFault& fault) {
   const Inventory& inventory = *facts.inventory;
   return {
       .what =
@@ -305,7 +201,7 @@ Seen lacking_in_torch(const Facts& facts, const Fault& fault) {
                             *inventory.torch_beside)};
 }
 
-Seen lacking_in_library(const Facts& facts, const Fault& fault, const UnresolvedSymbol& symbol) {
+Seen lacking_in_library(const Facts& facts, const LoadFault& fault, const UnresolvedSymbol& symbol) {
   Seen seen{.what = say("{}: {} needs {}@{}, which {}{} does not define{}{}", facts.torch,
                         who(*fault.loading, symbol.needed_by), demangled(symbol.name), symbol.version.value_or(""),
                         *symbol.library, in_words(explain_rule(symbol.how)),
@@ -316,12 +212,12 @@ Seen lacking_in_library(const Facts& facts, const Fault& fault, const Unresolved
 }
 
 Answer symbols_are_resolved(const Facts& facts) {
-  const auto fault = fault_of(facts, Kind::symbol);
+  const auto fault = find_load_fault(facts, LoadFaultKind::symbol);
   if (!fault) return {};
   if (fault->of_torch != nullptr) return {.seen = {lacking_in_torch(facts, *fault)}};
   const UnresolvedSymbol& first = fault->loading->unresolved.front();
   if (first.library) return {.seen = {lacking_in_library(facts, *fault, first)}};
-  const char* const elsewhere = is_in_this_release(*facts.inventory, first)
+  const char* const elsewhere = is_in_installed_release(*facts.inventory, first)
                                     ? ": this release of torch has it in a library that it does not link, or in "
                                       "another build, as for CUDA"
                                     : "";
@@ -337,7 +233,7 @@ Answer torch_is_as_asked(const Facts& facts) {
   const auto asked = torch_asked_for(inventory);
   const auto installed = parse_python_version(inventory.torch_beside.value_or(""));
   if (!asked || !installed || satisfies(*installed, *asked)) return {};
-  if (inventory.loading && !not_loading(inventory).empty()) return {};
+  if (inventory.loading && !find_unloadable(inventory).empty()) return {};
   return {.seen = {{.what = say("{} requires torch{}, and torch {} is installed", facts.torch, *asked,
                                 *inventory.torch_beside),
                     .remedy = fmt::format("install both at once, so that one installer chooses a pair: pip install "
@@ -348,7 +244,7 @@ Answer torch_is_as_asked(const Facts& facts) {
 // If torch does not load, that is reported, with the library that it took.
 Answer libraries_are_the_packages_own(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  if (!inventory.redirected || (inventory.loading && !not_loading(inventory).empty())) return {};
+  if (!inventory.redirected || (inventory.loading && !find_unloadable(inventory).empty())) return {};
   Answer answer;
   for (const auto& library : *inventory.redirected) {
     answer.seen.push_back({.what = say("{}: {} is taken from {} (found by {}), and not from {}", facts.torch,
@@ -375,7 +271,7 @@ Answer stacks_stay_plain(const Facts& facts) {
 Answer cuda_is_torch_s(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto torch = local_cuda(inventory.torch_beside.value_or(""));
-  if (!torch || (inventory.loading && !not_loading(inventory).empty())) return {};
+  if (!torch || (inventory.loading && !find_unloadable(inventory).empty())) return {};
   for (const auto& file : inventory.files) {
     const bool linked = std::any_of(file.needed.begin(), file.needed.end(), [](const std::string& name) {
       return name.starts_with("libtorch") || name.starts_with("libc10");
