@@ -52,7 +52,7 @@ std::string hex_of_record(std::string_view hash) {
   std::replace(text.begin(), text.end(), '-', '+');
   std::replace(text.begin(), text.end(), '_', '/');
   text.resize((text.size() + 3) / 4 * 4, '=');
-  const auto bytes = from_base64(text);
+  const auto bytes = decode_base64(text);
   return bytes ? encode_hex({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
 }
 
