@@ -26,7 +26,7 @@ struct Reading {
 };
 [[nodiscard]] Reading plan_reading(const Kernel& kernel, const Problem& problem);
 
-// Split-K. `parts`: parts of k; for a small_m kernel, the blocks of a cluster.
+// Result of split-K. `parts` counts the blocks of a cluster for a small_m kernel.
 struct Split {
   int64_t parts = 1;
   double seconds = 0;  // time of the GEMM with these parts, from launch to C

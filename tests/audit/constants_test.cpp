@@ -72,7 +72,7 @@ TEST(Compilers, AreReportedByTheirFileNames) {
     EXPECT_FALSE(is_compiler(name)) << name;
 }
 
-// Strings as in NVRTC and ptxas: alone, as an option, at the end of another string, and in a sentence about an old SM.
+// Strings as in NVRTC and ptxas: a plain name, an option, the end of another string, and a sentence about an old SM.
 TEST(Compilers, KnowWhatTheirOptionsName) {
   const Compiler compiler = compiler_in(
       file_with({"compute_120a", "-arch=compute_90", "check_malloccompute_75", "compute_100f", "compute_",

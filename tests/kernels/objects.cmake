@@ -5,7 +5,7 @@
 # present, serve targets of the other architecture.
 
 # A target names the instruction that planted.cpp plants and a CPU of QEMU that dies of it, a CPU that lacks the ISA,
-# and the least CPUs that have it (QEMU 7.2 has none with AVX-512, and SME in its "max"). A target without an entry is
+# and the minimum CPUs that have it (QEMU 7.2 has none with AVX-512, and SME in its "max"). A target without an entry is
 # inspected too.
 set(plant_avx FMA)
 set(dies_avx SandyBridge)

@@ -51,7 +51,7 @@ const std::vector<BadInput>& bad_inputs() {
       {"ldc is 6", [](Call& c) { c.plan.problem.ldc = kN - 1; }},
       {"exceeds 2^63 bytes", [](Call& c) { c.plan.problem.lda = INT64_MAX / 2; }},
       {"exceeds 2^63 bytes", [](Call& c) { c.plan.problem.ldc = INT64_MAX; }},
-      // A leading dimension alone would fit; the product of the sizes does not.
+      // The leading dimension would fit; the product of the sizes does not.
       {"exceeds 2^63 bytes",
        [](Call& c) {
          c.plan.problem.m = int64_t{1} << 40;

@@ -130,7 +130,7 @@ TEST_F(RealLibtorch, RunsForcedTier) {
   EXPECT_TRUE(m.libtorch->executed);
 }
 
-TEST_F(RealLibtorch, RunsBesideKernelsAndAlone) {
+TEST_F(RealLibtorch, RunsWithAndWithoutKernels) {
   const bool emulated = std::string(PBPROBE_EMULATOR) != "";
   request_.budget_seconds = emulated ? 90 : 18;
   request_.limit_seconds = emulated ? 200 : 60;
