@@ -37,6 +37,7 @@ constexpr int kSkipped = 77;
 struct Options {
   std::string target;
   std::string kernel;
+  std::string without;
   double seconds = 60;
   int64_t launches = 1'000'000;
   bool once = false;
@@ -173,7 +174,8 @@ class Suite {
     for (const auto& gpu : this_host().gpus) sms_ = std::max(sms_, gpu.sm_count.value_or(0));
     for (const auto& kernel : kernel_table()) {
       if (kernel.target == options.target && kernel.built &&
-          (options.kernel.empty() || kernel.name.find(options.kernel) != std::string_view::npos))
+          kernel.name.find(options.kernel) != std::string_view::npos &&
+          (options.without.empty() || kernel.name.find(options.without) == std::string_view::npos))
         states_.push_back({&kernel});
     }
   }
@@ -348,6 +350,7 @@ int main(int argc, char** argv) {
       ->envname("PBPROBE_STRESS_SECONDS");
   app.add_option("--launches", options.launches, "Launches of each kernel")->capture_default_str();
   app.add_option("--kernel", options.kernel, "Only kernels whose name contains this text");
+  app.add_option("--without", options.without, "Leave out kernels whose name contains this text");
   app.add_flag("--once", options.once, "Launch each small shape once: for compute-sanitizer");
   app.add_flag("--neighbour", options.neighbour, "Only use the GPU, until killed: the suite starts such a process");
   app.footer(
