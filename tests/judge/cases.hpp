@@ -122,7 +122,7 @@ inline Report audit_report(std::optional<Claim> claim = std::nullopt) {
   open_device_code(*report.inventory);
   report.inventory->python_abi = "cp311";
   file_named(report, "libtorch_cpu.so").links = Links{.contains = {"FBGEMM", "MKL", "oneDNN"}, .cxx11_names = 570};
-  file_named(report, "libtorch_cuda_linalg.so").links = Links{.contains = {"MAGMA"}};
+  file_named(report, "libtorch_cuda_linalg.so").links = Links{.contains = {"MAGMA"}, .torch_symbols = {.cxx = 500}};
   libtorch_cuda(report).links.emplace();
   report.inventory->component_versions = Versions{{"torch", "2.11.0"},
                                                   {"cuBLAS", "13.1.0.3"},

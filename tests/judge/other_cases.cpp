@@ -154,7 +154,7 @@ void add_unit_cases(std::vector<Case>& cases) {
                    "machine code for it",
                    claimed_of_units({.targets = {"sm90"}}, {{"sm_120", 9}, {"sm_120 sm_90", 1}}),
                    claimed_of_units({.targets = {"sm90"}}, {{"sm_120 sm_90", 10}})});
-  cases.push_back({"PB171", "sm90 is claimed, and 5 of the 10 units of",
+  cases.push_back({"PB171", " is claimed, and 5 of the 10 units of",
                    claimed_of_units({.targets = {"sm90", "sm120"}}, {{"sm_120", 5}, {"sm_90", 5}}),
                    claimed_of_units({.targets = {"sm90", "sm120"}}, {{"sm_120 sm_90", 10}})});
   // Units for Hopper's own instructions do not count for other SMs.
