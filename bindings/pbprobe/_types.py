@@ -161,6 +161,8 @@ class Inventory(_Inventory, total=False):
     redirected: list[RedirectedLibrary] | None
     torch_beside: str | None
     other_processor: OtherProcessor | None
+    recorded: RecordedFiles | None
+    faults: list[str] | None
 
 
 class StatedVersion(TypedDict):
@@ -269,6 +271,7 @@ class DeviceCode(_DeviceCode, total=False):
 
     census: dict[str, SmCensus] | None
     ptx_kernels: dict[str, list[str]] | None
+    unlinked: int | None
     false_entries: int | None
 
 
@@ -297,6 +300,7 @@ class _SmCensus(TypedDict):
 class SmCensus(_SmCensus, total=False):
     """SmCensus in a document of pbprobe."""
 
+    idle_cubins: int | None
     repeated: RepeatedCode | None
     names: list[str] | None
 
@@ -495,6 +499,29 @@ class OtherProcessor(_OtherProcessor, total=False):
     """OtherProcessor in a document of pbprobe."""
 
     reinstall: str | None
+
+
+class RecordedFiles(TypedDict):
+    """RecordedFiles in a document of pbprobe."""
+
+    files: int
+    missing: int
+    changed: int
+    first_missing: list[str]
+    first_changed: list[str]
+    changed_libraries: list[ChangedLibrary]
+    reinstall: bool
+
+
+class _ChangedLibrary(TypedDict):
+    path: str
+    how: str
+
+
+class ChangedLibrary(_ChangedLibrary, total=False):
+    """ChangedLibrary in a document of pbprobe."""
+
+    other_owner: str | None
 
 
 class _Measurements(TypedDict):
@@ -1058,29 +1085,6 @@ class Distribution(_Distribution, total=False):
     recorded: RecordedFiles | None
     gpus: list[ServedGpu] | None
     worst: Literal["fail", "warn", "note"] | None
-
-
-class RecordedFiles(TypedDict):
-    """RecordedFiles in a document of pbprobe."""
-
-    files: int
-    missing: int
-    changed: int
-    first_missing: list[str]
-    first_changed: list[str]
-    changed_libraries: list[ChangedLibrary]
-    reinstall: bool
-
-
-class _ChangedLibrary(TypedDict):
-    path: str
-    how: str
-
-
-class ChangedLibrary(_ChangedLibrary, total=False):
-    """ChangedLibrary in a document of pbprobe."""
-
-    other_owner: str | None
 
 
 class _ServedGpu(TypedDict):
