@@ -356,6 +356,11 @@ std::optional<std::string> platform_of(const std::vector<File>& files) {
   return platform;
 }
 
+// Tells a wheel of torch from one of another package.
+bool holds_libtorch(const std::vector<File>& files) {
+  return std::any_of(files.begin(), files.end(), [](const File& file) { return file.component == "libtorch"; });
+}
+
 // What a wheel variant says of the CPU is about all of its files.
 AuditOptions with_host_code(const ArtifactLayout& layout, AuditOptions options) {
   const bool variant = layout.texts.contains(kVariantFile) && options.host_code == HostCodeScope::libtorch;
@@ -384,7 +389,8 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   resolve_closure(inventory.files, lookup_in(layout));
   settle_unknown_torch_names(layout, options, inventory.files);
   remove_optional_parts(inventory.files, layout.wheel == nullptr ? layout.root : fs::path());
-  if (of_torch) inventory.loading = find_unresolved(inventory.files, tables.tables());
+  if (of_torch && holds_libtorch(inventory.files))
+    inventory.loading = find_unresolved(inventory.files, tables.tables());
   inventory.component_versions = component_versions(layout.distributions, inventory.files);
   if (!layout.outputs.empty()) {
     inventory.store_closure = read_store_closure(layout.outputs);

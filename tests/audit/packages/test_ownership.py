@@ -38,7 +38,7 @@ def with_another_byte(content):
 def test_a_sound_environment_has_no_fault(site):
     found, document = rows(site)
     assert found["one"]["recorded"] == {
-        "files": 4,
+        "files": 5,
         "missing": 0,
         "changed": 0,
         "first_missing": [],

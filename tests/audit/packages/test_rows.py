@@ -150,7 +150,7 @@ def test_without_a_record_the_folders_of_its_name_are_its_own(site):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("half a line", 'code-1.0.dist-info/RECORD: line 3 is not "path,hash,bytes"'),
+        ("half a line", 'code-1.0.dist-info/RECORD: line 4 is not "path,hash,bytes"'),
         ("code/_gone.so,sha256=x,1", "code/_gone.so: code-1.0.dist-info/RECORD has it, and it is not there"),
         ("../../../../../etc/evil.so,,", "../../../../../etc/evil.so lies outside of the environment: not read"),
         ("/etc/evil.so,,", "/etc/evil.so lies outside of the environment: not read"),
