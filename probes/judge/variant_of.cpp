@@ -39,7 +39,7 @@ class Deriving {
     derived_.variant.properties.push_back({provider, feature, value});
   }
 
-  // Stated is what every file with device code has; properties know no suffix.
+  // States an SM if each unit of device code in each file has it. Properties know no suffix.
   void add_sms() {
     std::set<Sm> plain;
     for (const auto& [name, count] : row_.cubin) {
@@ -71,8 +71,9 @@ class Deriving {
       ask_ptx(answer, value, sm, all_);
     }
     if (answer.seen.empty()) return add("nvidia", "sm_arch", value);
-    derived_.notes.push_back(fmt::format("{} is not stated: {} of the files with device code lack it, the first {}",
-                                         value, answer.seen.size(), answer.seen.front().where.value_or("")));
+    derived_.notes.push_back(
+        fmt::format("{} is not stated: {} of the files with device code have units without it, the first {}", value,
+                    answer.seen.size(), answer.seen.front().where.value_or("")));
   }
 
   void add_cuda() {

@@ -16,7 +16,7 @@ from small_builds import linked, placed
 from test_loading import TO_TORCH, environment, extension, torch
 
 ONE = Package("one", {"one/lib/libone.so": Library()})
-CODE = Package("code", {"code/_C.abi3.so": Library(units=("first120.o", "second75.o", "collective_ptx.o"))})
+CODE = Package("code", {"code/_C.abi3.so": Library(units=("second75_120_ptx80.o",))})
 LOADERS = {"aarch64": "ld-linux-aarch64.so.1", "x86_64": "ld-linux-x86-64.so.2"}
 OTHER_MACHINE = "aarch64" if MACHINE == "x86_64" else "x86_64"
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -158,7 +158,11 @@ def test_properties_are_those_that_every_file_keeps(tmp_path):
     two = CODE.but(name="two", libraries={**CODE.libraries, "two/_D.abi3.so": Library(units=("first120.o",))})
     document, notes = derived(wheel(two, tmp_path))
     assert document["variants"]["derived"]["nvidia"]["sm_arch"] == ["120_real"]
-    assert "75_real is not stated: 1 of the files with device code lack it" in notes
+    assert "75_real is not stated: 1 of the files with device code have units without it" in notes
+    apart = CODE.but(libraries={"code/_C.abi3.so": Library(units=("first120.o", "second75_120_ptx80.o"))})
+    document, notes = derived(wheel(apart, tmp_path))
+    assert document["variants"]["derived"]["nvidia"]["sm_arch"] == ["120_real"]
+    assert "75_real is not stated: 1 of the files with device code have units without it" in notes
 
 
 def test_what_is_derived_is_true_of_the_wheel_that_has_it(tmp_path):
