@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 from gated import CODE, VECTORS
+from small_builds import ENTRY
 
 VERSION = f"__version__ = '2.10.0'\ndebug = False\ncuda = None\ngit_version = '{'0' * 40}'\n"
 METADATA = "Metadata-Version: 2.1\nName: torch\nVersion: 2.10.0\n"
@@ -24,6 +25,8 @@ class Made:
         self.folder = folder
         self.source = folder / "code.cpp"
         self.source.write_text(CODE)
+        self.module = folder / "module.cpp"
+        self.module.write_text(CODE + ENTRY)
 
     def library(self, path: pathlib.Path, *flags: str, soname: str | None = None) -> pathlib.Path:
         """At that path, with a SONAME of its own."""
@@ -31,7 +34,8 @@ class Made:
         key = self.folder / f"{abs(hash((name, flags)))}.so"
         if not key.exists():
             command = ["g++", *VECTORS, "-shared", "-fPIC", f"-Wl,-soname,{name}", *flags]
-            subprocess.run([*command, "-o", key, self.source], check=True)
+            source = self.module if name.startswith("_C.") else self.source
+            subprocess.run([*command, "-o", key, source], check=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(key, path)
         return path
@@ -52,6 +56,7 @@ def plain(made: Made, root: pathlib.Path, *flags: str) -> pathlib.Path:
     made.libraries(root / "torch/lib", *(flags or AVX2))
     made.library(root / "torch/_C.cpython-312-x86_64-linux-gnu.so", *(flags or AVX2), "-Wl,-rpath,$ORIGIN/lib")
     write(root / "torch/version.py", VERSION)
+    write(root / "torch/__init__.py", "")
     write(root / "torch-2.10.0.dist-info/METADATA", METADATA)
     return root
 
@@ -68,6 +73,7 @@ def conda(made: Made, root: pathlib.Path) -> pathlib.Path:
     module = packages / "torch/_C.cpython-312-x86_64-linux-gnu.so"
     made.library(module, *AVX2, "-Wl,-rpath,$ORIGIN/lib:$ORIGIN/../../../..")
     write(packages / "torch/version.py", VERSION)
+    write(packages / "torch/__init__.py", "")
     write(packages / "torch-2.10.0.dist-info/METADATA", METADATA)
     write(root / "share/cmake/Torch/TorchConfigVersion.cmake", CMAKE)
     for name in ("libtorch-2.10.0-cpu_generic_h0_0", "pytorch-2.10.0-cpu_generic_py312_h0_0"):
@@ -98,6 +104,7 @@ def debian(made: Made, root: pathlib.Path) -> pathlib.Path:
     needs = ("-Wl,--no-as-needed", f"-L{libraries}", "-l:libtorch_python.so.2.10", "-l:libunrelated.so.1")
     made.library(packages / "torch/_C.cpython-312-x86_64-linux-gnu.so", *AVX2, *needs)
     write(packages / "torch/version.py", VERSION)
+    write(packages / "torch/__init__.py", "")
     write(packages / "torch-2.10.0.egg-info/PKG-INFO", METADATA)
     write(libraries / "cmake/Torch/TorchConfigVersion.cmake", CMAKE)
     return root
