@@ -113,7 +113,8 @@ Answer other_files_hold_what_theirs_hold(const Facts& facts) {
       continue;
     if (takes_nothing_of_torch(file))
       answer.seen.push_back(
-          {say("{} takes no symbol of torch, and that of {} does: it is a stub", row->first, build.build), file.path});
+          {say("{} takes no symbol of torch, and so registers nothing with torch: it is a stub", row->first),
+           file.path});
     if (!has_the_same_linked_in(file, row->second)) continue;
     for (const Target* target : facts.claimed_gpus) {
       const Sm chip = chip_of(*target).value_or(Sm{});

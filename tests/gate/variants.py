@@ -22,6 +22,10 @@ KERNEL = SOURCE / "tests/audit/planted/unit.cu"
 OLDER = UNITS / "older120.fatbin"  # by the assembler of CUDA 12.9 that comes with Triton
 LINE = "cuda13_0"
 OPENS_LINALG = 'const char* linalg() { return "libtorch_cuda_linalg.so"; }\n'  # as at::native does, by dlopen
+DEVICE_COUNT = "namespace c10::cuda { short device_count() noexcept { return 1; } }\n"
+COUNTS_DEVICES = (
+    "namespace c10::cuda { short device_count() noexcept; }\nint devices() { return c10::cuda::device_count(); }\n"
+)
 OLDEST = 75  # of nvcc 13
 
 # As torch's cmake/Codegen.cmake compiles at::native, better ones first: the linker keeps the first copy of what they
@@ -192,8 +196,8 @@ class Parts:
         every = [target(name)["capability"].replace(".", "") for name in (*every_sm(), self.facts["gpu"])]
         libraries = {
             CUDA: self.library(needs=self.needed_by_cuda(), units=self.cuda_units(), code=OPENS_LINALG),
-            LINALG: self.library(needs=("libmagma.so",), units=(self.unit(),)),
-            TORCH + "libc10_cuda.so": self.library(needs=(f"libcudart.so.{major}",)),
+            LINALG: self.library(needs=("libc10_cuda.so", "libmagma.so"), units=(self.unit(),), code=COUNTS_DEVICES),
+            TORCH + "libc10_cuda.so": self.library(needs=(f"libcudart.so.{major}",), code=DEVICE_COUNT),
             TORCH + f"libcudart.so.{major}": self.plain(),
             TORCH + f"libcublas.so.{major}": theirs,
             TORCH + f"libnvrtc.so.{major}": self.plain().but(code=knowing(self.cuda, every)),
