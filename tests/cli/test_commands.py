@@ -40,6 +40,7 @@ NOT_HERE = {
     "pbprobe merge fleet/": "the same",
     "pip install 'dist/pbprobe-": "tests/python/test_wheel.py installs the wheel",
     "python -m pbprobe.fleet": "tests/fleet/test_jobs.py, by Gloo",
+    "python -m pbprobe.speed": "tests/python/test_speed.py",
     "torchrun": "no launcher of a cluster is here: tests/fleet/test_jobs.py starts the ranks",
     "srun": "the same",
     "mpirun": "the same",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import pathlib
 import zipfile
 
@@ -19,7 +20,8 @@ def recorded(path: str, content: bytes) -> str:
 def completed(file: pathlib.Path) -> pathlib.Path:
     """Adds what is missing of a wheel's .dist-info folder, RECORD last. Returns the wheel."""
     parts = file.stem.split("-")
-    name, version, *_, python, abi, platform = parts if len(parts) > 4 else ("torch", "0", "cp311", "cp311", "linux")
+    unnamed = ("torch", "0", "cp311", "cp311", f"linux_{os.uname().machine}")
+    name, version, *_, python, abi, platform = parts if len(parts) > 4 else unnamed
     tags = "".join(f"Tag: {python}-{abi}-{one}\n" for one in platform.split("."))
     with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
         infos = [member.split("/")[0] for member in archive.namelist() if ".dist-info/" in member]
