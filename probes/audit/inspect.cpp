@@ -64,8 +64,9 @@ void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
 }
 
 // elf/dl-load.c of glibc: without PT_GNU_STACK, the loader of x86-64 assumes an executable stack; that of aarch64 does
-// not.
-bool wants_executable_stack(const Elf& elf) {
+// not. Returns nullopt of an object file, which is linked first.
+std::optional<bool> wants_executable_stack(const Elf& elf) {
+  if (elf.header.e_type == ET_REL) return std::nullopt;
   const auto header = std::find_if(elf.segments.begin(), elf.segments.end(),
                                    [](const Elf64_Phdr& segment) { return segment.p_type == PT_GNU_STACK; });
   return header == elf.segments.end() ? elf.header.e_machine == EM_X86_64 : (header->p_flags & PF_X) != 0;

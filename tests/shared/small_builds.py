@@ -56,7 +56,8 @@ def unit(name: str | pathlib.Path, machine: str) -> pathlib.Path:
         return file
     # The assembler reads the cubin by itself: only its name would not tell that it changed.
     content = hashlib.sha256(file.read_bytes()).hexdigest()
-    embedding = f'# {content}\n.section .nv_fatbin,"a"\n.balign 8\n.incbin "{file}"\n'
+    stack = '.section .note.GNU-stack,"",%progbits\n'  # without it the library asks for an executable stack
+    embedding = f'# {content}\n{stack}.section .nv_fatbin,"a"\n.balign 8\n.incbin "{file}"\n'
     source = text(f"{file.stem}.s", embedding)
     return made(f"{file.stem}.o", compiler(machine, "gcc"), "-c", source, "-o", OUT)
 
