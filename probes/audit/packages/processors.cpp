@@ -207,6 +207,15 @@ bool is_loaded(const File& file, const std::set<std::string>& needed) {
   return torch || file.component == "libtorch" || !python_of_module(name).empty() || needed.contains(name);
 }
 
+// Returns the names of libraries that libtorch needs. The judge compares their processor with libtorch's by itself.
+std::set<std::string> find_needed_by_libtorch(const std::vector<File>& files) {
+  std::set<std::string> needed;
+  for (const auto& file : files) {
+    if (file.component == "libtorch") needed.insert(file.needed.begin(), file.needed.end());
+  }
+  return needed;
+}
+
 }  // namespace
 
 std::optional<OtherProcessor> find_other_processor(const ArtifactLayout& layout, const std::vector<File>& files) {
@@ -214,6 +223,7 @@ std::optional<OtherProcessor> find_other_processor(const ArtifactLayout& layout,
   if (expected.kind.empty()) return std::nullopt;
   std::set<std::string> own;  // stems of the libraries for the right processor
   std::set<std::string> needed;
+  const std::set<std::string> of_libtorch = find_needed_by_libtorch(files);
   for (const auto& file : files) {
     if (file.machine != expected.kind) continue;
     own.insert(stem_of(file.path));
@@ -223,6 +233,7 @@ std::optional<OtherProcessor> find_other_processor(const ArtifactLayout& layout,
   for (const auto& file : files) {
     const std::string processor = file.machine.value_or("");
     if (processor == expected.kind || processor_in(processor) != processor || processor.empty()) continue;
+    if (file.component == "libtorch" || of_libtorch.contains(fs::path(file.path).filename().string())) continue;
     if (own.contains(stem_of(file.path)) || !(found.whole || is_loaded(file, needed))) continue;
     if (found.files++ > 0) continue;
     found.first = file.path;
