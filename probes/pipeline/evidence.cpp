@@ -182,7 +182,7 @@ Result<Again> join_again(const Report& report, const std::string& name) {
     where = "inventory";
   if (where)
     return make_error(ErrorCode::malformed, "{}: {} differs from the result of its {} runs ({})", name,
-                      report.joined->size(), *where, again.report.verdict->reason);
+                      *where, report.joined->size(), again.report.verdict->reason);
   return Again{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
 }
 
