@@ -181,8 +181,8 @@ Result<Again> join_again(const Report& report, const std::string& name) {
   if (!where && to_json(*again.report.inventory) != to_json(report.inventory.value_or(Inventory{})))
     where = "inventory";
   if (where)
-    return make_error(ErrorCode::malformed, "{}: {} differs from the result of its {} runs ({})", name,
-                      *where, report.joined->size(), again.report.verdict->reason);
+    return make_error(ErrorCode::malformed, "{}: {} differs from the result of its {} runs ({})", name, *where,
+                      report.joined->size(), again.report.verdict->reason);
   return Again{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
 }
 
