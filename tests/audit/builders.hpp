@@ -139,6 +139,7 @@ inline Content ElfBuilder::build() const {
   patch(file, 0, header);
   Elf64_Phdr load{};
   load.p_type = PT_LOAD;
+  load.p_flags = has_dynamic ? PF_R | PF_X : PF_R;
   load.p_filesz = file.size();
   patch(file, sizeof(Elf64_Ehdr), load);
   if (has_dynamic) {
@@ -150,6 +151,13 @@ inline Content ElfBuilder::build() const {
     patch(file, sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), segment);
   }
   return file;
+}
+
+// Returns a shared object that the loader accepts.
+inline Content build_library() {
+  ElfBuilder elf;
+  elf.dynamic = {{DT_SONAME, "libx.so"}};
+  return elf.build();
 }
 
 // One fatbin entry of a fatbin, headers as nvcc writes them.

@@ -135,7 +135,8 @@ TEST(FatbinEntry, ReportsKernelWithoutResultAsIdle) {
   const Content load = word(0x0000000402027981);
   const Content branch = word(0x0000001000000947);
   const Content call = word(0x0000000000007944);
-  const Content trap_if = word(0x000000040000095c);  // traps if P0 is true
+  const Content call_pointer = word(0x0000000002007344);  // CALL.REL of a register
+  const Content trap_if = word(0x000000040000095c);       // traps if P0 is true
   EXPECT_THAT(idle({}), ElementsAre("k"));
   EXPECT_THAT(idle({exit, kNop}), ElementsAre("k"));
   EXPECT_THAT(idle({load, exit}), ElementsAre("k"));
@@ -144,7 +145,8 @@ TEST(FatbinEntry, ReportsKernelWithoutResultAsIdle) {
   EXPECT_THAT(idle({load, kStore, exit}), ElementsAre());
   EXPECT_THAT(idle({load, trap_if, kStore, exit}), ElementsAre());
   EXPECT_THAT(idle({branch, kTrap, kStore, exit}), ElementsAre());
-  EXPECT_THAT(idle({call, exit}), ElementsAre());
+  EXPECT_THAT(idle({call, exit}), ElementsAre("k"));  // the callee is in this section, which stores nothing
+  EXPECT_THAT(idle({call_pointer, exit}), ElementsAre());
 }
 
 // PTX as nvcc writes it, and what an entry says of it.

@@ -15,6 +15,7 @@ namespace pbprobe {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::build_library;
 using testing::Content;
 using ::testing::ElementsAre;
 using testing::ElfBuilder;
@@ -25,7 +26,7 @@ using testing::TempFolder;
 constexpr std::string_view kVersion = "__version__ = '2.10.0'\ncuda: Optional[str] = '12.8'\n";
 
 Content object() {
-  return ElfBuilder().build();
+  return build_library();
 }
 
 void make_torch(const TempFolder& folder, const fs::path& packages) {

@@ -15,6 +15,7 @@ namespace pbprobe {
 namespace {
 
 using testing::append;
+using testing::build_library;
 using testing::Content;
 using testing::content_of;
 using testing::ElfBuilder;
@@ -30,7 +31,7 @@ constexpr std::string_view kFile = "torch/lib/libx.so";
 std::string answer_for(const std::string& path, const Content& content) {
   const TempFolder folder;
   folder.write("torch/version.py", kVersion);
-  folder.write("torch/lib/libtorch_cpu.so", ElfBuilder().build());
+  folder.write("torch/lib/libtorch_cpu.so", build_library());
   folder.write(path, content);
   const auto inventory = audit(folder.path(), {.host_code = HostCodeScope::all});
   if (!inventory) return inventory.error().message;
@@ -90,8 +91,9 @@ TEST(MalformedFiles, TheirTwinsAreSound) {
 
 const std::vector<Defect> kElf{
     {"Empty", [] { return Content(); }, "libx.so: the file is empty (0 bytes): copy, download or build it again"},
-    {"ALinkerScript", [] { return content_of("GROUP ( libx.so.1 )"); },
+    {"Text", [] { return content_of("no library"); },
      "libx.so: neither ELF nor fatbin: copy, download or build it again"},
+    {"ALinkerScript", [] { return content_of("GROUP ( libx.so.1 )"); }, "sound"},
     {"AnLfsPointer", [] { return content_of("version https://git-lfs.github.com/spec/v1\n"); },
      "libx.so: a Git LFS pointer instead of the file: run `git lfs pull`"},
     {"CutInItsHeader", changed(object, [](Content& c) { c.resize(40); }),
@@ -165,6 +167,7 @@ const std::vector<Defect> kElf{
        names.front() = names.back() = 0;
        ElfBuilder elf;
        elf.sections = {{".symtab", SHT_SYMTAB, symbols}, {".strtab", SHT_STRTAB, names}};
+       elf.dynamic = {{DT_SONAME, "libx.so"}};
        elf.links = {{".symtab", 2}};
        return elf.build();
      },
@@ -181,6 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, ::testing::ValuesIn(kElf), name_of)
 Content entries() {
   ElfBuilder elf;
   elf.sections = {{".nv_fatbin", SHT_PROGBITS, fatbin({{.kind = 1, .sm = 80}, {.kind = 1, .sm = 90}})}};
+  elf.dynamic = {{DT_SONAME, "libx.so"}};
   return elf.build();
 }
 
@@ -309,7 +313,7 @@ INSTANTIATE_TEST_SUITE_P(Table, MalformedText, ::testing::ValuesIn(kTexts),
 
 TEST(MalformedTexts, IgnoresTextBeyondLimit) {
   const TempFolder folder;
-  folder.write("torch/lib/libtorch_cpu.so", ElfBuilder().build());
+  folder.write("torch/lib/libtorch_cpu.so", build_library());
   const auto file = folder.write("torch/version.py", Content((1 << 20) + 1, 'x'));
   EXPECT_THAT(audit(folder.path())->problems,
               ::testing::ElementsAre(
@@ -326,7 +330,7 @@ TEST(MalformedTexts, SurvivesTextsOfLibtorchFolder) {
                    "TorchConfigVersion.cmake: no PACKAGE_VERSION that is a quoted text in it: install this torch "
                    "again"}}) {
     const TempFolder folder;
-    folder.write("lib/libtorch_cpu.so", ElfBuilder().build());
+    folder.write("lib/libtorch_cpu.so", build_library());
     folder.write(name, text);
     EXPECT_THAT(audit(folder.path())->problems, ::testing::ElementsAre(message));
   }
