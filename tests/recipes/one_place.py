@@ -36,6 +36,8 @@ ALLOWED = {
     ("core/host/cpu_x86.cpp", "amx"),
     # glibc-hwcaps' levels by the rows that have their features.
     ("core/cpu_needs.cpp", "avx512"),
+    # The example in a field's description.
+    ("core/facts/environment.hpp", "avx512"),
     # What ATEN_CPU_CAPABILITY calls its CPU capabilities.
     ("probes/measure/libtorch_starts.cpp", "avx512"),
 }
