@@ -149,21 +149,20 @@ void fields(Visitor& visit, T& distribution) {
   visit("torch_symbols", distribution.torch_symbols, "symbols of that ABI, in the file with the most of them");
   visit("first_torch_symbols", distribution.first_torch_symbols, "the first of them, as mangled");
   visit("torch_releases", distribution.torch_releases,
-        "of those that are known, the releases of torch that export all of them; empty: it takes none, or none does");
+        "torch releases that export all these symbols; empty if it needs none, or no known release exports them");
   visit("unknown_torch_symbol", distribution.unknown_torch_symbol,
         "in torch's namespaces, that no known release exports and no file of the package defines, as mangled; null: "
         "none");
-  visit("python", distribution.python, "what the names of its extension modules say: cp311, abi3");
+  visit("python", distribution.python, "Python tags in the names of its extension modules: cp311, abi3");
   visit("cuda", distribution.cuda, "majors of CUDA whose libraries it links, or is");
   visit("toolkits", distribution.toolkits, "releases of CUDA that made its cubins");
   visit("cubin", distribution.cubin, "machine code: cubins per SM, with suffix");
   visit("ptx", distribution.ptx, "PTX: entries per SM, with suffix");
   visit("ptx_versions", distribution.ptx_versions, "the highest PTX ISA version per SM");
   visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
-  visit(
-      "minimum_cpu", distribution.minimum_cpu,
-      "the first target that has all that its unguarded code needs: \"x86_64; selects avx512 at run time\"; if nothing "
-      "tells what guards its code, \"not known\", or \"at least\" what it needs as it is loaded; null: not looked at");
+  visit("minimum_cpu", distribution.minimum_cpu,
+        "first target with all CPU features of its unguarded code: \"x86_64; selects avx512 at run time\"; if guards "
+        "are not known, \"not known\", or \"at least\" the target of code that runs at load; null if not inspected");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
   visit(
       "loading", distribution.loading,

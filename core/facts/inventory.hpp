@@ -225,8 +225,8 @@ template <class Visitor, SameAs<TorchSymbols> T>
 void fields(Visitor& visit, T& symbols) {
   visit("cxx", symbols.cxx, "undefined C++ symbols of c10, at and torch");
   visit("stable", symbols.stable, "undefined symbols of torch's stable ABI");
-  visit("first", symbols.first, "the first of them, C++ before the stable ABI, as mangled");
-  visit("releases", symbols.releases, "of torch that export all of them; null: it takes none");
+  visit("first", symbols.first, "mangled names of the first symbols; C++ symbols first");
+  visit("releases", symbols.releases, "torch releases that export all these symbols; null if the file needs none");
   visit("unknown", symbols.unknown,
         "in torch's namespaces, that no known release exports and no library defines beside the file, ten at most; "
         "null: none");
@@ -238,12 +238,12 @@ void fields(Visitor& visit, T& links) {
   visit("opened", links.opened, "libraries that it may open as it runs, by the names among its constants");
   visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
-  visit("versions", links.versions, "of the oneDNN, MAGMA or NCCL in it, where their own code tells");
-  visit("torch_symbols", links.torch_symbols, "what it takes from torch");
+  visit("versions", links.versions, "versions of oneDNN, MAGMA and NCCL linked in statically, read from their code");
+  visit("torch_symbols", links.torch_symbols, "symbols that torch defines");
   visit("executable_stack", links.executable_stack,
         "the loader has to make the stack executable for it; null: not known");
-  visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
-  visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
+  visit("cxx11_names", links.cxx11_names, "torch exports with C++11 strings");
+  visit("pre_cxx11_names", links.pre_cxx11_names, "torch exports with pre-C++11 strings");
 }
 
 template <class Visitor, SameAs<CapabilityCode> T>
@@ -381,8 +381,8 @@ void fields(Visitor& visit, T& inventory) {
   visit("store_closure", inventory.store_closure, "closure of a Nix result; null if not in a Nix store");
   visit("broken_links", inventory.broken_links, "links to missing shared objects");
   visit("loading", inventory.loading,
-        "what the loader would say of an installed package's extension modules; null: not looked at");
-  visit("variant", inventory.variant, "what its variant.json says (PEP 825, a draft); null: it has none");
+        "result of loading an installed package's extension modules, predicted from files; null if not inspected");
+  visit("variant", inventory.variant, "contents of its variant.json (PEP 825, a draft); null if it has none");
   visit("redirected", inventory.redirected,
         "CUDA's libraries that torch's process takes from elsewhere than from the installed packages; null: not looked "
         "at");

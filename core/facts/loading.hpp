@@ -101,7 +101,7 @@ void fields(Visitor& visit, T& symbol) {
   visit("name", symbol.name, "as mangled");
   visit("version", symbol.version, "mangled name");
   visit("needed_by", symbol.needed_by, "the file that needs it");
-  visit("releases", symbol.releases, "of torch that export it; empty: none that is known");
+  visit("releases", symbol.releases, "torch releases that export it; empty if no known release does");
   visit("library", symbol.library, "path of the library that its version names; null: none");
   visit("how", symbol.how, "the rule by which the loader finds that library; null: not known");
 }

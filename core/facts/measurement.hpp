@@ -365,17 +365,17 @@ void fields(Visitor& visit, T& run) {
 template <class Visitor, SameAs<Measurements> T>
 void fields(Visitor& visit, T& measurements) {
   visit.constant("schema", "pbprobe.measurements/1");
-  visit("rows", measurements.rows, "our kernels, each case");
-  visit("libtorch", measurements.libtorch, "what became of the libtorch");
-  visit("exact_cpus", measurements.exact_cpus, "CPUs on each of which every kernel was right, bit for bit");
-  visit("probes", measurements.probes, "what a GPU gave when it was asked for one thing at a time");
-  visit("problems", measurements.problems, "what went wrong: a kernel with a wrong result, a child that died");
-  visit("notes", measurements.notes, "what was not measured, and why");
-  visit("not_run", measurements.not_run, "what could not run, so that nothing is known of it");
+  visit("rows", measurements.rows, "pbprobe's kernels, one row per case");
+  visit("libtorch", measurements.libtorch, "results of the libtorch");
+  visit("exact_cpus", measurements.exact_cpus, "CPUs on which every kernel was bit-exact");
+  visit("probes", measurements.probes, "memory, launch and instruction rates of a GPU");
+  visit("problems", measurements.problems, "faults: a kernel with a wrong result, a child that died");
+  visit("notes", measurements.notes, "parts that were not measured, with the reason");
+  visit("not_run", measurements.not_run, "steps that could not run, which proves no fault; null if all ran");
   visit("kernel_faults", measurements.kernel_faults,
         "GPU kernels of pbprobe that failed or computed wrong, and what trials showed; null: none");
-  visit("gpu_use", measurements.gpu_use, "by others, before and after the measuring");
-  visit("traces", measurements.traces, "clock, power and temperature of each device, meanwhile");
+  visit("gpu_use", measurements.gpu_use, "use by other processes, before and after the measurement");
+  visit("traces", measurements.traces, "clock, power and temperature of each device during the measurement");
 }
 
 }  // namespace pbprobe

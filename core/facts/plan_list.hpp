@@ -64,7 +64,8 @@ void fields(Visitor& visit, T& kernel) {
 template <class Visitor, SameAs<PlannedGemm> T>
 void fields(Visitor& visit, T& gemm) {
   visit("device", gemm.device, "\"cuda:0\", \"cpu\"");
-  visit("supposed", gemm.supposed, "device that is not here, kernels that are not built; null: both are here");
+  visit("supposed", gemm.supposed,
+        "assumed properties of a device that is missing here, or kernels that are not built; null if both exist");
   visit("dtype", gemm.dtype, "type of A and B");
   visit("blocks", gemm.blocks, "block scales, named as in --block-scales; null without block scales");
   visit("m", gemm.m);

@@ -34,15 +34,15 @@ struct RecordedFiles {
 template <class Visitor, SameAs<ChangedLibrary> T>
 void fields(Visitor& visit, T& library) {
   visit("path", library.path, "in the folder of packages");
-  visit("how", library.how, "what is not as RECORD has it");
+  visit("how", library.how, "difference from RECORD");
   visit("other_owner", library.other_owner, "another package that recorded the path, with other content");
 }
 
 template <class Visitor, SameAs<RecordedFiles> T>
 void fields(Visitor& visit, T& recorded) {
-  visit("files", recorded.files, "that RECORD names, compiled Python aside");
-  visit("missing", recorded.missing, "those that are not there");
-  visit("changed", recorded.changed, "those of another size; of libraries, of another SHA-256 too");
+  visit("files", recorded.files, "files that RECORD lists, without compiled Python");
+  visit("missing", recorded.missing, "missing files");
+  visit("changed", recorded.changed, "files of another size; for libraries, also of another SHA-256");
   visit("first_missing", recorded.first_missing, "ten at most");
   visit("first_changed", recorded.first_changed, "ten at most, libraries aside");
   visit("changed_libraries", recorded.changed_libraries, "shared objects, compilers and device code");
