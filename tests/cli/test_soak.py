@@ -155,7 +155,10 @@ def test_a_call_that_is_always_interrupted_is_not_made_for_ever(shim, sound, cal
 def test_what_cannot_be_read_for_interruptions_is_named(shim, sound):
     environment = interrupting(shim, "read")
     assert "version.py: Interrupted system call" in " ".join(run("audit", sound, env=environment).stdout.split())
-    refused(run("bench", "--shape", "64x64x64", env=environment), "answer: Interrupted system call")
+    refused(
+        run("bench", "--shape", "64x64x64", env=environment),
+        "the answer of the measuring process: Interrupted system call",
+    )
 
 
 # The names of entries: libstdc++'s iterators of folders end the process there.
