@@ -94,8 +94,10 @@ Wait wait_for(pid_t worker, Clock::time_point until, Broker* broker, int& status
     const auto left = std::chrono::duration<double>(until - Clock::now()).count();
     if (left <= 0) return Wait::limit;
     std::array<pollfd, 2> ready{{{signals, POLLIN, 0}, {heard ? broker->descriptor() : -1, POLLIN, 0}}};
-    poll(ready.data(), ready.size(), static_cast<int>(std::min(left, 1.0) * 1e3) + 1);
-    if (heard && ready[1].revents != 0) heard = broker->pump();
+    // A failed wait tells nothing: pump() does not block, and the worker may be waiting for its answer.
+    const bool failed = poll(ready.data(), ready.size(), static_cast<int>(std::min(left, 1.0) * 1e3) + 1) < 0;
+    if (failed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (heard && (failed || ready[1].revents != 0)) heard = broker->pump();
     signalfd_siginfo signal{};
     while (read(signals, &signal, sizeof signal) == sizeof signal)
       if (signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT) return Wait::asked_to_stop;
