@@ -15,7 +15,7 @@ from conftest import SOURCE
 PACKER = SOURCE / "ci/pack-wheel"
 PACKAGE = SOURCE / "bindings/pbprobe"
 MODULES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
-CARRIED = ["_built.py", "bin/pbprobe", "lib/libZydis.so.4.0", "libpbprobe_ops.so", "py.typed"]
+CARRIED = ["_built.py", "bin/pbprobe", "lib/libZydis.so.4.0", "libpbprobe_ops.so", "model_layers.json", "py.typed"]
 DATA = [
     "bash-completion/completions/pbprobe",
     "fish/vendor_completions.d/pbprobe.fish",

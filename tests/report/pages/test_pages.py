@@ -224,7 +224,7 @@ def test_shows_same_text_without_scripts(window, rich):
 def test_page_sorts_and_filters_by_keyboard(window, rich):
     page = window.open(rich)
     tables = "[...document.querySelectorAll('table')]"
-    rates = f"{tables}.find(t => t.caption.textContent.startsWith('✓ is what')).tBodies[0].rows"
+    rates = f"{tables}.find(t => t.caption.textContent.startsWith('✓ marks')).tBodies[0].rows"
     column = f"[...{rates}].map(r => Number(r.querySelector('td[data-value]').dataset.value))"
     head = f"[...{rates}[0].closest('table').tHead.querySelectorAll('button')].find(b => b.textContent === 'rate')"
     page.evaluate(f"{head}.focus()")
