@@ -65,12 +65,11 @@ void run_trial(FaultTrial& trial, const std::string& device, const MeasureReques
 }  // namespace
 
 FaultOwner decide_owner(const KernelFault& fault) {
-  size_t same = 0, same_passed = 0, same_failed = 0, passed = 0, failed = 0;
+  size_t same = 0, same_passed = 0, passed = 0, failed = 0;
   for (const FaultTrial& trial : fault.others) {
     const bool is_same = trial.instruction == fault.again.instruction;
     same += is_same ? 1 : 0;
     same_passed += is_same && trial.outcome == TrialOutcome::passed ? 1 : 0;
-    same_failed += is_same && trial.outcome == TrialOutcome::failed ? 1 : 0;
     passed += trial.outcome == TrialOutcome::passed ? 1 : 0;
     failed += trial.outcome == TrialOutcome::failed ? 1 : 0;
   }
