@@ -4,19 +4,20 @@
 # Adds CTest's entries for the GPU tests of kernels_test. CTest includes this file whenever it starts, so that the devices
 # of the machine that runs the tests decide, not those of the machine that built them. A target with a device has an entry
 # for each test. Without a device, each target has two entries: one runs the tests that need no device, the other skips.
-# Requires: `program`, the path of kernels_test; `ids`, the GPU targets.
+# Requires: `program`, the path of kernels_test; `ids`, the GPU targets; `emulator`, which starts programs of another
+# processor, or nothing.
 cmake_minimum_required(VERSION 3.25)
 
 # Adds an entry of the name for the gtest filter, with further properties.
 function(add_gpu_test name id filter)
-  add_test("${name}" "${program}" "--gtest_filter=${filter}")
+  add_test("${name}" ${emulator} "${program}" "--gtest_filter=${filter}")
   set_tests_properties("${name}" PROPERTIES LABELS "${id};gpu" SKIP_RETURN_CODE 77 TIMEOUT 1500 ${ARGN})
 endfunction()
 
 # Adds an entry for each test of the target. A timed test has the machine for itself; tests that allocate much GPU memory
 # run one after another.
 function(add_tests_on_device id)
-  execute_process(COMMAND "${program}" --gtest_list_tests "--gtest_filter=${id}.*:*_${id}.*" OUTPUT_VARIABLE listed
+  execute_process(COMMAND ${emulator} "${program}" --gtest_list_tests "--gtest_filter=${id}.*:*_${id}.*" OUTPUT_VARIABLE listed
                   COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" lines "${listed}")
   foreach(line IN LISTS lines)
@@ -38,7 +39,7 @@ endfunction()
 if(NOT EXISTS "${program}")
   return()  # <id>.kernels says how to build it
 endif()
-execute_process(COMMAND "${program}" --list-devices OUTPUT_VARIABLE devices COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${emulator} "${program}" --list-devices OUTPUT_VARIABLE devices COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" devices "${devices}")
 foreach(id IN LISTS ids)
   if(id IN_LIST devices)
