@@ -1183,6 +1183,64 @@ class OtherLibrary(_OtherLibrary, total=False):
     loaded: str | None
 
 
+class _OperatorRun(TypedDict):
+    device: str
+    torch: str
+    seed: int
+    operators: int
+    right: int
+    wrong: int
+    crashed: int
+    not_run: int
+    calls: int
+    results: list[OperatorResult]
+    random: list[str]
+    not_repeated: list[str]
+    omitted: list[str]
+    seconds: float
+
+
+class OperatorRun(_OperatorRun, total=False):
+    """OperatorRun in a document of pbprobe."""
+
+    problem: str | None
+    obstacle: (
+        Literal[
+            "out_of_memory",
+            "busy",
+            "device_failed",
+            "missing",
+            "time_limit",
+            "driver",
+            "not_permitted",
+            "no_device",
+            "unsupported",
+            "killed",
+            "unexplained",
+        ]
+        | None
+    )
+
+
+class _OperatorResult(TypedDict):
+    name: str
+    type: str
+    state: Literal["right", "random", "wrong", "crashed", "not_run"]
+
+
+class OperatorResult(_OperatorResult, total=False):
+    """OperatorResult in a document of pbprobe."""
+
+    way: str | None
+    reason: str | None
+    index: list[int] | None
+    expected: str | None
+    actual: str | None
+    tolerances: str | None
+    input: str | None
+    kernels: list[str] | None
+
+
 class _Verdict(TypedDict):
     schema: Literal["pbprobe.verdict/1"]
     outcome: Literal["pass", "fail", "unknown"]
@@ -1377,6 +1435,7 @@ class ReportDocument(_ReportDocument, total=False):
     preflight: Preflight | None
     environment: Environment | None
     imports: list[Import] | None
+    operators: list[OperatorRun] | None
     verdict: Verdict | None
     joined: list[GatedRun] | None
     seconds: float | None

@@ -106,6 +106,13 @@ constexpr std::array<EnumName<InputKind>, 2> kInputKinds{{
     {InputKind::artifact, "artifact"},
     {InputKind::facts, "facts"},
 }};
+constexpr std::array<EnumName<OperatorState>, 5> kOperatorStates{{
+    {OperatorState::right, "right"},
+    {OperatorState::random, "random"},
+    {OperatorState::wrong, "wrong"},
+    {OperatorState::crashed, "crashed"},
+    {OperatorState::not_run, "not_run"},
+}};
 constexpr std::array<EnumName<Change>, 3> kChanges{{
     {Change::gained, "gained"},
     {Change::lost, "lost"},
@@ -170,6 +177,9 @@ std::span<const EnumName<TorchAbi>> enum_names(TorchAbi) {
 }
 std::span<const EnumName<InputKind>> enum_names(InputKind) {
   return kInputKinds;
+}
+std::span<const EnumName<OperatorState>> enum_names(OperatorState) {
+  return kOperatorStates;
 }
 std::span<const EnumName<Change>> enum_names(Change) {
   return kChanges;

@@ -17,6 +17,7 @@
 #include "core/facts/imports.hpp"
 #include "core/facts/inventory.hpp"
 #include "core/facts/measurement.hpp"
+#include "core/facts/operators.hpp"
 #include "core/facts/preflight.hpp"
 #include "core/facts/reference.hpp"
 #include "core/facts/verdict.hpp"
@@ -62,11 +63,12 @@ struct Report {
   std::optional<std::vector<EmulatedLoad>> emulated_loads;  // one entry per claimed CPU row; null if not requested
   std::optional<Preflight> preflight;      // compilers for torch.compile; null if nothing is compiled on this machine
   std::optional<Environment> environment;  // packages beside torch; null if not inspected
-  std::optional<std::vector<Import>> imports;   // imports in separate processes; null if not tried
-  std::optional<Verdict> verdict;               // computed by the policy that it names
-  std::optional<std::vector<GatedRun>> joined;  // joined runs; null for a single run
-  std::optional<double> seconds;                // duration of the run; null if nothing was run
-  std::vector<std::string> problems;            // steps that could not run, one sentence each with the fix
+  std::optional<std::vector<Import>> imports;         // imports in separate processes; null if not tried
+  std::optional<std::vector<OperatorRun>> operators;  // one entry per device; null if not requested
+  std::optional<Verdict> verdict;                     // computed by the policy that it names
+  std::optional<std::vector<GatedRun>> joined;        // joined runs; null for a single run
+  std::optional<double> seconds;                      // duration of the run; null if nothing was run
+  std::vector<std::string> problems;                  // steps that could not run, one sentence each with the fix
 };
 
 template <class Visitor, SameAs<GatedRun> T>
@@ -107,6 +109,8 @@ void fields(Visitor& visit, T& report) {
         "claim");
   visit("imports", report.imports,
         "imports of torch and of packages that link it, in separate processes; null if not tried");
+  visit("operators", report.operators,
+        "torch's operators compared with higher precision, per device; null if not requested");
   visit("verdict", report.verdict, "verdict on all facts");
   visit("joined", report.joined, "runs that the verdict joins; null for a single run");
   visit("seconds", report.seconds, "duration of the run; null if nothing was run");

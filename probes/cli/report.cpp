@@ -30,6 +30,9 @@ struct ReportArguments {
   bool no_figures = false;
   bool redact = false;
   bool no_cache = false;
+  bool operators = false;
+  std::vector<std::string> only_operators;
+  std::filesystem::path plant;  // for tests
   double budget_seconds = 0;
   Emulation emulation;
   Documents documents;
@@ -48,6 +51,15 @@ std::string rendered(const Report& report, const ReportArguments& options) {
   TextOptions text = options.output ? TextOptions{} : text_options();
   text.verbose = options.verbose;
   return options.is_quiet ? render_quiet(report, text) : render_report(report, text);
+}
+
+std::optional<OperatorOptions> choose_operators(const ReportArguments& options) {
+  if (!options.operators) return std::nullopt;
+  constexpr double kOperatorSeconds = 90;
+  return OperatorOptions{.seconds = options.budget_seconds > 0 ? options.budget_seconds : kOperatorSeconds,
+                         .only = options.only_operators,
+                         .plant = options.plant,
+                         .progress = show_progress};
 }
 
 int run(const ReportArguments& options) {
@@ -83,7 +95,8 @@ int run(const ReportArguments& options) {
                    .emulation = options.emulation.cpu.empty() ? std::nullopt : std::optional(options.emulation),
                    .budget_seconds = options.budget_seconds,
                    .progress = show_progress,
-                   .timed = !options.no_figures});
+                   .timed = !options.no_figures,
+                   .operators = choose_operators(options)});
   clear_progress();
   if (options.redact) result.report = redact(std::move(result.report));
   if (const int written = write_output(rendered(result.report, options), options.output); written != kPassed)
@@ -106,6 +119,16 @@ void add_text(CLI::App& command, ReportArguments& options) {
                        "Add code for each GPU, device code, every figure, output of processes, environment");
   command.add_flag("--quiet", options.is_quiet, "Print one line: the verdict and its reason")->excludes(verbose);
   command.add_flag("--strict", options.strict, "Also exit with 1 if the verdict is unknown");
+}
+
+void add_operators(CLI::App& command, ReportArguments& options) {
+  auto* operators = command.add_flag(
+      "--operators", options.operators,
+      "Also compare torch's operators with double precision on the CPU: 90 seconds (or --budget) per device");
+  command.add_option("--only-operators", options.only_operators, "Only these names of torch's database of operators")
+      ->needs(operators)
+      ->delimiter(',');
+  command.add_option("--plant", options.plant)->group("")->needs(operators);
 }
 
 }  // namespace
@@ -142,6 +165,7 @@ void add_report(CLI::App& app, int& exit_code) {
   full->excludes(quick);
   command->add_flag("--no-figures", options.no_figures, "Load the build and let it compute, but time nothing")
       ->excludes(full);
+  add_operators(*command, options);
   add_text(*command, options);
   command->add_option("--output", options.output, "Write to FILE (default -: standard output)");
   add_documents(*command, options.documents);

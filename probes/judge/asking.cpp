@@ -102,6 +102,7 @@ bool has_subject(Need need, const Facts& facts) {
     case Need::rows: return facts.report.environment.has_value();
     case Need::other: return facts.other;
     case Need::preflight: return facts.report.preflight.has_value();
+    case Need::operators: return facts.report.operators.has_value();
     case Need::imports: return facts.report.imports.has_value();
     case Need::emulated: return was_emulated(facts.report);
     case Need::cuda_build: return inventory == nullptr || facts.cuda_build;

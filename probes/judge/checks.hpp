@@ -46,6 +46,7 @@ enum class Need : uint8_t {
   other,          // the package is another one than torch
   preflight,      // what compiles as programs run was looked for
   imports,        // torch was imported, and what links it
+  operators,      // torch's operators were compared with double precision
   emulated,       // an emulated CPU of a claimed row has loaded it, or died of it
 };
 

@@ -24,6 +24,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> imports_checks();
 [[nodiscard]] std::vector<Check> loading_checks();
 [[nodiscard]] std::vector<Check> nix_checks();
+[[nodiscard]] std::vector<Check> operators_checks();
 [[nodiscard]] std::vector<Check> other_claims_checks();
 [[nodiscard]] std::vector<Check> variant_checks();
 [[nodiscard]] std::vector<Check> own_files_checks();

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/imports.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <sstream>
 
@@ -18,6 +15,7 @@
 #include "core/temp_folder.hpp"
 #include "probes/audit/loader/imports.hpp"
 #include "probes/pipeline/foreign.hpp"
+#include "probes/pipeline/python.hpp"
 #include "probes/process/sentences.hpp"
 
 namespace pbprobe {
@@ -54,25 +52,6 @@ for line in open("/proc/self/maps"):
 answer.flush()
 os._exit(0)
 )";
-
-// Returns this process's environment with writable folders moved to `scratch`. Packages of the user remain visible.
-std::vector<std::string> make_environment_variables(const fs::path& scratch) {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text(*entry);
-    const size_t mark = text.find('=');
-    if (mark != text.npos) variables[text.substr(0, mark)] = text.substr(mark + 1);
-  }
-  const auto home = variables.find("HOME");
-  if (home != variables.end()) variables.emplace("PYTHONUSERBASE", home->second + "/.local");
-  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TRITON_CACHE_DIR",
-                           "TORCHINDUCTOR_CACHE_DIR", "HF_HOME"})
-    variables[name] = scratch.string();
-  variables["PYTHONDONTWRITEBYTECODE"] = "1";
-  std::vector<std::string> entries;
-  for (const auto& [name, value] : variables) entries.push_back(fmt::format("{}={}", name, value));
-  return entries;
-}
 
 struct Answered {
   bool started = false;  // Python has
@@ -144,9 +123,8 @@ void try_import(const ImportRequest& request, const fs::path& python, Import& tr
                                  "--writable=" + scratch->path().string()};
   for (const std::string& word : {python.string(), std::string("-c"), std::string(kScript), tried.module, tried.path})
     words.push_back("--start=" + word);
-  const auto ran = run_program({.arguments = words,
-                                .environment = make_environment_variables(scratch->path()),
-                                .seconds = request.seconds + 10});
+  const auto ran = run_program(
+      {.arguments = words, .environment = move_writable_folders(scratch->path()), .seconds = request.seconds + 10});
   if (!ran) {
     tried.problem = ran.error().message;
     tried.obstacle = Obstacle::unexplained;

@@ -119,6 +119,7 @@ class Pipeline {
       measure();
       import_torch();
       ask_compilers();
+      if (options_.operators && !emulator_ && !options_.host) compare_operators(result_.report, *options_.operators);
       result_.report.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     }
     if (options_.host) use_recorded_host();
@@ -179,6 +180,7 @@ class Pipeline {
     report.emulated_loads.reset();
     report.preflight.reset();
     report.imports.reset();
+    report.operators.reset();
     report.joined.reset();
     report.problems.push_back(std::string(kRecordedMachine) + ": nothing was loaded, run or measured");
   }

@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/pipeline/emulate.hpp"
+#include "probes/pipeline/operators.hpp"
 #include "probes/process/request.hpp"
 
 namespace pbprobe {
@@ -34,8 +35,9 @@ struct ReportOptions {
                                     // path follows; empty: nothing. Only full reports
   double budget_seconds = 0;        // of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
   std::function<void(std::string_view step)> progress;  // called as each step begins
-  bool judged = true;  // false: only facts, which the caller judges by a policy of its own
-  bool timed = true;   // false: the build is loaded and run, and nothing is timed
+  bool judged = true;                        // false: only facts, which the caller judges by a policy of its own
+  bool timed = true;                         // false: the build is loaded and run, and nothing is timed
+  std::optional<OperatorOptions> operators;  // also compares torch's operators
 };
 
 struct ReportResult {

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/python.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "core/json.hpp"
@@ -35,6 +38,24 @@ GetEnv system_env() {
     const char* value = std::getenv(name);
     return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
   };
+}
+
+std::vector<std::string> move_writable_folders(const fs::path& scratch) {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text(*entry);
+    const size_t mark = text.find('=');
+    if (mark != text.npos) variables[text.substr(0, mark)] = text.substr(mark + 1);
+  }
+  const auto home = variables.find("HOME");
+  if (home != variables.end()) variables.emplace("PYTHONUSERBASE", home->second + "/.local");
+  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TRITON_CACHE_DIR",
+                           "TORCHINDUCTOR_CACHE_DIR", "HF_HOME"})
+    variables[name] = scratch.string();
+  variables["PYTHONDONTWRITEBYTECODE"] = "1";
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : variables) entries.push_back(fmt::format("{}={}", name, value));
+  return entries;
 }
 
 std::vector<fs::path> torch_search_roots(const GetEnv& env) {

@@ -23,6 +23,10 @@ using GetEnv = std::function<std::optional<std::string>(const char*)>;
 // current folder.
 [[nodiscard]] std::vector<std::filesystem::path> torch_search_roots(const GetEnv& env);
 
+// Returns this process's environment ("NAME=value") with writable folders moved to `scratch`. Packages of the user
+// remain visible.
+[[nodiscard]] std::vector<std::string> move_writable_folders(const std::filesystem::path& scratch);
+
 // Runs a command with a file path appended, and reads the areas that it wrote to the file. The later of two areas with
 // one name counts. If the process fails or exceeds its time, that is the problem of the last area.
 [[nodiscard]] std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, double seconds);

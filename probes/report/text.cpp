@@ -117,6 +117,7 @@ std::string render_report(const Report& report, const TextOptions& options) {
     text::add_findings(page, *report.verdict, text::Blocks::below_verdict);
   }
   if (report.measurements) add_measured(page, *report.measurements);
+  if (report.operators) text::add_operators(page, *report.operators);
   if (options.verbose) add_inventory(page, report);
   text::add_summary(page, report);
   return std::move(page).take();

@@ -37,6 +37,7 @@ const std::vector<Case>& cases() {
     add_machine_cases(built);
     add_preflight_cases(built);
     add_import_cases(built);
+    add_operator_cases(built);
     return built;
   }();
   return all;

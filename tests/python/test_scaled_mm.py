@@ -226,8 +226,12 @@ def test_recipes_are_refused_with_a_reason():
     assert "of BlockWise128x128 with BlockWise128x128: use one of" in refused(squares, square, squares, square)
     assert "expected scale_b of [4, 2] for BlockWise128x128: got [256, 3]" in refused(rows, row, rows, square)
     assert "expected scale_a of [256, 3] for BlockWise1x128: got [4, 2]" in refused(squares, row, rows, row)
-    assert "need SwizzleType.NO_SWIZZLE: got swizzle_a SWIZZLE_32_4_4" in refused(rows, row, rows, row, swizzles.SWIZZLE_32_4_4)
-    assert "need SwizzleType.SWIZZLE_32_4_4: got swizzle_a None" in refused(one, kinds.BlockWise1x32, one, kinds.BlockWise1x32)
+    assert "need SwizzleType.NO_SWIZZLE: got swizzle_a SWIZZLE_32_4_4" in refused(
+        rows, row, rows, row, swizzles.SWIZZLE_32_4_4
+    )
+    assert "need SwizzleType.SWIZZLE_32_4_4: got swizzle_a None" in refused(
+        one, kinds.BlockWise1x32, one, kinds.BlockWise1x32
+    )
     assert "as many scale_a as recipes, 1: got 2" in refused([rows, rows], row, rows, row)
     assert "scale_a of one element" in refused(rows, tensor, one, tensor)
     assert "scale_b of 256 elements" in refused(rows[:, :1], kinds.RowWise, one, kinds.RowWise)

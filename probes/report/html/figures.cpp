@@ -177,6 +177,27 @@ void add_libtorch(Document& page, const LibtorchRun& run) {
   if (!areas.rows.empty()) page.add(areas);
 }
 
+void add_operators(Document& page, const std::vector<OperatorRun>& runs) {
+  const auto section = page.open_section("Operators of torch, compared with double precision on the CPU");
+  Table summary{.caption = "Each operator by its worst type", .head = {"device", "result"}};
+  Table results{.caption = "Operators that are wrong, crashed or did not run",
+                .head = {"operator", "type", "device", "result", "why"}};
+  for (const auto& run : runs) {
+    summary.rows.push_back(
+        {{device_words(run.device), Colour::none, {}}, {text::summarize_operators(run), Colour::none, {}}});
+    for (const auto& result : run.results) {
+      const bool is_fault = result.state != OperatorState::not_run;
+      results.rows.push_back({{result.name, Colour::none, {}},
+                              {result.type, Colour::none, {}},
+                              {device_words(run.device), Colour::none, {}},
+                              {is_fault ? "✗" : "not run", is_fault ? Colour::bad : Colour::faint, {}},
+                              {result.reason.value_or("-"), Colour::faint, {}}});
+    }
+  }
+  page.add(summary);
+  if (!results.rows.empty()) page.add(results);
+}
+
 void add_probes(Document& page, const Measurements& measurements) {
   std::vector<ProbeFigure> probes = measurements.probes;
   if (measurements.libtorch)

@@ -180,6 +180,7 @@ std::string render_html(const Report& report) {
   if (report.environment) add_packages(page, *report.environment);
   html::add_device_code(page, report);
   if (report.measurements) add_measurements(page, *report.measurements, report.host ? &*report.host : nullptr);
+  if (report.operators) html::add_operators(page, *report.operators);
   if (report.host) {
     const auto section = page.open_section("Environment");
     page.add(text::describe_host(*report.host));

@@ -25,6 +25,7 @@ void add_checks(Document& page, const Verdict& verdict);
 void add_rooflines(Document& page, const Measurements& measurements, const Host* host);
 void add_kernels(Document& page, const Measurements& measurements);
 void add_libtorch(Document& page, const LibtorchRun& run);
+void add_operators(Document& page, const std::vector<OperatorRun>& runs);
 void add_probes(Document& page, const Measurements& measurements);
 void add_traces(Document& page, const Measurements& measurements);
 void add_baseline(Document& page, const BaselineComparison& beside);

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/judge/obstacles.hpp"
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+Seen describe_wrong(const OperatorRun& run, const OperatorResult& result) {
+  const std::string way = result.way && *result.way != "call" ? fmt::format(" ({})", *result.way) : "";
+  std::string figures;
+  if (result.expected && result.index)
+    figures = fmt::format("; element {} is {}, and double precision gives {} ({} tolerances)", *result.index,
+                          result.actual.value_or(""), *result.expected, result.tolerances.value_or("many"));
+  const std::string input = result.input ? fmt::format("; inputs: {}", *result.input) : "";
+  const std::string kernels =
+      result.kernels && !result.kernels->empty() ? fmt::format("; kernel: {}", result.kernels->front()) : "";
+  return {.what = say("{} in {} is wrong on {}{}: {}{}{}{}", result.name, result.type, run.device, in_words(way),
+                      result.reason.value_or("it differs"), in_words(figures), in_words(input), in_words(kernels))};
+}
+
+Answer operators_are_right(const Facts& facts) {
+  Answer answer;
+  for (const auto& run : *facts.report.operators) {
+    for (const auto& result : run.results) {
+      if (result.state == OperatorState::wrong) answer.seen.push_back(describe_wrong(run, result));
+    }
+    if (run.problem && run.obstacle)
+      answer.unknown = could_not_run(
+          facts, fmt::format("operators on {} could not be compared: {}", run.device, *run.problem), *run.obstacle, "");
+  }
+  return answer;
+}
+
+Answer operators_do_not_crash(const Facts& facts) {
+  Answer answer;
+  for (const auto& run : *facts.report.operators) {
+    for (const auto& result : run.results) {
+      if (result.state == OperatorState::crashed)
+        answer.seen.push_back({.what = say("{} in {} crashed on {}: {}", result.name, result.type, run.device,
+                                           result.reason.value_or("the process ended"))});
+    }
+  }
+  return answer;
+}
+
+Check of_operators(Check check) {
+  check.subject = Subject::running;
+  check.level = Level::executed;
+  check.severity = Severity::fail;
+  check.needs = {Need::host, Need::inventory, Need::operators};
+  return check;
+}
+
+}  // namespace
+
+std::vector<Check> operators_checks() {
+  return {
+      of_operators({.id = "PB551",
+                    .question = "Do torch's operators give the results of double precision?",
+                    .remedy = "do not compute with these operators in this build: try another build, and report the "
+                              "operator with its inputs to the project that made it",
+                    .ask = operators_are_right}),
+      of_operators({.id = "PB552",
+                    .question = "Do torch's operators end without a crash?",
+                    .remedy = "run the operator alone under gdb, or compute-sanitizer on a GPU, and report the crash "
+                              "to the project that made this build",
+                    .ask = operators_do_not_crash}),
+  };
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Operators of torch that are not compared, or with wider tolerances, each with the reason."""
+
+import dataclasses
+
+FLOATS = ("float32", "float16", "bfloat16")
+
+# Operators that return uninitialized memory: only the shape is compared.
+UNINITIALIZED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+# Strides in the arguments refer to the memory of the input, so that another layout gives another result.
+STRIDES = {"as_strided", "as_strided_copy", "as_strided_scatter"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Exemption:
+    """A way in which torch itself loses accuracy on sound machines. factor: of the tolerances; 0: not compared."""
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    ways: tuple[str, ...]  # empty: all
+    factor: float
+    reason: str
+
+
+EXEMPTIONS = (
+    Exemption(("as_strided partial_views",), FLOATS, (), 0, "reads memory beside its input, which a copy lacks"),
+    Exemption(("fft.ihfftn",), FLOATS, ("out=",), 0, "torch 2.11 does not write `out` for one dimension"),
+    Exemption(("fmod", "remainder"), FLOATS[1:], ("backward",), 0, "rounds the quotient before it is truncated"),
+    Exemption(("nn.functional.normalize", "corrcoef"), FLOATS[1:], ("backward",), 0, "adds large terms that cancel"),
+    Exemption(("matrix_exp",), FLOATS[1:], (), 0, "squares in the type itself, which overflows"),
+    Exemption(("logcumsumexp",), FLOATS, ("backward",), 0, "subtracts the result, so that large inputs cancel"),
+    Exemption(("nn.functional.ctc_loss",), FLOATS, ("backward",), 20, "adds thousands of exponentials"),
+    Exemption(
+        ("grid_sampler_2d", "grid_sampler_3d", "nn.functional.grid_sample"),
+        FLOATS[1:],
+        (),
+        5,
+        "rounds coordinates after scaling them to the size of the image",
+    ),
+)

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/operators/run_operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "core/facts/json.hpp"
+#include "core/json.hpp"
+#include "core/program.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kExemptions =
+#include "operators_exemptions.inc"
+    ;
+constexpr const char* kWorker =
+#include "operators_worker.inc"
+    ;
+// torch and its database of operators take up to a minute to import from a slow disk.
+constexpr double kStartSeconds = 120;
+constexpr int kMaxStarts = 20;
+
+// What one process reported.
+struct Reported {
+  std::vector<OperatorResult> results;
+  std::optional<OperatorResult> last;  // started, and without a result
+  int64_t asked = 0;                   // operators that were started
+  bool began = false;                  // the database was read
+  bool ended = false;
+  std::string end;  // of `pbprobe load`: "ended by signal 11"
+};
+
+void read_result(const Json& line, OperatorRun& run, Reported& reported) {
+  const auto result = from_json<OperatorResult>(line);
+  if (!result) return;
+  run.calls += line.value("calls", int64_t{0});
+  const bool repeats = line.value("deterministic", true);
+  auto& other = run.not_repeated;
+  if (!repeats && std::find(other.begin(), other.end(), result->name) == other.end()) other.push_back(result->name);
+  reported.results.push_back(*result);
+  reported.last.reset();
+}
+
+void read_line(const std::string& text, OperatorRun& run, Reported& reported) {
+  if (text.starts_with("ended ") || text.starts_with("not confined ")) reported.end = text;
+  const auto parsed = text.starts_with("{") ? parse_json(text) : Result<Json>(Json());
+  if (!parsed || !parsed->is_object()) return;
+  const Json& line = *parsed;
+  if (line.contains("operators")) {
+    run.operators = line["operators"];
+    run.torch = line["torch"];
+    reported.began = true;
+  }
+  if (line.contains("start")) {
+    OperatorResult started{.name = line["start"][0], .type = line["start"][1]};
+    reported.asked = line["number"].get<int64_t>() + 1;
+    reported.last = std::move(started);
+  }
+  if (line.contains("result")) read_result(line["result"], run, reported);
+  if (line.contains("omitted")) run.omitted = line["omitted"].get<std::vector<std::string>>();
+  if (line.contains("problem")) run.problem = line["problem"];
+  if (line.contains("end")) reported.ended = true;
+}
+
+Json make_arguments(const OperatorRequest& request, double seconds, int64_t skip) {
+  Json arguments{{"device", request.device}, {"seconds", seconds}, {"seed", request.seed}, {"skip", skip}};
+  if (!request.only.empty()) arguments["only"] = request.only;
+  if (!request.plant.empty()) arguments["plant"] = request.plant.string();
+  return arguments;
+}
+
+Reported run_worker(const OperatorRequest& request, double seconds, int64_t skip, OperatorRun& run) {
+  Reported reported;
+  const double limit = seconds + kStartSeconds;
+  std::vector<std::string> words{request.program.string(), "load", "--seconds", fmt::format("{:.0f}", limit),
+                                 "--writable=" + request.scratch.string()};
+  const std::string worker = (request.scratch / "worker.py").string();
+  for (const std::string& word : {request.python.string(), worker, make_arguments(request, seconds, skip).dump()})
+    words.push_back("--start=" + word);
+  const auto ran = run_program({.arguments = words, .environment = request.environment, .seconds = limit + 10});
+  if (!ran) {
+    run.problem = ran.error().message;
+    run.obstacle = Obstacle::unexplained;
+    return reported;
+  }
+  std::istringstream lines(ran->out);
+  for (std::string line; std::getline(lines, line);) read_line(line, run, reported);
+  if (!reported.began && !run.problem) {
+    const size_t start = ran->err.find_last_of('\n', ran->err.size() < 2 ? ran->err.npos : ran->err.size() - 2);
+    run.problem = fmt::format("torch's database of operators could not be read: {}{}", reported.end,
+                              ran->err.empty() ? "" : "; " + ran->err.substr(start == ran->err.npos ? 0 : start + 1));
+    run.obstacle = Obstacle::missing;
+  }
+  return reported;
+}
+
+// Names the end of the process for the operator that was running.
+void blame(OperatorResult& last, const std::string& end) {
+  constexpr std::string_view kExit = "ended with 1";  // of the worker's own time limit for one operator
+  const bool is_late = end == kExit || end == "ended at the limit";
+  last.state = is_late ? OperatorState::not_run : OperatorState::crashed;
+  last.reason = is_late ? "it exceeded its time limit" : "the process " + end;
+}
+
+OperatorState worst(OperatorState one, OperatorState other) {
+  constexpr std::array kOrder{OperatorState::not_run, OperatorState::random, OperatorState::right, OperatorState::wrong,
+                              OperatorState::crashed};
+  const auto rank = [&](OperatorState state) {
+    return std::find(kOrder.begin(), kOrder.end(), state) - kOrder.begin();
+  };
+  return rank(one) < rank(other) ? other : one;
+}
+
+void count(const std::vector<OperatorResult>& results, OperatorRun& run) {
+  std::map<std::string, OperatorState> states;
+  for (const auto& result : results) {
+    const auto [at, is_new] = states.emplace(result.name, result.state);
+    if (!is_new) at->second = worst(at->second, result.state);
+    const bool is_shown = result.state != OperatorState::right && result.state != OperatorState::random;
+    if (is_shown) run.results.push_back(result);
+  }
+  for (const auto& [name, state] : states) {
+    if (state == OperatorState::random) run.random.push_back(name);
+    run.right += state == OperatorState::right || state == OperatorState::random ? 1 : 0;
+    run.wrong += state == OperatorState::wrong ? 1 : 0;
+    run.crashed += state == OperatorState::crashed ? 1 : 0;
+    run.not_run += state == OperatorState::not_run ? 1 : 0;
+  }
+  run.not_run += static_cast<int64_t>(run.omitted.size());
+}
+
+}  // namespace
+
+OperatorRun run_operators(const OperatorRequest& request) {
+  OperatorRun run{.device = request.device, .seed = request.seed};
+  const auto start = Clock::now();
+  std::ofstream(request.scratch / "exemptions.py") << kExemptions;
+  std::ofstream(request.scratch / "worker.py") << kWorker;
+  std::vector<OperatorResult> results;
+  double left = request.seconds;
+  int64_t skip = 0;
+  for (int starts = 0;; ++starts) {
+    if (request.progress)
+      request.progress(fmt::format("computing torch's operators on {} (up to {:.0f} s)", request.device, left));
+    const auto before = Clock::now();
+    Reported reported = run_worker(request, left, skip, run);
+    left -= std::chrono::duration<double>(Clock::now() - before).count();
+    results.insert(results.end(), reported.results.begin(), reported.results.end());
+    if (reported.last) {
+      blame(*reported.last, reported.end);
+      results.push_back(*reported.last);
+    }
+    if (reported.ended || run.problem) break;
+    if (!reported.last || left <= 0 || starts >= kMaxStarts) {
+      run.problem = fmt::format("{} of {} operators were asked: the process {}", reported.asked, run.operators,
+                                reported.end.empty() ? "ended without a message" : reported.end);
+      run.obstacle = left <= 0 ? Obstacle::time_limit : Obstacle::unexplained;
+      break;
+    }
+    skip = reported.asked;
+  }
+  count(results, run);
+  run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return run;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,492 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Compares torch's operators on one device with the same operators in higher precision on the CPU.
+
+    python worker.py REQUEST     REQUEST is JSON; the keys are those of `Request`
+
+Operators, sample inputs and supported types come from torch.testing._internal, which every wheel of torch contains. An
+operator is called in each of its types with a few samples, and again with non-contiguous inputs, in place, with `out=`
+and for gradients where it supports these. Standard output receives one JSON object a line (see `main`). A line "start"
+without a "result" names the operator that ended the process: the caller starts a new process with the names after it.
+"""
+
+import contextlib
+import dataclasses
+import faulthandler
+import json
+import math
+import os
+import random
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from exemptions import EXEMPTIONS, FLOATS, STRIDES, UNINITIALIZED
+
+OTHERS = ("int64", "uint8", "complex64", "bool", "int32")  # the first that an operator without FLOATS supports
+SAMPLES = 3
+ELEMENTS = 100_000  # of all inputs of a sample, if it has a smaller one
+NEIGHBOURS = 6  # references with rounded inputs that are computed if the first one differs
+# Units in the last place by which the inputs of these references differ.
+ULPS = 4
+
+# What torch raises for arguments, types and devices that an operator does not support.
+REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
+
+
+@dataclasses.dataclass
+class Request:
+    device: str = "cpu"  # "cpu" or "cuda"
+    seconds: float = 90  # of all operators
+    operator_seconds: float = 20  # of one operator and type: then the process ends
+    seed: int = 1  # of the order and the samples
+    skip: int = 0  # leading operators of that order that have been asked
+    only: tuple[str, ...] = ()  # names; empty: all
+    plant: str = ""  # a Python file that changes torch, for tests
+
+
+class WrongError(Exception):
+    """A result outside of its limits. sample: set by the caller that knows it."""
+
+    sample = None
+
+    def __init__(self, way, text, **figures):
+        super().__init__(text)
+        self.way, self.figures = way, figures
+
+
+def load(request):
+    """Returns torch and its database of operators, in the order of the seed."""
+    import torch
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    operators = sorted(op_db, key=lambda one: (one.name, one.variant_test_name))
+    if request.only:
+        operators = [one for one in operators if one.name in request.only]
+    random.Random(request.seed).shuffle(operators)
+    return torch, operators
+
+
+class Checker:
+    def __init__(self, torch, request):
+        from torch.utils import _pytree
+
+        self.torch, self.request, self.tree = torch, request, _pytree
+        self.high = {
+            torch.float32: torch.float64,
+            torch.float16: torch.float64,
+            torch.bfloat16: torch.float64,
+            torch.complex64: torch.complex128,
+        }
+
+    # ---- inputs ----------------------------------------------------------------------------------------------------
+
+    def dtypes(self, operator):
+        supported = operator.supported_dtypes(self.request.device)
+        names = [name for name in FLOATS if getattr(self.torch, name) in supported]
+        return names or [name for name in OTHERS if getattr(self.torch, name) in supported][:1]
+
+    def samples(self, operator, dtype):
+        self.torch.manual_seed(self.request.seed)
+        taken, large = [], []
+        for sample in operator.sample_inputs(self.request.device, dtype, requires_grad=False):
+            tensors = self.tree.tree_flatten((sample.input, sample.args, sample.kwargs))[0]
+            elements = sum(one.numel() for one in tensors if isinstance(one, self.torch.Tensor))
+            (taken if elements <= ELEMENTS else large).append(sample)
+            if len(taken) == SAMPLES:
+                break
+        return taken or large[:1]
+
+    def raised(self, arguments, neighbour=0):
+        """Returns arguments on the CPU in double precision; `neighbour` numbers other roundings of the same inputs."""
+        torch = self.torch
+        generator = torch.Generator().manual_seed(neighbour)
+
+        def convert(value):
+            if isinstance(value, torch.dtype):
+                return self.high.get(value, value)
+            if isinstance(value, torch.device) or value in ("cuda", "cuda:0"):
+                return "cpu"
+            return value
+
+        def convert_tensor(value):
+            higher = self.high.get(value.dtype, value.dtype)
+            copy = value.detach().cpu().to(higher)
+            if neighbour and higher != value.dtype:
+                steps = torch.rand(copy.shape, generator=generator, dtype=torch.float64) * 2 - 1
+                eps = torch.finfo(value.dtype).eps
+                copy = copy * (1 + ULPS * eps * steps)
+            return copy
+
+        return self.map(arguments, convert_tensor, convert)
+
+    def map(self, arguments, on_tensor, on_other=lambda value: value):
+        torch = self.torch
+
+        def convert(value):
+            if isinstance(value, torch.Tensor):
+                return on_tensor(value) if value.layout is torch.strided else value
+            with contextlib.suppress(*REFUSALS):
+                return on_other(value)
+            return value
+
+        return self.tree.tree_map(convert, arguments)
+
+    def fresh(self, arguments):
+        """Returns copies, which operators that write to their input may change."""
+        return self.map(arguments, lambda value: value.clone())
+
+    def call(self, function, arguments, **more):
+        self.torch.manual_seed(self.request.seed)
+        first, args, kwargs = arguments
+        return function(first, *args, **kwargs, **more)
+
+    # ---- comparison ------------------------------------------------------------------------------------------------
+
+    def leaves(self, result):
+        found = []
+        for leaf in self.tree.tree_flatten(result)[0]:
+            if isinstance(leaf, self.torch.Tensor):
+                value = leaf.detach()
+                value = value.to_dense() if value.layout is not self.torch.strided else value
+                value = value.resolve_conj().resolve_neg().cpu()
+                if value.is_quantized:
+                    value = value.dequantize()
+                if value.is_complex():
+                    value = self.torch.view_as_real(value)
+                found.append(value)
+            elif isinstance(leaf, (bool, int, float)):
+                found.append(self.torch.tensor(leaf))
+            elif isinstance(leaf, complex):
+                found.append(self.torch.tensor([leaf.real, leaf.imag]))
+        return found
+
+    def limits(self, operator, dtype):
+        """Returns the relative and the absolute tolerance, the database's if that is wider."""
+        rtol, atol = {"float32": (1e-5, 2e-6), "float16": (2e-3, 1e-4), "bfloat16": (1.6e-2, 1e-3)}.get(
+            str(dtype).removeprefix("torch."), (1e-5, 2e-6)
+        )
+        for decorator in operator.decorators or ():
+            for one in getattr(decorator, "decorators", [decorator]):
+                wanted = getattr(one, "d", {}).get(dtype) if type(one).__name__ == "toleranceOverride" else None
+                if wanted is not None and getattr(decorator, "device_type", None) in (None, self.request.device):
+                    rtol, atol = max(rtol, wanted.rtol), max(atol, wanted.atol)
+        return rtol, atol
+
+    def compare(self, way, actual, expected, neighbours, limits):
+        """Raises WrongError unless each element is between those of the references, widened by the tolerances.
+
+        neighbours: a function that returns more references; called only if the first does not suffice.
+        """
+        torch = self.torch
+        have, wanted = self.leaves(actual), self.leaves(expected)
+        if len(have) != len(wanted):
+            raise WrongError(way, f"{len(have)} results instead of {len(wanted)}")
+        others = None
+        for place, (one, right) in enumerate(zip(have, wanted)):
+            if one.shape != right.shape:
+                raise WrongError(way, f"shape {list(one.shape)} instead of {list(right.shape)}")
+            if one.numel() == 0:
+                continue
+            outside, distance = self.outside(one, [right], limits)
+            if not outside.any():
+                continue
+            if others is None:
+                others = [self.leaves(other) for other in neighbours()]
+            if any(len(other) != len(wanted) or other[place].shape != right.shape for other in others):
+                continue  # the number of results depends on rounding
+            outside, distance = self.outside(one, [right, *(other[place] for other in others)], limits)
+            if outside.any():
+                at = int(torch.argmax(torch.where(outside, distance, -1.0)))
+                index = [int(i) for i in torch.unravel_index(torch.tensor(at), one.shape)]
+                raise WrongError(
+                    way,
+                    f"{int(outside.sum())} of {one.numel()} elements differ",
+                    index=index,
+                    expected=f"{float(right.flatten()[at]):.9g}",
+                    actual=f"{float(one.flatten()[at]):.9g}",
+                    tolerances=f"{float(distance.flatten()[at]):.3g}",
+                )
+
+    def outside(self, value, references, limits):
+        """Returns which elements are outside of the references' range, and by how many tolerances."""
+        torch = self.torch
+        dtype, (rtol, atol) = value.dtype, limits
+        if dtype.is_floating_point:  # what the type cannot represent becomes infinite
+            references = [
+                right.to(dtype).to(torch.float64) if right.is_floating_point() else right for right in references
+            ]
+        stack = torch.stack([right.to(torch.float64) for right in references])
+        value = value.to(torch.float64)
+        nan = stack.isnan()
+        low = torch.where(nan, math.inf, stack).amin(0)
+        high = torch.where(nan, -math.inf, stack).amax(0)
+        finite = torch.where(stack.isfinite(), stack.abs(), 0.0)
+        scale = finite.max()
+        tolerance = rtol * (finite.amax(0) + scale / 4) + atol
+        exact = torch.zeros_like(tolerance)
+        tolerance = tolerance + torch.finfo(dtype).tiny if dtype.is_floating_point else exact
+        excess = torch.maximum(low - value, value - high)
+        excess = torch.where((value == low) | (value == high), 0.0, excess)
+        excess = torch.where(excess.isnan(), math.inf, excess)
+        ratio = torch.where(excess <= 0, 0.0, excess / torch.clamp(tolerance, min=1e-300))
+        # Half types overflow in an intermediate result before the result itself does.
+        near_limit = finite.amax(0) > torch.finfo(dtype).max / 16 if dtype.is_floating_point else nan.all(0)
+        sometimes = nan.any(0)
+        ratio = torch.where(
+            value.isnan(), torch.where(sometimes, 0.0, math.inf), torch.where(nan.all(0), math.inf, ratio)
+        )
+        ratio = torch.where(near_limit & ~value.isfinite(), 0.0, ratio)
+        return ratio > 1, ratio
+
+    # ---- one operator ----------------------------------------------------------------------------------------------
+
+    def check(self, operator, name):
+        """Returns the state of an operator in a type: right, random, wrong or not run, with the details."""
+        dtype = getattr(self.torch, name)
+        facts = {"state": "right", "calls": 0}
+        samples = self.samples(operator, dtype)
+        if not samples:
+            return {**facts, "state": "not_run", "reason": "the database has no sample"}
+        for sample in samples:
+            try:
+                state = self.check_sample(operator, dtype, sample, facts)
+            except WrongError as wrong:
+                wrong.sample = sample
+                raise
+            if state != "right":
+                facts["state"] = state
+        if not facts["calls"]:
+            facts["state"] = "not_run"
+        return facts
+
+    def check_sample(self, operator, dtype, sample, facts):
+        arguments = (sample.input, sample.args, sample.kwargs)
+        raised = self.raised(arguments)
+        try:
+            expected = self.call(operator.op, self.fresh(raised))
+        except REFUSALS as error:
+            facts["reason"] = f"no reference: {brief(error)}"
+            return "right"
+        if operator.name in UNINITIALIZED or self.is_random(operator, raised, expected):
+            actual = self.call(operator.op, self.fresh(arguments))
+            facts["calls"] += 1
+            if [one.shape for one in self.leaves(actual)] != [one.shape for one in self.leaves(expected)]:
+                raise WrongError("call", "has another shape")
+            return "random"
+        limits = self.limits(operator, dtype)
+        cache = []
+
+        def neighbours():
+            if not cache:
+                for neighbour in range(1, NEIGHBOURS + 1):
+                    with contextlib.suppress(*REFUSALS):
+                        cache.append(self.call(operator.op, self.raised(arguments, neighbour)))
+            return cache
+
+        for way, compute in self.ways(operator, sample, arguments, expected):
+            try:
+                actual = compute()
+            except REFUSALS as error:
+                if way == "call":
+                    facts["reason"] = brief(error)
+                    return "right"
+                continue
+            facts["calls"] += 1
+            if way == "call" and not self.equal(actual, compute()):
+                facts["deterministic"] = False
+            factor = self.factor(operator, dtype, way)
+            if not factor:
+                continue
+            try:
+                self.compare(way, actual, expected, neighbours, [factor * limit for limit in limits])
+            except WrongError as wrong:
+                self.compare_by_property(wrong, operator, sample, arguments, raised, actual, limits)
+        self.check_gradients(operator, dtype, sample, facts, limits)
+        return "right"
+
+    def factor(self, operator, dtype, way):
+        """Returns by how much EXEMPTIONS widen the tolerances."""
+        name = str(dtype).removeprefix("torch.")
+        for one in EXEMPTIONS:
+            if title(operator) in one.names and name in one.types and way in (one.ways or (way,)):
+                return one.factor
+        return 1
+
+    def equal(self, one, other):
+        """Whether all bits of the results are equal."""
+        pairs = list(zip(self.leaves(one), self.leaves(other)))
+        return all(a.shape == b.shape and self.torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs)
+
+    def describe(self, sample):
+        """Returns shapes and types of a sample's inputs, and the other arguments."""
+        words = []
+        for one in self.tree.tree_flatten((sample.input, sample.args, sample.kwargs))[0]:
+            is_tensor = isinstance(one, self.torch.Tensor)
+            words.append(f"{str(one.dtype).removeprefix('torch.')}{list(one.shape)}" if is_tensor else str(one)[:40])
+        return ", ".join(words)
+
+    def list_kernels(self, operator, sample):
+        """Returns the names of the GPU kernels of a call."""
+        profiler = self.torch.profiler
+        try:
+            with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
+                self.call(operator.op, self.fresh((sample.input, sample.args, sample.kwargs)))
+                self.torch.cuda.synchronize()
+            return sorted({event.name for event in profile.events() if event.device_type.name == "CUDA"})
+        except Exception:
+            return []
+
+    def is_random(self, operator, raised, expected):
+        """Whether the result depends on the seed. Operators of the database set one of their own."""
+        manual_seed = self.torch.manual_seed
+        try:
+            for step in range(1, 5):  # a few random bits may be equal by chance
+                self.torch.manual_seed = lambda seed, step=step: manual_seed(seed + step)
+                if not self.equal(expected, self.call(operator.op, self.fresh(raised))):
+                    return True
+        except REFUSALS:
+            return False
+        finally:
+            self.torch.manual_seed = manual_seed
+        return False
+
+    def ways(self, operator, sample, arguments, expected):
+        torch = self.torch
+        yield "call", lambda: self.call(operator.op, self.fresh(arguments))
+        if operator.name not in STRIDES:
+            yield "non-contiguous", lambda: self.call(operator.op, self.scattered(sample))
+        inplace = operator.get_inplace()
+        if inplace is not None and isinstance(sample.input, torch.Tensor) and not sample.broadcasts_input:
+            yield "in place", lambda: self.call(inplace, self.fresh(arguments))
+        if operator.supports_out and isinstance(expected, torch.Tensor):
+
+            def with_out():
+                out = torch.empty_like(self.call(operator.op, self.fresh(arguments)))
+                self.call(operator.op, self.fresh(arguments), out=out)
+                return out
+
+            yield "out=", with_out
+
+    def scattered(self, sample):
+        other = sample.noncontiguous()
+        return other.input, other.args, other.kwargs
+
+    def compare_by_property(self, wrong, operator, sample, arguments, raised, actual, limits):
+        """For results that are not unique: of eigenvectors what the database compares gradients of, and of indices the
+        elements that they name. Raises `wrong` if that differs too.
+        """
+        process = sample.output_process_fn_grad
+        try:
+            expected = process(self.call(operator.op, self.fresh(raised)))
+            self.compare(wrong.way, process(actual), expected, list, limits)
+        except REFUSALS:
+            raise wrong from None
+
+    def check_gradients(self, operator, dtype, sample, facts, limits):
+        torch = self.torch
+        if not operator.supports_autograd or dtype not in operator.supported_backward_dtypes(self.request.device):
+            return
+
+        def gradients(arguments):
+            leaves = []
+
+            def track(value):
+                if value.is_floating_point() or value.is_complex():
+                    leaves.append(value.detach().clone().requires_grad_())
+                    return leaves[-1]
+                return value
+
+            result = sample.output_process_fn_grad(self.call(operator.op, self.map(arguments, track)))
+            parts = [one for one in self.tree.tree_flatten(result)[0] if isinstance(one, torch.Tensor)]
+            parts = [one for one in parts if one.requires_grad]
+            total = sum(self.weigh(abs(one) if one.is_complex() else one) for one in parts)
+            return [one for one in torch.autograd.grad(total, leaves, allow_unused=True) if one is not None]
+
+        arguments = (sample.input, sample.args, sample.kwargs)
+        try:
+            expected = gradients(self.raised(arguments))
+            actual = gradients(arguments)
+        except REFUSALS as error:
+            facts["backward"] = brief(error)
+            return
+        facts["calls"] += 1
+        factor = self.factor(operator, dtype, "backward")
+        if factor:
+            self.compare(
+                "backward",
+                actual,
+                expected,
+                lambda: [gradients(self.raised(arguments, one)) for one in range(1, NEIGHBOURS + 1)],
+                [factor * limit for limit in limits],
+            )
+
+    def weigh(self, values):
+        """A sum with weights that all types represent: the gradient of a plain sum is zero for a softmax."""
+        weights = (self.torch.arange(values.numel(), device=values.device) % 7 + 1) / 8
+        return (values * weights.reshape(values.shape).to(values.dtype)).sum()
+
+
+def brief(error):
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}"
+
+
+def title(operator):
+    return " ".join(filter(None, (operator.name, operator.variant_test_name)))
+
+
+def main():
+    """Prints {"operators": n, "torch": version}, then for each operator and type {"start": [name, type]} and {"result":
+    …}, and at last {"end": n of the operators that were asked}."""
+    lines = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def tell(**line):
+        lines.write(json.dumps(line) + "\n")
+        lines.flush()
+
+    request = Request(**json.loads(sys.argv[1]))
+    warnings.simplefilter("ignore")
+    started = time.monotonic()
+    try:
+        torch, operators = load(request)
+    except Exception as error:
+        tell(problem=f"torch's database of operators could not be read: {brief(error)}")
+        return
+    if request.plant:
+        exec(Path(request.plant).read_text(), {"torch": torch})
+    checker = Checker(torch, request)
+    tell(operators=len(operators), torch=torch.__version__)
+    for number, operator in enumerate(operators):
+        if number < request.skip:
+            continue
+        if time.monotonic() - started > request.seconds:
+            tell(omitted=[title(one) for one in operators[number:]])
+            break
+        for name in checker.dtypes(operator) or ["none"]:
+            tell(start=[title(operator), name], number=number)
+            faulthandler.dump_traceback_later(request.operator_seconds, exit=True)
+            before = time.monotonic()
+            try:
+                facts = (
+                    {"state": "not_run", "reason": "no type on this device"}
+                    if name == "none"
+                    else checker.check(operator, name)
+                )
+            except WrongError as wrong:
+                facts = {"state": "wrong", "way": wrong.way, "reason": str(wrong), **wrong.figures}
+                facts["input"] = checker.describe(wrong.sample)
+                if request.device == "cuda":
+                    facts["kernels"] = checker.list_kernels(operator, wrong.sample)
+            except REFUSALS as error:
+                facts = {"state": "not_run", "reason": brief(error)}
+            tell(
+                result={"name": title(operator), "type": name, "seconds": round(time.monotonic() - before, 4), **facts}
+            )
+    faulthandler.cancel_dump_traceback_later()
+    tell(end=True)
+
+
+if __name__ == "__main__":
+    main()

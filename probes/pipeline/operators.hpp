@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Comparison of torch's operators with higher precision, by the environment's Python.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/facts/report.hpp"
+
+namespace pbprobe {
+
+struct OperatorOptions {
+  std::filesystem::path program;  // pbprobe, which starts Python; empty for this program
+  double seconds = 90;            // for each device
+  std::vector<std::string> only;  // names of operators; empty: all
+  std::filesystem::path plant;    // see OperatorRequest
+  std::function<void(std::string_view step)> progress;
+};
+
+// Compares the operators of the report's torch on the CPU, and on CUDA if this machine and the build have it. Stores
+// one run per device, or a problem. Packages that torch's database of operators needs and the environment lacks (numpy,
+// expecttest) are installed into a temporary folder.
+void compare_operators(Report& report, const OperatorOptions& options);
+
+}  // namespace pbprobe

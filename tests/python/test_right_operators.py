@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""`pbprobe report --operators`: planted faults in the installed torch, each with a sound operator beside it."""
+
+import json
+import subprocess
+
+import pytest
+
+pytest.importorskip("expecttest", reason="torch's database of operators needs it: cmake/bootstrap.sh test")
+pytest.importorskip("numpy", reason="torch's database of operators needs it: cmake/bootstrap.sh test")
+
+# Each replaces the CPU's kernel of one operator, for some inputs only.
+FAULTS = """
+import os, signal
+library = torch.library.Library("aten", "IMPL")
+
+def plant(name, is_asked, change):
+    into = getattr(torch.ops.aten, name).out
+
+    def function(x):
+        right = into(x, out=torch.empty_like(x))
+        return change(right) if is_asked(x) else right
+
+    library.impl(name, function, "CPU")
+
+def crash(right):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+plant("sigmoid", lambda x: x.dtype == torch.bfloat16, lambda right: right + 0.25)
+plant("erf", lambda x: x.dtype == torch.float32 and not x.is_contiguous() and x.numel() > 1, lambda right: right * 1.01)
+plant("tanh", lambda x: x.dtype == torch.float16, crash)
+plant("sinh", lambda x: x.dtype == torch.float32, lambda right: right * (1 + 2e-7 * (os.urandom(1)[0] % 16)))
+"""
+OPERATORS = "sigmoid,erf,tanh,sinh,cos,linalg.eigh"
+
+
+@pytest.fixture(scope="module")
+def report(build, torch, tmp_path_factory):
+    """Reports on the installed torch: with the faults (True) and without (False)."""
+    folder = tmp_path_factory.mktemp("operators")
+    plant = folder / "plant.py"
+    plant.write_text(FAULTS)
+
+    def compute(planted):
+        command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--operators"]
+        command += ["--only-operators", OPERATORS, "--budget", "90", *(["--plant", plant] if planted else [])]
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
+        return json.loads(result.stdout)
+
+    return {planted: compute(planted) for planted in (True, False)}
+
+
+def list_findings(report):
+    return sorted(one["id"] for one in report["verdict"]["findings"] if one["id"] in ("PB551", "PB552"))
+
+
+def test_planted_faults_are_found(report):
+    (run,) = [one for one in report[True]["operators"] if one["device"] == "cpu"]
+    assert run["problem"] is None
+    found = {(one["name"], one["type"], one["state"], one.get("way")) for one in run["results"]}
+    assert found == {
+        ("sigmoid", "bfloat16", "wrong", "call"),
+        ("erf", "float32", "wrong", "non-contiguous"),
+        ("tanh", "float16", "crashed", None),
+    }
+    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (6, 3, 2, 1, 0)
+    assert "sinh" in run["not_repeated"]
+    assert list_findings(report[True]) == ["PB551", "PB551", "PB552"]
+    (wrong,) = [one["what"] for one in report[True]["verdict"]["findings"] if "sigmoid" in one["what"]]
+    assert "sigmoid in bfloat16 is wrong on cpu" in wrong
+    assert "inputs: bfloat16[" in wrong
+
+
+def test_sound_torch_has_no_wrong_operator(report):
+    (run,) = [one for one in report[False]["operators"] if one["device"] == "cpu"]
+    assert run["results"] == []
+    assert (run["operators"], run["right"]) == (6, 6)
+    assert run["not_repeated"] == []
+    assert run["calls"] > 100
+    assert list_findings(report[False]) == []
