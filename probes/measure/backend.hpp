@@ -12,7 +12,6 @@
 #include "kernels/dispatch/choose.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/measure/cublaslt.hpp"
-#include "probes/measure/cutlass.hpp"
 #include "probes/measure/libtorch.hpp"
 #include "probes/measure/timing.hpp"
 
@@ -43,10 +42,6 @@ class Backend {
   [[nodiscard]] virtual Result<Candidate> libtorch(const Libtorch& library) = 0;
   // By its first heuristic, or by the best of 32.
   [[nodiscard]] virtual Result<Candidate> cublaslt(const CublasLt& library, [[maybe_unused]] bool best) {
-    return make_error(ErrorCode::unsupported, "{} computes only on GPUs", library.path());
-  }
-  // The fastest kernel of one of its families.
-  [[nodiscard]] virtual Result<Candidate> cutlass(const Cutlass& library, [[maybe_unused]] const std::string& family) {
     return make_error(ErrorCode::unsupported, "{} computes only on GPUs", library.path());
   }
   // Our own GEMM of BF16 with the same sizes and layout, by what dispatch chooses for it.

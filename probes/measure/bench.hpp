@@ -36,7 +36,6 @@ struct BenchCase {
   bool against_libtorch = false;
   bool against_cublaslt = false;
   bool against_cublaslt_best = false;  // the best of 32 heuristics, where the other takes the first one
-  bool against_cutlass = false;
   bool against_bf16 = false;          // our own GEMM of BF16
   std::optional<std::string> kernel;  // only this one
   int64_t launches = 0;               // of each GPU kernel, compared bit for bit before it is timed

@@ -114,13 +114,6 @@ class GpuBackend : public Backend {
                  [this, gemm] { return gemm->run(copies_.operands(next_++), device_.stream()); });
   }
 
-  Result<Candidate> cutlass(const Cutlass& library, const std::string& family) override {
-    PBPROBE_TRY(Cutlass::Gemm planned, library.plan(one_.problem, family, copies_.operands(0), device_));
-    const auto gemm = std::make_shared<Cutlass::Gemm>(std::move(planned));
-    return timed("CUTLASS's " + gemm->name(),
-                 [this, gemm] { return gemm->run(copies_.operands(next_++), device_.stream()); });
-  }
-
   Result<Candidate> bf16() override {
     const Problem& p = one_.problem;
     const Problem same = make_problem(p.m, p.n, p.k, DType::bf16, DType::bf16, p.layout);

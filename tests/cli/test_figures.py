@@ -48,13 +48,13 @@ def line(shape, ratios):
 
 def test_a_class_is_the_mean_of_its_shapes_against_each_and_against_the_best_of_each(tmp_path):
     log = tmp_path / "log"
-    shapes = {SHAPE: {"cublaslt": 2.0, "cutlass_sm90": 1.0}, "512x512x512": {"cublaslt": 0.5, "reading": 0.1}}
+    shapes = {SHAPE: {"cublaslt": 2.0, "libtorch": 1.0}, "512x512x512": {"cublaslt": 0.5, "reading": 0.1}}
     log.write_text("".join(line(shape, ratios) for shape, ratios in shapes.items()))
     done = figures("table", log, "--only", "256|512")
     titles, _, first, second, mean = [[cell.strip() for cell in row.split("|")] for row in done.stdout.splitlines()]
     column = {title: at for at, title in enumerate(titles)}
     assert (first[column["TFLOP/s"]], first[column["of the best"]]) == ("800", "1.00")
-    assert (second[column["of cutlass_sm90"]], second[column["of the best"]]) == ("-", "0.50")
+    assert (second[column["of libtorch"]], second[column["of the best"]]) == ("-", "0.50")
     assert mean[column["mxnxk"]] == "2 of 2"
     assert mean[column["of cublaslt"]] == "1.00 (0.50)"
     assert mean[column["of the best"]] == f"{math.sqrt(0.5):.2f} (0.50)"
