@@ -240,3 +240,33 @@ def test_one_check_is_explained_whatever_its_case():
     assert '"id": "PB303"' in waived
     assert run("explain", "PB303").returncode == PASSED
     refused(run("explain", "PB999"), "no check PB999")
+
+
+# ---- schemas ------------------------------------------------------------------------------------------------------
+
+SCHEMAS = sorted((SOURCE / "docs").glob("*.schema.json"))
+
+
+@pytest.mark.parametrize("file", SCHEMAS, ids=lambda file: file.name.split(".")[0])
+def test_documents_are_valid(file, written):
+    document = json.loads((written / file.name.replace(".schema", "")).read_text())
+    jsonschema.Draft202012Validator(json.loads(file.read_text())).validate(document)
+
+
+@pytest.mark.parametrize("name", ["report", "claims", "policy", "node"])
+def test_a_newer_major_is_refused_by_its_name(name, written, sound, tmp_path):
+    """A document of /2 states something that this program cannot know."""
+    newer = (written / f"{name}.json").read_text().replace(f"pbprobe.{name}/1", f"pbprobe.{name}/2")
+    (tmp_path / f"{name}.json").write_text(newer)
+    given = {
+        "report": ("report", tmp_path / "report.json"),
+        "claims": ("gate", sound, "--claim-file", tmp_path / "claims.json"),
+        "policy": ("gate", sound, "--claim", "avx2", "--policy", tmp_path / "policy.json"),
+        "node": ("merge", tmp_path),
+    }[name]
+    result = run(*given)
+    if name == "report":  # is written whatever could not be read, with the verdict unknown
+        assert result.stdout.startswith("UNKNOWN")
+        assert "its schema is pbprobe.report/2" in " ".join(result.stdout.split())
+    else:
+        refused(result, f"pbprobe.{name}/2")
