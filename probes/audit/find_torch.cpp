@@ -5,7 +5,7 @@
 
 #include "probes/audit/audit.hpp"
 #include "probes/audit/packages/layout.hpp"
-#include "probes/audit/packages/linked_torch.hpp"
+#include "probes/audit/packages/environments.hpp"
 
 namespace pbprobe {
 namespace {

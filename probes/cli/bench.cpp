@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <map>
 
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
@@ -12,7 +11,7 @@
 #include "probes/measure/bench.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/presets.hpp"
-#include "probes/report/html/html.hpp"
+#include "probes/report/text.hpp"
 
 namespace pbprobe::cli {
 namespace {

@@ -4,7 +4,6 @@
 // What a Nix result refers to: whether all that its files need is in it, and whether it fits together.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,7 +3,6 @@
 //
 // Whether a build holds as much device code as others of its version: public ones, or the baseline's kernels by name.
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 
 #include <fmt/format.h>

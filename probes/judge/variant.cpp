@@ -3,7 +3,6 @@
 //
 // Whether a wheel variant (PEP 817 and PEP 825, drafts) is what its properties say, as far as files show it.
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -9,8 +9,8 @@
 
 #include "core/targets.hpp"
 #include "probes/measure/backend.hpp"
-#include "probes/measure/bench_threads.hpp"
 #include "probes/measure/kernel_families.hpp"
+#include "probes/measure/thread_pool.hpp"
 #include "probes/measure/timing.hpp"
 #include "probes/process/statistics.hpp"
 

@@ -4,9 +4,9 @@
 // The hidden subcommand `pbprobe measure`: a supervisor that forks one worker, and the worker that runs the request.
 #pragma once
 
-#include <functional>
-
 #include <sys/types.h>
+
+#include <functional>
 
 #include "probes/process/channel.hpp"
 #include "probes/process/events.hpp"
@@ -30,5 +30,9 @@ struct Supervision {
 // Waits for the worker, ends it at the limit, and ends whatever it left behind. The caller must be the subreaper of
 // its descendants and have SIGCHLD, SIGTERM and SIGINT blocked (measure_main sees to it).
 [[nodiscard]] WorkerEnd supervise(pid_t worker, const Supervision& supervision);
+
+// Does what the request asks in this process, and writes each fact at once. False: the request was refused. Sets
+// environment variables and may load a foreign libtorch: for a child process only.
+[[nodiscard]] bool run_request(const MeasureRequest& request, EventWriter& events);
 
 }  // namespace pbprobe

@@ -12,7 +12,6 @@
 #include "probes/measure/backend.hpp"
 #include "probes/measure/gpu_device.hpp"
 #include "probes/measure/operands.hpp"
-#include "probes/measure/repeat.hpp"
 #include "probes/measure/verify.hpp"
 
 namespace pbprobe {

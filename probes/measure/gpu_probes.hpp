@@ -8,11 +8,16 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/facts/host.hpp"
+#include "core/facts/measurement.hpp"
 #include "core/result.hpp"
+#include "probes/measure/gpu_device.hpp"
+#include "probes/measure/libtorch.hpp"
 #include "probes/process/events.hpp"
 
 namespace pbprobe {
@@ -30,5 +35,16 @@ struct GpuPeaks {
 
 // Errors: unsupported (no kernels of a target that it runs are built), device.
 [[nodiscard]] Result<GpuPeaks> measure_peaks(const Gpu& gpu);
+
+// A figure a type (BF16, INT8): engines that take it, of all that cuDNN knows for it; `proved`: one was run, and every
+// element was right. Errors: unsupported (no cuDNN in this build), device, malformed (a wrong element); the other
+// type's figure is there even so.
+[[nodiscard]] Result<void> probe_cudnn(const Libtorch& library, const GpuDevice& device,
+                                       std::vector<ProbeFigure>& figures);
+
+// Sums FP32 over these GPUs, which must be right in every element, and says how fast: with several, the bus bandwidth
+// by NVIDIA's formula, bytes / time · 2(n−1)/n; with one, bytes / time. Errors: unsupported (no NCCL in this build),
+// device, malformed (a wrong sum).
+[[nodiscard]] Result<ProbeFigure> probe_nccl(const Libtorch& library, std::span<const int32_t> gpus);
 
 }  // namespace pbprobe

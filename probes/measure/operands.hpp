@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <vector>
 
 #include "core/result.hpp"
 #include "kernels/gemm/problem.hpp"

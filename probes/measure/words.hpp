@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/result.hpp"
+#include "probes/process/channel.hpp"
 
 namespace pbprobe {
 
@@ -31,5 +32,8 @@ class Words {
 
 // For who is about to end: passes on what came. Safe in a signal's handler.
 void pass_words_on();
+
+// From here on SIGILL, SIGSEGV, SIGBUS and SIGFPE leave {"crash": {…}} in memory that the supervisor shares.
+void report_crashes(CrashMessage* words);
 
 }  // namespace pbprobe

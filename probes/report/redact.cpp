@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/report/redact.hpp"
+#include "probes/report/attest.hpp"
 #include "core/facts/json.hpp"
 
 #include <array>

@@ -6,15 +6,28 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "core/open_file.hpp"
 #include "core/result.hpp"
-#include "probes/audit/containers/bus_errors.hpp"
 
 namespace pbprobe {
 
+struct WatchedRange;  // one of a fixed number, which the signal handler goes through
+
+// Null where too many ranges are watched already. [address, address + size) must be a mapping of whole pages.
+[[nodiscard]] WatchedRange* watch_range(void* address, uint64_t size);
+
+// Before the range is unmapped.
+void unwatch_range(WatchedRange* range);
+
+// Whether it lies in one of these ranges.
+[[nodiscard]] bool is_watched(const void* address);
+
+// Where the first page that failed lies in the range, in bytes.
+[[nodiscard]] std::optional<uint64_t> first_failure(const WatchedRange& range);
 class Mapping {
  public:
   Mapping() = default;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/facts/imports.hpp"
+#include "core/facts/loading.hpp"
 #include "probes/audit/loader/extensions.hpp"
 
 namespace pbprobe {

@@ -4,6 +4,7 @@
 // What a process would have loaded, by the rules of glibc's ld.so, or of musl's. Nothing is run.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -14,11 +15,19 @@
 #include <vector>
 
 #include "core/facts/loading.hpp"
+#include "probes/audit/containers/bytes.hpp"
 #include "probes/audit/loader/linked_object.hpp"
-#include "probes/audit/loader/loader_cache.hpp"
 
 namespace pbprobe {
 
+// By the name that is needed, in the loader's order. Copies for better CPUs are left out: they export the same.
+// A damaged cache holds what could be read of it.
+using LoaderCache = std::multimap<std::string, std::string, std::less<>>;
+
+[[nodiscard]] LoaderCache parse_loader_cache(const Bytes& file, uint16_t machine);
+
+// None where there is no such file.
+[[nodiscard]] LoaderCache loader_cache(const std::filesystem::path& file, uint16_t machine);
 // Shared objects that were read already, by their paths: for many processes.
 class ObjectStore {
  public:

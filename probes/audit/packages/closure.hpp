@@ -4,6 +4,7 @@
 // Where each library that a file needs comes from, by the rules of ld.so.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -38,5 +39,10 @@ using Lookup = std::function<std::optional<Found>(const std::string& path)>;
 // where it has no DT_RUNPATH; it is also searched for the libraries of those that it loads. The driver's libraries are
 // never unresolved.
 void resolve_closure(std::vector<File>& files, const Lookup& lookup);
+
+// Removes from Links::opened each part that was not found and that belongs to no installation: the RECORD of the
+// library's package does not list the part. Without a RECORD only the sub-libraries that NVIDIA documents remain.
+// Requires resolved closures. `packages`: folder that File::path and RECORD are relative to.
+void remove_optional_parts(std::vector<File>& files, const std::filesystem::path& packages);
 
 }  // namespace pbprobe

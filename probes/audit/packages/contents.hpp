@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/inventory.hpp"
@@ -25,5 +27,8 @@ struct Contents {
 // A library counts as linked in where at least ten of its functions are defined. Stripped files tell their exports
 // only, so a missing component proves nothing.
 [[nodiscard]] Result<Contents> read_contents(const Elf& elf);
+
+// "torch/lib/libtorch_cuda.so" is of "libtorch", "nvidia/nccl/lib/libnccl.so.2" of "NCCL"; null: not known.
+[[nodiscard]] std::optional<std::string> component_of(std::string_view path);
 
 }  // namespace pbprobe

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/inventory.hpp"
@@ -25,5 +26,16 @@ struct Versions {
 // From version.py, whose last assignment counts, else build-version and build-hash (libtorch archives), else
 // TorchConfigVersion.cmake.
 [[nodiscard]] Versions read_versions(const std::map<std::string, std::string>& texts);
+
+struct Assignment {
+  std::string name;
+  std::string text = {};  // of a quoted text
+  bool is_text = false;   // else None, a number, a list …
+  size_t line = 0;        // counted from 1
+};
+
+// Every assignment in its order. Errors: malformed, naming the line, where a statement is not an assignment of a
+// constant (nor an import, a mere text or a comment): what it does is known only when it runs.
+[[nodiscard]] Result<std::vector<Assignment>> read_assignments(std::string_view module);
 
 }  // namespace pbprobe

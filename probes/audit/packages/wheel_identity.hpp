@@ -6,9 +6,11 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/inventory.hpp"
+#include "core/result.hpp"
 #include "probes/audit/packages/layout.hpp"
 
 namespace pbprobe {
@@ -23,5 +25,10 @@ using MemberDigests = std::map<std::string, std::string>;
 // A name that is not NAME-VERSION-PYTHON-ABI-PLATFORM.whl tells nothing: the file was renamed.
 [[nodiscard]] std::vector<std::string> find_wheel_faults(const std::string& file_name, const ArtifactLayout& layout,
                                                          const std::vector<File>& files, const MemberDigests& digests);
+
+inline const std::string kVariantFile = "variant.json";
+
+// Errors: malformed; also where it holds another number of variants than one, as only an index does.
+[[nodiscard]] Result<WheelVariant> parse_variant_json(std::string_view text);
 
 }  // namespace pbprobe

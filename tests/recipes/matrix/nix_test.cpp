@@ -11,7 +11,6 @@
 #include <gmock/gmock.h>
 
 #include "core/json.hpp"
-#include "recipes/src/imports.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/write.hpp"
 #include "tests/recipes/matrix/nix.hpp"
