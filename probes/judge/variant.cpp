@@ -129,8 +129,6 @@ std::vector<Check> variant_checks() {
   using enum Need;
   return {
       {.id = "PB177",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {wheel_variant, inventory, whole},
        .of_any = true,
