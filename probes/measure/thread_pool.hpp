@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The `parallel_for` of our CPU kernels. Threads inherit the process's affinity.
+// Threads of pbprobe's CPU kernels. They inherit the affinity of the process.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,8 @@
 
 namespace pbprobe {
 
-// The caller's thread and threads − 1 workers, of which a run calls only as many as it has tasks for: the others sleep
-// on, and nobody waits for them, nor for one that comes when all tasks are taken. Workers watch for their next call for
-// a moment, then park; one run at a time, from one thread.
+// The caller's thread and threads − 1 workers. A run wakes at most one worker per task, and waits for no worker without
+// a task. Workers spin briefly for the next run, then park. Supports one run at a time, from one thread.
 class ThreadPool {
  public:
   explicit ThreadPool(int64_t threads);
@@ -30,11 +29,11 @@ class ThreadPool {
   [[nodiscard]] ParallelFor parallel_for();
   void run(int64_t count, ParallelFor::Task task, void* state);
 
-  // Returns when every worker is parked: a peer that is measured next does not share the cores with their watching.
+  // Returns when every worker is parked, so that the next peer does not share cores with spinning workers.
   void rest();
 
  private:
-  // One for each worker, on a cache line of its own.
+  // State of one worker, on its own cache line.
   struct alignas(64) Bell {
     std::atomic<uint32_t> rings{0};
     std::atomic<bool> parked{false};
@@ -56,7 +55,7 @@ class ThreadPool {
   };
   Job job_;
   std::atomic<int64_t> next_{0};
-  // Workers that are at the job, and kClosed where no more of them may come: job_ changes only while that is all.
+  // Workers in the job, plus kClosed if no more may enter. job_ changes only while the value is kClosed.
   static constexpr int64_t kClosed = int64_t{1} << 32;
   std::atomic<int64_t> members_{kClosed};
   std::atomic<bool> resting_{false};
@@ -80,7 +79,7 @@ void load_openmp(const std::string& folder);
 [[nodiscard]] std::optional<OpenMp> find_openmp();
 
 // Runs tasks as at::parallel_for does: OpenMP's threads, of which each gets a piece of successive tasks. Uses a
-// ThreadPool if no runtime is found or its teams are smaller than asked for; is_torchs() reports which.
+// ThreadPool if no runtime is found or its teams are too small; is_torchs() reports which.
 class BenchThreads {
  public:
   // Uses `openmp` if it is given. Requires threads >= 1. Throws std::system_error if a thread cannot be started.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a kernel must pass before it is timed, in a fraction of the time that the measuring takes: the checker on a
-// problem of this kind that is small enough, and elements of the very GEMM that is timed against FP64.
+// Checks of a kernel before timing: the checker on a small problem of the same kind, elements of the timed GEMM against
+// FP64, and equal bits of repeated launches.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace pbprobe {
 
-// The plan's problem, or one of its types and layout with two tiles and the same ragged rest in each direction, and two
-// passes over k: what the checker then runs takes milliseconds.
+// Returns the plan's problem, or a smaller one of its types and layout, with two tiles and the same ragged rest in each
+// direction and two passes over k, so that the checker takes milliseconds.
 [[nodiscard]] Problem check_problem(const Plan& plan);
 
 // Sets every byte of C to 0xff: NaN, and -1 in INT32.
@@ -34,8 +34,8 @@ struct Launches {
   std::function<Result<void>(std::vector<std::byte>& result)> read;  // reads C
 };
 
-// Launches until `most` launches or `seconds` are over, and compares each result with the first. Returns the number of
-// launches. Errors: malformed (a result has other bits; names the launch), or that of launch or read.
+// Launches up to `most` times and for up to `seconds`, and compares each result with the first. Returns the number of
+// launches. Errors: malformed (a result has other bits; names the launch); errors of launch and read.
 [[nodiscard]] Result<int64_t> repeat_launches(const Launches& launches, int64_t most, double seconds,
                                               const SecondsClock& clock);
 
