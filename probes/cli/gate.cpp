@@ -5,8 +5,8 @@
 #include "core/open_file.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/pipeline/evidence.hpp"
-#include "probes/report/text.hpp"
 #include "probes/report/attest.hpp"
+#include "probes/report/text.hpp"
 #include "recipes/src/claim.hpp"
 
 namespace pbprobe::cli {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/facts/claim.hpp"
-#include "core/facts/report.hpp"
 #include "core/facts/host.hpp"
+#include "core/facts/report.hpp"
 #include "core/result.hpp"
 
 namespace pbprobe {

@@ -6,9 +6,9 @@
 
 #include <gmock/gmock.h>
 
+#include "probes/report/attest.hpp"
 #include "probes/report/html/chart.hpp"
 #include "probes/report/html/document.hpp"
-#include "probes/report/attest.hpp"
 #include "tests/report/documents.hpp"
 
 namespace pbprobe::test {

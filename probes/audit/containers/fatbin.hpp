@@ -88,9 +88,9 @@ struct EntryHeader {
 // The same of all sections of constants.
 [[nodiscard]] Fatbins find_fatbins(const Elf& elf);
 
-// A fatbin entry's bytes: inside the file where it is not compressed, else in `scratch`, which grows and may be used
-// again. `payload` holds the stored bytes of `entry`; `name` begins the messages. Errors: malformed, where the data are
-// broken or give another number of bytes than the header announces; limit, above kMaxEntryBytes.
+// Returns the bytes of a fatbin entry: in the file if it is not compressed, else in `scratch`, which grows and can be
+// reused. `payload` has the stored bytes of `entry`; `name` begins the messages. Errors: malformed (broken data, or
+// another size than in the header), limit (above kMaxEntryBytes).
 [[nodiscard]] Result<std::span<const uint8_t>> decompress_entry(const FatbinEntry& entry,
                                                                 std::span<const uint8_t> payload, Mapping& scratch,
                                                                 const std::string& name);

@@ -17,16 +17,16 @@ namespace pbprobe {
 
 struct WatchedRange;  // one of a fixed number, which the signal handler goes through
 
-// Null where too many ranges are watched already. [address, address + size) must be a mapping of whole pages.
+// Watches a range; returns null if too many ranges are watched. Requires a mapping of whole pages.
 [[nodiscard]] WatchedRange* watch_range(void* address, uint64_t size);
 
-// Before the range is unmapped.
+// Stops watching `range`. Call before unmapping it.
 void unwatch_range(WatchedRange* range);
 
-// Whether it lies in one of these ranges.
+// Reports whether `address` is in a watched range.
 [[nodiscard]] bool is_watched(const void* address);
 
-// Where the first page that failed lies in the range, in bytes.
+// Returns the offset of the first failed page in bytes.
 [[nodiscard]] std::optional<uint64_t> first_failure(const WatchedRange& range);
 class Mapping {
  public:

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// CUDA's libraries that torch/__init__.py opens by their paths.
+// CUDA libraries that torch/__init__.py opens by path, and CUDA libraries that the loader takes from another place than
+// the installed packages.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace pbprobe {
 
 enum class PreloadOrder {
   of_torch_2_11,
-  of_init_py,  // of this torch/__init__.py: libraries that it does not name are left out
+  of_init_py,  // order of this torch/__init__.py, without libraries that it does not name
 };
 
 // Returns the paths in order, up to the first library that is not installed beside `torch`, where torch stops.

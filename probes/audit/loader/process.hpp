@@ -20,13 +20,13 @@
 
 namespace pbprobe {
 
-// By the name that is needed, in the loader's order. Copies for better CPUs are left out: they export the same.
-// A damaged cache holds what could be read of it.
+// Libraries of ld.so.cache by needed name, in the order of the loader. Omits copies for better CPUs, which export the
+// same symbols. A damaged cache has its readable part.
 using LoaderCache = std::multimap<std::string, std::string, std::less<>>;
 
 [[nodiscard]] LoaderCache parse_loader_cache(const Bytes& file, uint16_t machine);
 
-// None where there is no such file.
+// Reads a cache file; returns an empty cache if the file is missing.
 [[nodiscard]] LoaderCache loader_cache(const std::filesystem::path& file, uint16_t machine);
 // Shared objects that were read already, by their paths: for many processes.
 class ObjectStore {

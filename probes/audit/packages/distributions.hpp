@@ -18,14 +18,14 @@
 namespace pbprobe {
 
 struct RecordedFile {
-  std::string path;  // relative to the folder of packages, as it stands there
-  std::string hash;  // "sha256=…", empty where none is recorded
+  std::string path;  // relative to the folder of packages, unchanged
+  std::string hash;  // "sha256=…", or empty
   std::optional<uint64_t> size_bytes;
 };
 
 struct Record {
   std::vector<RecordedFile> files;
-  std::optional<Error> fault;  // the first line that is none of a RECORD's: the others stand
+  std::optional<Error> fault;  // the first invalid line; the other lines are kept
 };
 
 [[nodiscard]] Record parse_record(std::string_view text);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where packages are installed below a folder: in an environment, the root of a container, a Nix result and what it
-// propagates.
+// Folders of installed packages: below an environment, the root of a container or a Nix result, on sys.path, and in a
+// checkout that `pip install -e` links to.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 namespace pbprobe {
 
 struct FoundEnvironments {
-  std::vector<std::filesystem::path> folders;  // each with *.dist-info in it
+  std::vector<std::filesystem::path> folders;  // each contains *.dist-info
 };
 
 [[nodiscard]] FoundEnvironments environments_in(const std::filesystem::path& root);
@@ -31,21 +31,21 @@ struct FoundEnvironments {
 [[nodiscard]] std::optional<std::filesystem::path> find_packages_above_torch(const Inventory& inventory);
 
 struct LinkedTorch {
-  std::filesystem::path torch;     // the folder of version.py, in a checkout
-  std::filesystem::path packages;  // that of the environment, with the package's metadata
+  std::filesystem::path torch;     // folder of version.py, in a checkout
+  std::filesystem::path packages;  // site-packages of the environment, with the metadata
 };
 
-// Follows *.pth, pyvenv.cfg (include-system-site-packages) and *.egg-link files, the MAPPING of setuptools' finders and
-// direct_url.json of the environment's or the folder's own site-packages. Nothing of it is run. `named`: folders that
-// they name and that hold no torch.
+// Finds a linked torch by *.pth, pyvenv.cfg (include-system-site-packages), *.egg-link, the MAPPING of setuptools'
+// finders and direct_url.json in the site-packages of `root`. Runs no code. Adds named folders without torch to
+// `named`.
 [[nodiscard]] std::optional<LinkedTorch> linked_torch(const std::filesystem::path& root,
                                                       std::vector<std::filesystem::path>* named = nullptr);
 
-// Returns the lines of a .pth file that are folders. Lines that Python executes are left out.
+// Returns the folders of a .pth file, without the lines that Python executes.
 [[nodiscard]] std::vector<std::filesystem::path> folders_of_pth(const std::string& text);
 
-// The trees that an editable install is imported from, by its direct_url.json (PEP 610): {"url": "file:///src/pytorch",
-// "dir_info": {"editable": true}}. Empty: it is none.
+// Returns the source trees of an editable install by its direct_url.json (PEP 610): {"url": "file:///src/pytorch",
+// "dir_info": {"editable": true}}. Returns nothing for other installs.
 [[nodiscard]] std::vector<std::filesystem::path> folders_of_editable(const std::string& direct_url);
 
 }  // namespace pbprobe

@@ -11,9 +11,9 @@
 #include "core/sm.hpp"
 #include "core/version.hpp"
 #include "probes/report/html/chart.hpp"
-#include "probes/report/text.hpp"
 #include "probes/report/html/sections.hpp"
 #include "probes/report/sections.hpp"
+#include "probes/report/text.hpp"
 
 namespace pbprobe {
 namespace {
