@@ -85,7 +85,7 @@ def test_what_broke_the_rules_is_a_fault(machine, answer):
 
 @needs_torch
 @needs_cuda_torch
-def test_a_gate_does_not_pass_there(machine):
+def test_gate_does_not_pass_on_a_busy_gpu(machine):
     environment = {"LD_LIBRARY_PATH": str(machine), "FAKE_CUDA_ANSWER": "2"}
     result = run("gate", TORCH, "--claim", "sm90", "--require", "executed", env=environment, timeout=240)
     assert result.returncode == FAILED

@@ -130,7 +130,7 @@ def test_it_does_what_it_says_when_it_is_pasted(script, folder):
     assert result.returncode in expected, result.stdout + result.stderr
 
 
-def test_the_finding_of_the_tutorial_is_printed(folder):
+def test_prints_the_finding_of_the_tutorial(folder):
     shown = next(
         "\n".join(block)
         for block in blocks_of((SOURCE / "docs/check-a-wheel.md").read_text())
@@ -141,7 +141,7 @@ def test_the_finding_of_the_tutorial_is_printed(folder):
     assert shown in result.stdout
 
 
-def test_the_fleet_of_the_tutorial_is_judged_as_it_says(folder, tmp_path):
+def test_judges_the_fleet_of_the_tutorial(folder, tmp_path):
     blocks = blocks_of((SOURCE / "docs/validate-a-fleet.md").read_text())
     shown = next(block for block in blocks if block[0].startswith("FAIL"))
     subprocess.run([SOURCE / "tools/fleet-simulation", "write", tmp_path, "--nodes", "20"], check=True)

@@ -25,7 +25,7 @@ def figures(question, log, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_a_shape_is_measured_once_under_a_name(tmp_path):
+def test_measures_a_shape_once_per_name(tmp_path):
     host = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
     log = tmp_path / "log"
     for name, lines in [("first", 1), ("first", 1), ("second", 2)]:
@@ -46,7 +46,7 @@ def line(shape, ratios):
     return json.dumps({**known, "rows": [slower, row], "problems": [], "notes": []}) + "\n"
 
 
-def test_a_class_is_the_mean_of_its_shapes_against_each_and_against_the_best_of_each(tmp_path):
+def test_prints_the_mean_of_a_class_for_each_peer_and_the_best(tmp_path):
     log = tmp_path / "log"
     shapes = {SHAPE: {"cublaslt": 2.0, "libtorch": 1.0}, "512x512x512": {"cublaslt": 0.5, "reading": 0.1}}
     log.write_text("".join(line(shape, ratios) for shape, ratios in shapes.items()))
@@ -61,7 +61,7 @@ def test_a_class_is_the_mean_of_its_shapes_against_each_and_against_the_best_of_
     assert mean[column["of the peak"]] == "0.50 (0.50)"
 
 
-def test_the_row_may_be_of_the_kernel_that_is_chosen_now(tmp_path):
+def test_shows_the_kernel_that_is_chosen_now(tmp_path):
     targets = json.loads(
         subprocess.run([PROGRAM, "targets", "--format", "json"], capture_output=True, check=True).stdout
     )
@@ -98,7 +98,7 @@ def of_random_shapes():
     return module
 
 
-def test_a_line_of_random_shapes_is_their_mean_the_fifth_percentile_and_the_least(capsys):
+def test_prints_mean_fifth_percentile_and_minimum_of_random_shapes(capsys):
     rows = {(1, 1, k): {"peers": {"libtorch": {"ratio": 2.0}}} for k in range(1, 39)}
     rows[(7, 8, 9)] = {"peers": {"libtorch": {"ratio": 0.25}}}
     rows[(7, 8, 10)] = {"peers": {"libtorch": {"ratio": 0.5}}}

@@ -42,7 +42,7 @@ def test_its_levels_are_the_provider_s(provider, stated):
     assert [one.value for one in stated if one.feature == "level"] == configs["level"]
 
 
-def test_each_property_is_valid_for_its_provider(provider, stated):
+def test_writes_valid_properties_for_each_provider(provider, stated):
     def valid(one):
         return one.namespace != provider.namespace or provider.validate_property(one)
 

@@ -62,7 +62,7 @@ print("torch" in sys.modules, "libtorch" in maps, "libcuda" in maps)
     assert run.stdout.splitlines() == [str(torch), "False False False"]
 
 
-def test_no_torch_is_an_error_with_the_way_out(python, bare_python):
+def test_names_the_remedy_for_a_missing_torch(python, bare_python):
     code = """
 import pbprobe
 try:

@@ -68,7 +68,7 @@ def test_right_by_fp64(shape, per_row, dtype):
 
 @gpu
 @pytest.mark.parametrize("per_row", [False, True], ids=["per tensor", "per row"])
-def test_as_torch(per_row):
+def test_computes_like_torch(per_row):
     if torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("torch scales by rows from 9.0 on")
     m, n, k = 384, 512, 4096
@@ -93,7 +93,7 @@ def test_keeps_the_digits_that_a_narrow_accumulator_loses():
 
 
 @gpu
-def test_in_a_graph_and_compiled():
+def test_runs_in_a_graph_and_compiled():
     a, b = normal(64, 128, E4M3, 6), normal(96, 128, E4M3, 7)
     scale_a, scale_b = scales(64, 96, False)
 
@@ -155,7 +155,7 @@ def test_blocks_of_128_right_by_fp64(shape, recipe, dtype):
 
 
 @blocks_of_fp32
-def test_a_scale_of_each_block_counts():
+def test_applies_the_scale_of_each_block():
     m, n, k = 300, 300, 500
     one = torch.ones(m, k, device="cuda").to(E4M3)
     for recipe in RECIPES:
@@ -226,8 +226,12 @@ def test_recipes_are_refused_with_a_reason():
     assert "of BlockWise128x128 with BlockWise128x128: use one of" in refused(squares, square, squares, square)
     assert "expected scale_b of [4, 2] for BlockWise128x128: got [256, 3]" in refused(rows, row, rows, square)
     assert "expected scale_a of [256, 3] for BlockWise1x128: got [4, 2]" in refused(squares, row, rows, row)
-    assert "need SwizzleType.NO_SWIZZLE: got swizzle_a SWIZZLE_32_4_4" in refused(rows, row, rows, row, swizzles.SWIZZLE_32_4_4)
-    assert "need SwizzleType.SWIZZLE_32_4_4: got swizzle_a None" in refused(one, kinds.BlockWise1x32, one, kinds.BlockWise1x32)
+    assert "need SwizzleType.NO_SWIZZLE: got swizzle_a SWIZZLE_32_4_4" in refused(
+        rows, row, rows, row, swizzles.SWIZZLE_32_4_4
+    )
+    assert "need SwizzleType.SWIZZLE_32_4_4: got swizzle_a None" in refused(
+        one, kinds.BlockWise1x32, one, kinds.BlockWise1x32
+    )
     assert "as many scale_a as recipes, 1: got 2" in refused([rows, rows], row, rows, row)
     assert "scale_a of one element" in refused(rows, tensor, one, tensor)
     assert "scale_b of 256 elements" in refused(rows[:, :1], kinds.RowWise, one, kinds.RowWise)

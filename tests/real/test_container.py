@@ -104,7 +104,7 @@ def test_it_is_a_user_without_rights_on_a_file_system_that_stays(container):
     assert "Read-only file system" in who.stderr
 
 
-def test_nothing_of_the_steps_is_left(container):
+def test_leaves_nothing_of_the_steps(container):
     left = container.start("ls /wheels /var/lib/apt/lists", program=["sh", "-c"])
     assert "/wheels" in left.stderr
     assert left.stdout.split() in ([], ["/var/lib/apt/lists:"])

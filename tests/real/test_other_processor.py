@@ -125,7 +125,7 @@ def test_its_operators_are_right_in_a_real_torch(environment, cpu, target):
     assert {kernel.split("_")[1] for kernel in kernels} >= {"int8", "fp32"}
 
 
-def test_the_report_of_that_python(environment):
+def test_reports_for_the_other_python(environment):
     namespaces = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", ENTER, "enter"]
     env = {**environment, "QEMU": shutil.which("qemu-aarch64-static"), "QEMU_CPU": "max"}
     if subprocess.run([*namespaces, "true"], env=env, capture_output=True, check=False).returncode != 0:

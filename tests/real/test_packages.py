@@ -176,7 +176,7 @@ def test_versions_of_ptx_are_what_its_text_says(wheel, files, rows):
 
 
 @pytest.mark.skipif(not (SITE / "torch/lib").is_dir(), reason="PBPROBE_TEST_TORCH names no environment with a torch")
-def test_an_environment_s_rows_are_what_cuobjdump_lists():
+def test_lists_the_rows_of_an_environment_like_cuobjdump():
     rows = audited(SITE)
     assert "torch" in {row["name"] for row in rows}
     for row in rows:
