@@ -38,7 +38,7 @@ def test_what_each_file_keeps_passes(tmp_path, claim):
     assert (verdict["outcome"], found(verdict)) == ("pass", {})
 
 
-def test_an_sm_that_no_file_holds_fails(tmp_path):
+def test_fails_an_sm_that_no_file_contains(tmp_path):
     verdict = gate(spam(), tmp_path, "sm90,sm80", FAILED)
     assert found(verdict) == {
         "PB171": f"sm80 is claimed, and {MODULE.rpartition('/')[2]} of spam-kernels 1.0 holds machine code only for "
@@ -48,14 +48,14 @@ def test_an_sm_that_no_file_holds_fails(tmp_path):
     assert row["shipped"] == "fail"
 
 
-def test_a_library_that_lost_its_kernels_fails_beside_one_that_kept_them(tmp_path):
+def test_fails_a_library_that_lost_its_kernels(tmp_path):
     verdict = gate(spam(**{"spam/_moe.abi3.so": Library(units=("first90.o",))}), tmp_path, "sm90,sm120", FAILED)
     assert found(verdict) == {
         "PB171": "sm120 is claimed, and _moe.abi3.so of spam-kernels 1.0 holds machine code only for sm_90"
     }
 
 
-def test_a_library_for_each_sm_is_one(tmp_path):
+def test_counts_libraries_per_sm_as_one(tmp_path):
     package = Package("spam", {"spam/sm90/ops.so": Library(units=("first90.o",)),
                                "spam/sm120/ops.so": Library(units=("first120.o",))})  # fmt: skip
     assert found(gate(package, tmp_path, "sm90,sm120", PASSED)) == {}
@@ -67,7 +67,7 @@ def test_raw_cubins_of_a_folder_are_one(tmp_path):
     assert "PB171" in found(gate(Package("spam", cubins), tmp_path / "other", "sm90", FAILED))
 
 
-def test_a_package_without_device_code_keeps_no_claim_of_an_sm(tmp_path):
+def test_fails_an_sm_claim_without_device_code(tmp_path):
     verdict = gate(Package("plain", {"plain/_C.abi3.so": Library()}), tmp_path, "sm90", FAILED)
     says = "sm90 is claimed, and no file of plain 1.0 holds device code: its build had no CUDA"
     assert found(verdict) == {"PB171": says}
@@ -81,7 +81,7 @@ def test_a_package_without_device_code_keeps_no_claim_of_an_sm(tmp_path):
         (Library(), "python=3.13", "PB174"),
     ],
 )
-def test_another_claim_fails_by_its_own_id(tmp_path, library, claim, check):
+def test_fails_another_claim_by_its_own_id(tmp_path, library, claim, check):
     assert found(gate(Package("spam", {MODULE: library}), tmp_path, claim, FAILED)).keys() == {check}
 
 
@@ -92,7 +92,7 @@ def test_what_the_files_do_not_tell_is_unknown_and_does_not_pass(tmp_path, claim
     assert {one["claim"]: one["shipped"] for one in verdict["claims"]}[row] == "unknown"
 
 
-def test_the_verdict_names_the_package(tmp_path):
+def test_names_the_package_in_the_verdict(tmp_path):
     command = [PROGRAM, "gate", wheel(spam(), tmp_path), "--claim", "sm90"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("PASS  spam-kernels 1.0\n")

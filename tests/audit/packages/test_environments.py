@@ -48,7 +48,7 @@ def test_what_conda_s_package_lost_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", '{"name": 3}', '{"name": "x", "files": {"a": 1}}'])
-def test_a_record_of_conda_s_that_is_none_ends_nothing(tmp_path, text):
+def test_ignores_an_invalid_record_of_conda(tmp_path, text):
     folder = conda(tmp_path / "env", ["lib/libcublas.so.12", "../../etc/evil.so"])
     (folder / "conda-meta/broken-1.0-0.json").write_text(text)
     found, document = rows(folder, exit_code=FAILED if "files" not in text else 0)
@@ -56,7 +56,7 @@ def test_a_record_of_conda_s_that_is_none_ends_nothing(tmp_path, text):
     assert len(document["problems"]) == (0 if "files" in text else 1)
 
 
-def test_the_root_of_a_container_is_all_its_environments(tmp_path):
+def test_finds_all_environments_of_a_container(tmp_path):
     root = tmp_path / "root"
     ONE.write(root / "usr/lib/python3/dist-packages")
     site = environment(root / "opt", torch(), extension())
@@ -111,7 +111,7 @@ def test_libraries_are_looked_for_in_the_root_of_the_container(tmp_path):
     assert found["ext"]["findings"] == []
 
 
-def test_a_container_s_environment_of_the_other_processor_is_sound(tmp_path):
+def test_accepts_a_container_of_the_other_processor(tmp_path):
     def other(package):
         tag = f"cp311-cp311-manylinux_2_39_{OTHER_MACHINE}"
         libraries = {path: library.but(machine=OTHER_MACHINE) for path, library in package.libraries.items()}
@@ -126,12 +126,12 @@ def test_a_container_s_environment_of_the_other_processor_is_sound(tmp_path):
     assert [one["id"] for one in found["own"]["findings"]] == ["PB178"]
 
 
-def test_a_folder_that_is_no_root_is_not_searched(tmp_path):
+def test_does_not_search_a_folder_that_is_no_root(tmp_path):
     ONE.write(tmp_path / "some/usr/lib/python3/dist-packages")
     assert audit(tmp_path / "some", "--distributions").returncode == 2
 
 
-def test_a_nix_result_is_what_it_propagates(tmp_path):
+def test_reads_what_a_nix_result_propagates(tmp_path):
     out, dependency, further = (tmp_path / name for name in ("out", "dependency", "further"))
     for place, package in ((out, CODE), (dependency, ONE), (further, Package("two", {"two/libtwo.so": Library()}))):
         package.write(place / f"lib/{PYTHON}/site-packages")
@@ -196,7 +196,7 @@ def editable(folder, ext, site):
     return tree / "src/ext"
 
 
-def test_an_editable_install_is_read_where_it_is_imported_from(tmp_path):
+def test_reads_an_editable_install_at_its_source(tmp_path):
     ext = extension(runpath=("$ORIGIN/../../../site/torch/lib",))
     for name, lacking, found_ids in (("sound", (), []), ("planted", ("libgone.so.7",), ["PB161"])):
         site = environment(tmp_path / name, torch())
