@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What several tests of the gate begin with."""
+"""Fixtures of several tests of the gate."""
 
 import json
 import subprocess

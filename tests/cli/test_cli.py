@@ -255,7 +255,7 @@ def test_writes_a_table_row_for_each_artifact(tmp_path):
         ('{"a":' * 100, ["64 levels"]),
     ],
 )
-def test_json_that_is_none_of_ours_is_refused(tmp_path, text, words):
+def test_refuses_json_of_other_programs(tmp_path, text, words):
     file = tmp_path / "report.json"
     file.write_text(text)
     refused(run("audit", file), "report.json" if words else "", *words)

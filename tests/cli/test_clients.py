@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What is written for other programs, read by them."""
+"""Documents for other programs, read by these programs."""
 
 import json
 import pathlib
@@ -65,7 +65,7 @@ def test_jenkins_schema_refuses_what_is_not_so(documents, jenkins, tmp_path, cha
 
 
 def test_gitlab_shows_what_failed(documents):
-    """Of a case GitLab shows name, class, file, time and the failure's text, and folds equal names into one."""
+    """GitLab shows name, class, file, time and failure text of a case, and merges equal names."""
     cases = list(xml.etree.ElementTree.parse(documents / "junit.xml").iter("testcase"))
     keys = [(case.get("classname"), case.get("name")) for case in cases]
     assert len(set(keys)) == len(keys)
@@ -76,7 +76,7 @@ def test_gitlab_shows_what_failed(documents):
 
 
 def test_github_takes_every_result(documents):
-    """What code scanning asks beyond the schema: https://docs.github.com, "SARIF support for code scanning"."""
+    """Code scanning requires more than the schema: https://docs.github.com, "SARIF support for code scanning"."""
     (ran,) = json.loads((documents / "a.sarif").read_text())["runs"]
     rules = ran["tool"]["driver"]["rules"]
     assert len(rules) <= 25_000

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Folders that the user may not enter: what lies there is not called missing."""
+"""Folders that the user may not enter: their files are not reported as missing."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def packages(tmp_path):
 
 
 def as_nobody(*arguments, env=None):
-    """By a user who owns nothing."""
+    """Runs the program as a user who owns no file."""
     command = [PROGRAM, *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534, env=env

@@ -91,6 +91,6 @@ def test_reports_another_driver_as_a_fact(reports):
     assert "590.1 after" in comparison["facts"][0]["what"]
 
 
-def test_what_cannot_be_compared_is_refused(sound, tmp_path):
+def test_refuses_artifacts_that_cannot_be_compared(sound, tmp_path):
     refused(run("compare", sound, tmp_path / "nothing"), "nothing")
     assert run("compare", sound).returncode == 2

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Where documents go, and what other programs read: --output, --sarif, --junit, --markdown."""
+"""Output of documents, also for other programs: --output, --sarif, --junit, --markdown."""
 
 import json
 import os
@@ -21,7 +21,7 @@ FALSE = "avx512,only"  # what the sound build does not deliver
 
 
 def report_to(file, tmp_path, **options):
-    """The quickest report that there is: of nothing."""
+    """Writes the quickest report, about a missing artifact."""
     return run("report", tmp_path / "nothing", "--format", "json", "--output", file, **options)
 
 

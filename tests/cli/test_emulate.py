@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""`pbprobe report --emulate`: a real torch on CPUs that are not here."""
+"""`pbprobe report --emulate`: a real torch on emulated CPUs."""
 
 import json
 import platform

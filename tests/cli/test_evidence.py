@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What evidence is bound to: keys, the bytes of what was judged, and facts that were read from files."""
+"""Evidence is bound to keys, the bytes of the artifact, and facts from files."""
 
 import base64
 import hashlib
@@ -93,7 +93,7 @@ def test_refuses_an_invalid_envelope_without_a_key(evidence, tmp_path, change):
 
 
 def test_gives_no_verdict_for_an_unusable_key(evidence, tmp_path):
-    """Of another kind, either half, or no key at all: the evidence was not looked at."""
+    """Covers keys of another kind, either half, and files without a key: the evidence was not read."""
     rsa = tmp_path / "rsa"
     subprocess.run(["openssl", "genpkey", "-algorithm", "rsa", "-out", rsa], check=True, capture_output=True)
     subprocess.run(["openssl", "pkey", "-in", rsa, "-pubout", "-out", tmp_path / "rsa.pub"], check=True)

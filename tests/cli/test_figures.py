@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""tools/figures-gpu on a CPU's kernels: what it measures once it keeps, and its table is that of the log.
+"""tools/figures-gpu on CPU kernels: it measures each shape once, and prints the table of the log.
 tools/figures: the shapes that it draws, and its line of them."""
 
 import importlib.machinery
@@ -38,7 +38,7 @@ def test_measures_a_shape_once_per_name(tmp_path):
 
 
 def line(shape, ratios):
-    """What the log would have of a shape."""
+    """Returns a line of the log for a shape."""
     row = {"kernel": "wgmma_bf16_128x256_sm90", "best": True, "gflops": 8e5, "peak_fraction": 0.5}
     row["peers"] = {peer: {"ratio": ratio} for peer, ratio in ratios.items()}
     slower = {**row, "best": False, "gflops": 9e5}

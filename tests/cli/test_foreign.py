@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A libtorch that brings a newer libc than this machine's, as Nix's do: Debian trixie's libraries are its closure."""
+"""A libtorch with a newer libc than the machine, as in Nix. Its closure has the libraries of Debian trixie."""
 
 import ctypes
 import json

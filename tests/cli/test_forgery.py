@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A libtorch whose constructors answer for the process that loads it, or write where they must not, and sound twins."""
+"""A libtorch whose constructors forge answers of their process or write to forbidden places, and sound twins."""
 
 import json
 import pathlib
@@ -120,7 +120,7 @@ def test_rejects_answers_of_a_constructor_that_exits(tmp_path, level):
 
 
 @needs_torch
-def test_what_a_constructor_writes_elsewhere_is_not_written(tmp_path, of_sound):
+def test_blocks_writes_of_a_constructor_elsewhere(tmp_path, of_sound):
     if of_sound["measurements"]["libtorch"]["confinement"]["landlock"] is None:
         pytest.skip("this kernel has no Landlock")
     folder, home, here = tmp_path / "site", tmp_path / "home", tmp_path / "here"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The gate as its users run it: on builds by a real compiler, and on the real torch where one is named."""
+"""The gate on builds of a real compiler, and on a real torch if one is named."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ def test_passes_a_true_claim_and_fails_a_false_one(sound):
 
 
 @pytest.mark.parametrize("level", ["loaded", "executed", "measured"])
-def test_what_was_not_proved_is_no_pass(sound, level):
+def test_does_not_pass_an_unproved_claim(sound, level):
     result = run("gate", sound, "--claim", CLAIM, "--require", level)
     assert result.returncode == FAILED, result.stdout
     assert f"must be {level}" in result.stdout
@@ -190,7 +190,7 @@ def test_accepts_the_claim_of_a_release_candidate(sound, tmp_path):
     assert run("gate", sound, "--claim", "avx2,only,torch=2.10.0rc1").returncode == FAILED
 
 
-def test_what_a_waiver_let_through_is_a_warning_of_the_statement(sound, tmp_path):
+def test_states_a_waived_finding_as_warning(sound, tmp_path):
     waiver = {"id": "PB105", "component": "torch/version.py", "reason": "known", "until": "2999-12-31"}
     claim = ["gate", sound, "--claim", "avx2,only,torch=2.9.1", "--policy", policy(tmp_path, waive=[waiver])]
     assert run(*claim, "--evidence", tmp_path / "dir").returncode == PASSED
@@ -351,7 +351,7 @@ def test_keys_that_cannot_sign_are_refused_before_the_work(sound, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("nix-store"), reason="needs nix-store: apt install nix-bin")
 def test_names_a_nix_build_with_its_nar_hash(sound, tmp_path):
-    """By the real nix-store, in a store of its own."""
+    """Runs the real nix-store with its own store."""
     folders = {name: str(tmp_path / "nix" / name.lower()) for name in ("STORE", "STATE", "LOG", "CONF")}
     env = {f"NIX_{name}_DIR": folder for name, folder in folders.items()} | {"NIX_REMOTE": ""}
     source = tmp_path / "torch-2.10.0"

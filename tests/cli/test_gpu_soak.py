@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Memory of a GPU that is not to be had now and then: unknown, no fault of torch's or of the kernels."""
+"""Failing allocations of GPU memory: the result is unknown, and never a fault of torch or the kernels."""
 
 import ctypes
 import json
@@ -34,7 +34,7 @@ ALLOCATES(cuMemAllocHost_v2, void*)
 
 
 def gpu_driver():
-    """The file of the driver's library; None where it finds no GPU."""
+    """Returns the file of the driver's library; None if it finds no GPU."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
         count = ctypes.c_int()

@@ -28,7 +28,7 @@ def test_joined_evidence_is_of_the_same_build(sound, evidence, tmp_path):
 
 @pytest.fixture(scope="module")
 def joined(sound, evidence, keys, tmp_path_factory):
-    """Of two runs by two policies, signed by two keys."""
+    """Joins two runs with two policies and two keys."""
     folder = tmp_path_factory.mktemp("joined")
     policy = json.loads((SOURCE / "ci/policies/builder.json").read_text()) | {"name": "another"}
     policy["severity"] = {"PB123": {"severity": "warn", "reason": "who built it should be known"}}
@@ -70,7 +70,7 @@ def test_join_signs_only_signed_evidence(evidence, joined, keys, tmp_path):
     for file in unsigned.glob("statement.[ds][si]*.json"):
         file.unlink()
     sign = ["--evidence", tmp_path / "dir", "--sign", keys / "key"]
-    # They may be judged, and nobody vouches for them.
+    # Unsigned evidence can be judged, but nobody vouches for it.
     others = {
         evidence / "report.json": "a bare report has no signature",
         unsigned: "is not signed",
@@ -123,7 +123,7 @@ def test_refuses_a_changed_byte_of_joined_evidence(joined, keys, tmp_path):
 
 
 def changed(evidence, folder, change):
-    """With digests that agree, as whoever changes a report without a signature would write them."""
+    """Writes matching digests, like an attacker who changes an unsigned report."""
     shutil.copytree(evidence, folder)
     report = json.loads((folder / "report.json").read_text())
     before = digest(folder / "report.json")
@@ -137,7 +137,7 @@ def changed(evidence, folder, change):
 
 
 def reworded(verdict):
-    """As another pbprobe says it, which did not have one of the checks yet."""
+    """Rewords a report like an older pbprobe that lacks one of the checks."""
     verdict["reason"] = "in other words"
     for claim in verdict["claims"]:
         claim["detail"] = "in other words"
@@ -203,7 +203,7 @@ def other_inventory(report):
         (other_inventory, "differs from the result of its 2 runs"),
     ],
 )
-def test_what_the_joined_runs_do_not_give_is_refused(joined, tmp_path, change, says):
+def test_refuses_a_verdict_beyond_the_joined_runs(joined, tmp_path, change, says):
     result = run("gate", "--from", changed(joined, tmp_path / "dir", change))
     assert (result.returncode, says in result.stderr) == (FAILED, True), result.stderr
 

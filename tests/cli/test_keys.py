@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Keys that sign evidence: encrypted ones, cosign's, and those that another program holds."""
+"""Keys that sign evidence: encrypted keys, keys of cosign, and keys in another program."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ def pair(folder: pathlib.Path, *kind: str) -> tuple[pathlib.Path, pathlib.Path]:
 
 @pytest.fixture
 def p256(tmp_path):
-    """Of the kind that cosign makes."""
+    """Makes a key like cosign."""
     return pair(tmp_path / "p256", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
 
 
@@ -69,7 +69,7 @@ def test_names_the_remedy_for_a_private_cosign_key(sound, tmp_path):
 @pytest.mark.parametrize("form", ["bytes", "base64"])
 @pytest.mark.parametrize("kind", ["ed25519", "p256"])
 def test_signs_with_a_program(sound, keys, p256, tmp_path, kind, form):
-    """As a key management service's client does."""
+    """Signs like the client of a key management service."""
     key, public = p256 if kind == "p256" else (keys / "key", keys / "pub")
     digest = " -digest sha256" if kind == "p256" else ""
     signs = f"openssl pkeyutl -sign -inkey '{key}' -rawin{digest} -in"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The same small build in each layout that torch comes in: the verdict is that of the build, not of its folders."""
+"""The same small build in each layout of torch: the verdict depends on the build, not on its folders."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def built(made, tmp_path_factory):
-    """Each layout, made once."""
+    """Makes each layout once."""
     root = tmp_path_factory.mktemp("layouts")
     roots = {
         "plain": plain(made, root / "plain"),
@@ -78,13 +78,13 @@ def test_reports_the_same_as_for_the_plain_layout(built, layout, place):
 
 @functools.cache
 def findings_on_files(path):
-    """What a report finds in the files, and their torch. It needs no figure, so that the budget is the least."""
+    """Returns the findings and the torch of a report. Uses the smallest budget, because it needs no figure."""
     document = json.loads(run("report", path, "--budget", "1", "--format", "json").stdout)
     listed = document["verdict"]["findings"]
     return {finding["id"] for finding in listed if finding["id"] < "PB4"}, document["inventory"]["torch_version"]
 
 
-# Where it was looked for and what it found: the libraries once each, whichever way they are reached.
+# Whichever way leads to the libraries, the audit lists each of them once.
 def test_reads_each_library_once(built):
     for layout in ("conda", "debian", "pth", "not installed"):
         inventory = json.loads(run("audit", built[layout], "--format", "json").stdout)
@@ -125,7 +125,7 @@ def test_finds_no_torch_by_a_broken_finder(made, tmp_path, text):
 # ---- glibc-hwcaps -------------------------------------------------------------------------------------------------
 
 
-def test_what_the_loader_picks_by_the_cpu_is_no_unguarded_code(made, tmp_path):
+def test_does_not_count_hwcaps_libraries_as_unguarded_code(made, tmp_path):
     root = hwcaps(made, tmp_path / "both")
     for claim in ("torch=2.10.0", "avx2,torch=2.10.0", "avx2,only,torch=2.10.0", "avx512,only,torch=2.10.0"):
         result = run("gate", root, "--claim", claim)

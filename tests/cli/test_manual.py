@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""pbprobe.1 is made of the program's own --help: every command, option and example of it is there."""
+"""pbprobe.1 is generated from --help: it has every command, option and example."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What is seen while it works, and what is left where somebody stops it."""
+"""Progress on the terminal, and the state after an interruption."""
 
 import os
 import pathlib
@@ -42,7 +42,7 @@ def is_running(pid):
 
 
 def started_by(pid):
-    """Those that carry the tag of what this process started."""
+    """Returns processes with the tag of this process's children."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -97,7 +97,7 @@ def test_ends_the_programs_that_it_started(slow, tmp_path):
     assert "stopped by Ctrl-C" in words
 
 
-def test_what_was_ignored_stays_ignored():
+def test_keeps_ignored_signals_ignored():
     command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *bench()]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: started_by(child.pid))
@@ -151,6 +151,6 @@ def test_writes_a_log_line_every_ten_seconds():
     assert re.match(r"pbprobe: 1\d s: \w+ing ", lines[0])
 
 
-def test_what_takes_no_time_says_nothing(sound):
+def test_shows_no_progress_of_a_fast_command(sound):
     gate = subprocess.run([PROGRAM, "gate", sound, "--claim", CLAIM], capture_output=True, text=True)
     assert (gate.returncode, gate.stderr) == (PASSED, "")

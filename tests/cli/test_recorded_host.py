@@ -56,7 +56,7 @@ def failed(report):
 
 
 @pytest.mark.parametrize("sm, code", [("121", "native"), ("120", "same_major")])
-def test_what_a_gb10_gets_from_a_torch(tmp_path, sm, code):
+def test_judges_torches_for_a_gb10(tmp_path, sm, code):
     returned, report = judged(torch_for(tmp_path / "site", sm))
     assert (returned, failed(report)) == (PASSED, set())
     (gpu,) = report["verdict"]["gpus"]
@@ -68,12 +68,12 @@ def test_fails_a_build_without_code_for_a_gb10(tmp_path):
     assert (returned, failed(report)) == (FAILED, {"PB301"})
 
 
-def test_of_another_processor_fails(tmp_path):
+def test_fails_a_build_of_another_processor(tmp_path):
     returned, report = judged(torch_for(tmp_path / "site", "121", "x86_64"))
     assert (returned, failed(report)) == (FAILED, {"PB104"})
 
 
-def test_what_was_not_run_is_unknown_and_no_figure_is_made_up(tmp_path):
+def test_reports_unknown_and_invents_no_figure(tmp_path):
     _, report = judged(torch_for(tmp_path / "site", "121"))
     assert report["host"] == json.loads(GB10.read_text())
     assert report["measurements"] is None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Files that change, that are holes, or that are no files, while they are read: named, at once, and nobody dies."""
+"""Files that change during reading, sparse files and special files: named at once, without a crash."""
 
 import json
 import os
@@ -262,7 +262,7 @@ def no_file(request, tmp_path):
     return folder, "is a device"
 
 
-def test_what_is_to_be_a_file_and_is_none_is_refused_at_once(no_file, sound, keys, evidence, tmp_path):
+def test_refuses_special_files_at_once(no_file, sound, keys, evidence, tmp_path):
     path, word = no_file
     wanted = ["gate", sound, "--claim", CLAIM]
     for command in (
@@ -294,7 +294,7 @@ def test_refuses_a_special_file_as_artifact_at_once(no_file, sound, keys):
 
 
 def test_replaces_only_regular_files(no_file, tmp_path):
-    """A device is written to, a pipe where somebody reads it."""
+    """Writes to a device, and to a pipe with a reader."""
     path, word = no_file
     before = path.stat()
     result = run("report", tmp_path / "nothing", "--output", path, timeout=20)
@@ -303,7 +303,7 @@ def test_replaces_only_regular_files(no_file, tmp_path):
     assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
 
 
-def test_pipes_inside_an_artifact_hang_nobody(build, tmp_path):
+def test_pipes_in_an_artifact_do_not_block(build, tmp_path):
     for name in ("torch/version.py", "torch/lib/libpipe.so", "pyvenv.cfg", "made.pth"):
         (build / name).unlink(missing_ok=True)
         os.mkfifo(build / name)
@@ -327,7 +327,7 @@ def test_loops_of_links_end(build, tmp_path):
     assert "libloop.so: cannot read: Too many levels of symbolic links" in reported
 
 
-# Deeper than a path can be named: what lies there was not read, and that is reported.
+# Reports files deeper than the longest path as unread.
 def test_folders_too_deep_to_enter_are_named(build):
     here = pathlib.Path.cwd()
     os.chdir(build / "torch")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""System calls that fail now and then, in the program and its child: no fault of torch's, and nothing is left behind.
+"""Failing system calls in the program and its child: no fault of torch is reported, and no file is left.
 
 PBPROBE_SOAK=3600 draws for an hour; by default each call fails once.
 """
@@ -94,7 +94,7 @@ def shim(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def faults_at_rest(sound):
-    """What is wrong with it where nothing fails: it does not compute."""
+    """Returns the findings without failing calls: the build does not compute."""
     return faults_of(run("report", sound, "--budget", 2, "--format", "json"))
 
 
@@ -152,7 +152,7 @@ def test_stops_repeating_an_interrupted_call(shim, sound, call, command):
     assert result.returncode in (PASSED, FAILED, COULD_NOT_RUN), result.stderr
 
 
-def test_what_cannot_be_read_for_interruptions_is_named(shim, sound):
+def test_names_a_file_with_interrupted_reads(shim, sound):
     environment = interrupting(shim, "read")
     assert "version.py: Interrupted system call" in " ".join(run("audit", sound, env=environment).stdout.split())
     refused(

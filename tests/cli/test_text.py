@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""How a report is shown: --verbose, --quiet, --strict, --color, --format markdown."""
+"""Output options of a report: --verbose, --quiet, --strict, --color, --format markdown."""
 
 import pytest
 from test_cli import COULD_NOT_RUN, FAILED, PASSED, SOURCE, refused, run

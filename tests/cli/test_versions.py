@@ -18,7 +18,7 @@ extern "C" void magma_version(int* major, int* minor, int* micro) {
   if (major && minor && micro) { *major = 2; *minor = 0; *micro = 13; }
 }
 """
-# Numbers that no code tells: what it answers stands elsewhere.
+# The version is in a variable, not in constants of the function.
 MAGMA_TWIN = """
 extern int numbers[3];
 int numbers[3] = {2, 0, 13};

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The package in surroundings that nobody chose for it: locales, folders, threads, event loops, forks, ZIP files."""
+"""The package in unusual surroundings: locales, folders, threads, event loops, forks, ZIP files."""
 
 import shutil
 import subprocess

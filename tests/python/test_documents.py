@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the documents name is there."""
+"""Files and options that documents name exist."""
 
 import re
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the package's functions return and raise; each starts the real program."""
+"""Results and errors of the functions of the package; each starts the real program."""
 
 import html
 import inspect
@@ -33,7 +33,7 @@ def test_audit_reads_a_build_and_its_claim(sound):
 
 
 @pytest.mark.parametrize("function", [pbprobe.audit, lambda path: pbprobe.gate(path, CLAIM), pbprobe.report])
-def test_what_is_not_there_is_not_found(function, tmp_path):
+def test_raises_for_a_missing_artifact(function, tmp_path):
     with pytest.raises(FileNotFoundError, match="absent"):
         function(tmp_path / "absent")
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What a package says of what it was built without: kernels for a GPU, operators."""
+"""Messages of a package about missing parts: kernels for a GPU, operators."""
 
 import json
 

@@ -165,7 +165,7 @@ def test_it_runs_from_the_file(wheel, torch, tmp_path, tool):
 
 
 def answers(python, path, torch, folder):
-    """What the package of that path says of one libtorch and of a claim that it does not keep."""
+    """Returns the results of the package in that path for a libtorch and a false claim."""
     code = (
         "import json, pbprobe, sys\n"
         "judged = pbprobe.gate(sys.argv[1], 'avx512,only,torch=1.0')\n"
@@ -179,7 +179,7 @@ def answers(python, path, torch, folder):
 
 
 def test_returns_equal_results_in_both_ways(installed, torch, build, tmp_path):
-    """By the module of this Python and the program as they were built from source, and by what the wheel brings."""
+    """Compares the module and program built from source with those of the wheel."""
     source = answers(sys.executable, build / "python", torch, tmp_path)
     wheel = answers(installed[0], "", torch, tmp_path)
     assert wheel == source

@@ -79,7 +79,7 @@ def test_runs_from_pip_to_the_verdict(system, wheel, torch):
     busy = os.getloadavg()[0] > os.cpu_count()
     start = time.monotonic()
     checked(as_user(system, "python3", "-m", "venv", "/home/user/venv"))
-    # As `pip install dist/*.whl` does, and with no index to ask.
+    # Installs the wheel with pip and without an index.
     install = "/home/user/venv/bin/pip install --no-index --disable-pip-version-check /dist/" + wheel.name
     checked(as_user(system, "sh", "-c", install, wheel=wheel))
     installed = time.monotonic()

@@ -49,7 +49,7 @@ def test_generic_build_needs_no_better_cpu(build):
 
 
 def members(build, artifact, paths):
-    """Each of these files of the artifact, on disk, one after another."""
+    """Yields each of these files of the artifact on disk."""
     if not build.is_wheel:
         yield from ((path, artifact / path) for path in paths)
         return

@@ -36,7 +36,7 @@ def dist():
 
 
 class Container:
-    """What the file makes of a bare system."""
+    """Runs the steps of the file in a bare system."""
 
     def __init__(self, dist, folder):
         release = value("ARG").removeprefix("BASE=debian:").removesuffix("-slim")
@@ -78,7 +78,7 @@ class Container:
         self.words = json.loads(rest)
 
     def start(self, *words, shown=None, program=None):
-        """As `podman run --read-only --tmpfs /tmp --network none`."""
+        """Runs a command like `podman run --read-only --tmpfs /tmp --network none`."""
         command = [*(program or self.program), *(words or self.words)]
         return self.system.run(
             "env",

@@ -42,7 +42,7 @@ class Copied:
         return next(self.place.glob("lib/python3*/site-packages"))
 
     def findings(self, name="NVIDIA H100", capability="9.0"):
-        """What is found on this machine, had it that GPU."""
+        """Returns the findings of this machine as if it had that GPU."""
         own = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
         driver = GB10["driver"] | {"cuda_version": "13.0"}
         self.host.write_text(json.dumps(own | {"gpus": [gpu(name, capability)], "driver": driver}))
@@ -54,7 +54,7 @@ class Copied:
 
     @contextlib.contextmanager
     def without(self, *names):
-        """These paths of site-packages are away, and come back as they were."""
+        """Removes these paths of site-packages, and restores them."""
         away = self.place.parent / "away"
         for name in names:
             (away / name).parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ class Copied:
 
     @contextlib.contextmanager
     def replaced(self, package, other):
-        """The package is that of another environment."""
+        """Replaces the package by the package of another environment."""
         [site] = pathlib.Path(other).glob("lib/python3*/site-packages")
         with self.without(*self.names_of(package)):
             there = Copied(pathlib.Path(other), self.host, self.variables).names_of(package)

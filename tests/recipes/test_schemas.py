@@ -101,7 +101,7 @@ def test_writes_a_schema_valid_report(file):
 
 
 def resolved(schema, root):
-    """Of an optional value or a reference: what it is where it is there."""
+    """Returns the schema of an optional value or of a reference without null."""
     schema = schema.get("anyOf", [schema])[0]
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
@@ -127,7 +127,7 @@ def shortened(value):
 
 
 def breaks(whole, schema, at=(), root=None):
-    """Each document with one required key removed, or with one key of another type; at every depth that it has."""
+    """Yields each document with one required key removed, or with one key of another type, at every depth."""
     root = root or schema
     schema = resolved(schema, root)
     here = whole
