@@ -249,7 +249,7 @@ def test_recipes_are_refused_with_a_reason():
 
 
 def test_is_refused_before_it_runs():
-    """What torch.compile and torch.export know of the result."""
+    """Meta tensors: torch.compile and torch.export see the refusals and the result type."""
     a, one = torch.zeros(16, 32, dtype=torch.uint8, device="meta").view(E4M3), torch.ones((), device="meta")
     for out_dtype in (None, E4M3, torch.int32):
         assert "out_dtype" in refusal(a, a.t(), one, one, out_dtype=out_dtype)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What was found in a file is kept for the next time: the same rows, of the file as it is now."""
+"""The cache of file facts: equal rows the next time, always for the current file."""
 
 import os
 import shutil

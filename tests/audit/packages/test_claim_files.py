@@ -104,7 +104,7 @@ def test_reports_a_pattern_without_a_file(tmp_path, claims, says):
     assert found(verdict_of(gate(wheel(spam(), tmp_path), tmp_path, claims), FAILED)) == {"PB176": says}
 
 
-def test_what_is_ignored_lacks_nothing(tmp_path):
+def test_ignored_files_need_no_claim(tmp_path):
     artifact = wheel(spam(), tmp_path)
     claims = "claim sm90,sm120\n"
     assert found(verdict_of(gate(artifact, tmp_path, claims), FAILED)).keys() == {"PB171"}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What is claimed of a package that is not torch: each claim that its files do not keep fails by its own id."""
+"""Claims about packages other than torch: each broken claim fails by its own id."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def found(verdict):
 
 
 @pytest.mark.parametrize("claim", ["sm90", "sm120", "sm90,sm120", "sm120,torch=2.11.0", "python=3.11", "torch=2.9"])
-def test_what_each_file_keeps_passes(tmp_path, claim):
+def test_passes_a_claim_that_each_file_keeps(tmp_path, claim):
     verdict = gate(spam(), tmp_path, claim, PASSED)
     assert (verdict["outcome"], found(verdict)) == ("pass", {})
 
@@ -86,7 +86,7 @@ def test_fails_another_claim_by_its_own_id(tmp_path, library, claim, check):
 
 
 @pytest.mark.parametrize(("claim", "row"), [("cuda=13.0", "CUDA"), ("torch=2.99", "torch"), ("avx2", "ISA")])
-def test_what_the_files_do_not_tell_is_unknown_and_does_not_pass(tmp_path, claim, row):
+def test_reports_unknown_for_facts_that_files_lack(tmp_path, claim, row):
     verdict = gate(Package("spam", {"spam/_C.abi3.so": Library()}), tmp_path, claim, FAILED)
     assert (verdict["outcome"], found(verdict)) == ("unknown", {})
     assert {one["claim"]: one["shipped"] for one in verdict["claims"]}[row] == "unknown"

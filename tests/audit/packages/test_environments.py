@@ -23,7 +23,7 @@ PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def conda(folder, files, name="libcublas", version="12.9.1.4"):
-    """An environment of conda's, with a record of a package that is not Python's."""
+    """Makes a conda environment with the record of a package without Python."""
     site = folder / f"lib/{PYTHON}/site-packages"
     ONE.write(site)
     Package("there", {"libcublas.so.12": Library()}, recorded=False).write(folder / "lib")
@@ -33,7 +33,7 @@ def conda(folder, files, name="libcublas", version="12.9.1.4"):
     return folder
 
 
-def test_what_conda_installed_has_a_row_and_python_packages_have_one_only(tmp_path):
+def test_lists_conda_and_python_packages_once(tmp_path):
     own = f"lib/{PYTHON}/site-packages/one/lib/libone.so"
     found, document = rows(conda(tmp_path / "env", ["lib/libcublas.so.12", own, "share/doc/readme"]))
     assert (found["libcublas"]["version"], found["libcublas"]["cuda"]) == ("12.9.1.4", ["12"])
@@ -41,7 +41,7 @@ def test_what_conda_installed_has_a_row_and_python_packages_have_one_only(tmp_pa
     assert document["problems"] == []
 
 
-def test_what_conda_s_package_lost_is_named(tmp_path):
+def test_names_a_file_that_a_conda_package_lost(tmp_path):
     found, _ = rows(conda(tmp_path / "env", ["lib/libcublas.so.12", "lib/libcublasLt.so.12"]), exit_code=FAILED)
     [problem] = found["libcublas"]["problems"]
     assert problem.startswith("lib/libcublasLt.so.12: conda-meta/libcublas-12.9.1.4-0.json has it, and it is not there")
@@ -165,7 +165,7 @@ def test_properties_are_those_that_every_file_keeps(tmp_path):
     assert "75_real is not stated: 1 of the files with device code have units without it" in notes
 
 
-def test_what_is_derived_is_true_of_the_wheel_that_has_it(tmp_path):
+def test_derives_true_properties_of_a_wheel(tmp_path):
     file = wheel(CODE, tmp_path)
     document, _ = derived(file)
     with zipfile.ZipFile(file, "a") as archive:

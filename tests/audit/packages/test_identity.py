@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What installers refuse in a wheel, and what its tags and its RECORD promise in vain: each fails the gate by PB182."""
+"""Wheels that installers refuse, and broken promises of tags and RECORD: each fails the gate by PB182."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def spam(**changes):
 
 
 def rewritten(file, change, *, record=True):
-    """The wheel with other members: `change` gets them by name. RECORD is written again where it is there."""
+    """Writes the wheel with members changed by `change`. Rewrites RECORD if the wheel has one."""
     with zipfile.ZipFile(file) as archive:
         members = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
     change(members)

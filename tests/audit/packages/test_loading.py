@@ -136,7 +136,7 @@ def test_warns_of_a_package_for_another_torch(tmp_path):
     assert {row["name"]: row["findings"] for row in document["distributions"]}["twin"] == []
 
 
-def test_what_does_not_load_names_the_torch_that_it_asks_for_in_the_same_finding(tmp_path):
+def test_names_the_requested_torch_in_the_load_finding(tmp_path):
     code = FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);")
     site = environment(tmp_path, torch(), extension(code=code))
     with (site / "ext-1.0.dist-info/METADATA").open("a") as metadata:
@@ -199,7 +199,7 @@ def test_assumes_that_another_package_loaded_its_library(tmp_path):
     assert row["loading"][0]["assumed"] == ["libcudart.so.7"]
 
 
-def test_what_a_library_of_the_same_package_defines_is_no_fault(tmp_path):
+def test_accepts_symbols_of_the_same_package(tmp_path):
     package = extension(code="void own();\n" + MODULE.format("own();"), needs=())
     package.libraries["ext/libown.so"] = Library(code="void own() {}\n")
     row, _ = audited(environment(tmp_path, torch(), package))
@@ -208,7 +208,7 @@ def test_what_a_library_of_the_same_package_defines_is_no_fault(tmp_path):
 
 
 # As cuda-core's _tensor_bridge: it links no torch, and its package opens torch's libraries with RTLD_GLOBAL before.
-def test_what_torch_has_is_no_fault_of_a_file_that_does_not_link_it(tmp_path):
+def test_accepts_torch_symbols_in_a_file_without_torch(tmp_path):
     row, _ = audited(environment(tmp_path, torch(), extension(needs=())))
     assert row["findings"] == []
     assert row["loading"][0]["assumed"] == ["libc10.so"]
@@ -217,7 +217,7 @@ def test_what_torch_has_is_no_fault_of_a_file_that_does_not_link_it(tmp_path):
     assert "which torch 2.11.0+cpu lacks: it loads with torch 2.8 to 2.10 only" in only_finding(row)["what"]
 
 
-def test_what_another_library_of_torch_has_is_not_lacking_in_torch(tmp_path):
+def test_accepts_symbols_of_another_torch_library(tmp_path):
     package = torch(exports="namespace c10 { void other() {} }\n")
     package.libraries["torch/lib/libtorch_python.so"] = Library(
         needs=("libtorch_cpu.so", "libc10.so"), code=FREE + "void c10::free_cpu(void*) {}\n"
@@ -227,7 +227,7 @@ def test_what_another_library_of_torch_has_is_not_lacking_in_torch(tmp_path):
     assert "needs c10::free_cpu(void*), which nothing defines that is loaded with it: this release of torch has" in what
 
 
-def test_of_files_for_several_releases_one_has_to_load(tmp_path):
+def test_requires_one_file_of_several_releases_to_load(tmp_path):
     good, bad = Library(code=MODULE.format("")), Library(code=MODULE.format(""), needs=("libav.so.58",))
     names = [f"ext/core{number}.abi3.so" for number in (4, 5)]
     code = 'extern "C" void* PyInit_core{}() {{ return nullptr; }}\n'

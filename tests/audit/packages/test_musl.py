@@ -81,7 +81,7 @@ def test_follows_the_modules_of_a_sound_root(tmp_path):
     assert document["interpreter"].endswith(f"/usr/bin/{PYTHON}")
 
 
-def test_what_is_linked_with_glibc_is_named_once(tmp_path):
+def test_names_files_linked_with_glibc_once(tmp_path):
     root = alpine(tmp_path, package(), glibc_package())
     found, document = rows(root, "--distributions", exit_code=FAILED)
     assert found_of(found["ext"]) == []

@@ -10,7 +10,7 @@ PLAIN = Package("plain-text", {"plain_text/_C.cpython-311-x86_64-linux-gnu.so": 
 DEVICE = Package("spam-kernels", {"spam/_C.abi3.so": Library(units=("first120.o", "second75.o", "collective_ptx.o"))})
 
 
-def test_what_it_holds_is_reported_and_nothing_of_torch(tmp_path):
+def test_reports_the_contents_and_nothing_of_torch(tmp_path):
     file = wheel(DEVICE, tmp_path)
     result = audit(file)
     assert result.returncode == PASSED

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Whether a package's files are those that it installed, whose they are now, and what installs them again."""
+"""Files of a package that changed since installation, their owners, and the command that restores them."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def test_rejects_overlay_that_was_overwritten(site):
     assert found["one"]["recorded"]["changed"] == found["one-cu13"]["recorded"]["changed"] == 1
 
 
-def test_what_no_package_recorded_is_noted(site):
+def test_notes_files_without_a_record(site):
     Package("gone", {"gone/lib/libgone.so": Library()}).write(site)
     shutil.rmtree(next(site.glob("gone-*.dist-info")))
     found, _ = rows(site)
@@ -115,7 +115,7 @@ def test_what_no_package_recorded_is_noted(site):
     assert "no installed package recorded 1 file with machine code in gone" in finding["what"]
 
 
-def test_of_two_that_pip_takes_for_one_no_file_is_missed(site):
+def test_misses_no_file_of_two_packages_that_pip_merges(site):
     """What an update that was interrupted leaves: which files are the older one's is not known."""
     older = site / "one-0.9.dist-info"
     older.mkdir()
@@ -135,7 +135,7 @@ def test_accepts_the_same_file_of_two_packages(site):
     assert found["one"]["recorded"]["changed"] == found["twin"]["recorded"]["changed"] == 0
 
 
-def test_what_is_missing_is_installed_again(site):
+def test_recommends_reinstalling_missing_files(site):
     shutil.rmtree(site / "one")
     found, document = rows(site, exit_code=FAILED)
     assert found["one"]["recorded"]["first_missing"] == ["one/lib/libone.so", "one/lib/libtwo.so"]
@@ -151,13 +151,13 @@ def test_only_notes_an_edited_text(site):
     assert document["reinstall"] is None
 
 
-def test_what_lies_outside_of_the_environment_is_not_missed(tmp_path):
+def test_ignores_recorded_files_outside_the_environment(tmp_path):
     """`pip install --target` records ../../bin, and writes to bin."""
     target = ONE.but(also_recorded=("../../bin/one,sha256=x,1",)).write(tmp_path / "target")
     assert rows(target)[0]["one"]["recorded"]["missing"] == 0
 
 
-def test_what_the_system_s_packages_strip_is_not_compared(tmp_path):
+def test_does_not_compare_files_stripped_by_the_system(tmp_path):
     """Debian's PyYAML has RECORD as it was before dh_strip, and no INSTALLER. What pip put there is compared."""
     site = ONE.write(tmp_path / "usr/lib/python3/dist-packages")
     own_copy(site / "one/lib/libone.so", lambda content: content + b"\0")
@@ -168,7 +168,7 @@ def test_what_the_system_s_packages_strip_is_not_compared(tmp_path):
     assert found["one"]["recorded"]["changed"] == 1
 
 
-def test_what_conda_relocates_is_not_compared(site):
+def test_does_not_compare_files_relocated_by_conda(site):
     own_copy(site / "one/lib/libone.so", with_another_byte)
     (site / "one-1.0.dist-info/INSTALLER").write_text("conda\n")
     found, _ = rows(site)

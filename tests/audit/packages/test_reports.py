@@ -162,7 +162,7 @@ def test_recommends_reinstalling_a_package_of_another_python(tmp_path):
         assert findings == []
 
 
-def test_what_another_package_wrote_over_is_that_one_s_fault(tmp_path):
+def test_assigns_an_overwritten_library_to_its_writer(tmp_path):
     """cupy-cuda12x beside cupy-cuda13x: the same paths, and what lies there does not load."""
     ext = extension()
     [path] = ext.libraries
@@ -215,7 +215,7 @@ def test_assigns_a_library_of_another_processor_to_its_package(tmp_path):
     assert findings == []
 
 
-def test_what_lies_in_a_container_s_root_is_not_started_here(tmp_path):
+def test_does_not_start_programs_of_a_container(tmp_path):
     root = tmp_path / "root"
     environment(root / "opt", torch(), extension(needs=("libc10.so", "libz.so.1")))
     python = root / "opt/venv/bin/python"
@@ -264,7 +264,7 @@ def imported(place):
     return [one for one in findings if one["id"].startswith("PB54")], document["imports"]
 
 
-def test_what_loads_is_what_was_predicted(sound):
+def test_predicts_the_loaded_files(sound):
     findings, imports = imported(sound)
     assert findings == []
     assert [(one["module"], one["problem"], one["others"], one["unpredicted"]) for one in imports] == [

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""One row a package: of an environment by its RECORDs, or of a folder of wheels."""
+"""One row per package of an environment, by RECORD, or of a folder of wheels."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def test_lists_the_links_of_each_row(site):
     assert plain["tags"] == [PLAIN.tag]
 
 
-def test_device_code_stands_there_with_its_suffixes_and_the_version_of_its_ptx(site):
+def test_lists_device_code_with_suffixes_and_ptx_version(site):
     cubins = {f"cubins/{name}": device(name) for name in ("sm_100a.cubin", "sm_120f.cubin")}
     Package("cubins", cubins).write(site)
     CODE.write(site)
@@ -83,7 +83,7 @@ GUARDED = (
 
 
 @pytest.mark.skipif(MACHINE != "x86_64", reason="x86-64's instructions")
-def test_what_a_package_may_guard_by_itself_is_no_minimum(tmp_path):
+def test_does_not_count_self_guarded_code_as_minimum(tmp_path):
     """numpy chooses by a table of its own; what runs as the file is loaded is needed everywhere."""
     at_load = GUARDED.replace("target(", "constructor, target(").replace("int* x", "").replace("x[", "y[")
     packages = {"guarded": GUARDED, "needs": "static int y[64];\n" + at_load.replace("fast(x)", "fast()")}
@@ -176,7 +176,7 @@ def test_follows_and_notes_a_link_that_leads_out(site, tmp_path):
     assert "links lead out of the environment in the way to 1 of its files, the first code/_C.abi3.so" in note
 
 
-def test_what_no_package_owns_is_a_row_of_its_own(site):
+def test_lists_unowned_files_in_their_own_row(site):
     (site / "left/over").mkdir(parents=True)
     os.link(device("sm_100a.cubin"), site / "left/over/one.cubin")
     found, _ = rows(site)
@@ -223,7 +223,7 @@ def read_as_nobody(site):
     return document, {row["name"]: row for row in document["distributions"]}
 
 
-def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
+def test_names_an_unreadable_file_and_continues(site):
     CODE.write(site)
     (site / "closed").mkdir(mode=0o700)
     own = (site / "code/_C.abi3.so").read_bytes()
@@ -246,7 +246,7 @@ def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
         ("plain-1.0.dist-info", []),
     ],
 )
-def test_what_lies_in_a_closed_folder_is_not_called_missing(site, closed, problems):
+def test_does_not_call_files_of_a_closed_folder_missing(site, closed, problems):
     (site / closed).chmod(0o700)
     document, found = read_as_nobody(site)
     assert document["problems"] == [f"{closed}/: cannot list the folder: Permission denied"]
@@ -315,7 +315,7 @@ def test_accepts_gpu_name(site, name, sm):
 
 
 @pytest.mark.parametrize("sms", ["gpu", "", "sm90,,sm80", "avx2"])
-def test_what_is_no_gpu_is_refused(site, sms):
+def test_refuses_an_invalid_gpu(site, sms):
     result = audit(site, "--for", sms)
     assert result.returncode == COULD_NOT_RUN
     assert "is not a GPU's SM: write sm121, or 12.1" in result.stderr

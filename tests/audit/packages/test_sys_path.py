@@ -30,7 +30,7 @@ SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packag
 
 
 def library(name, code, against=(), runpath="$ORIGIN"):
-    """As CUDA's: each symbol has the library's name as its version."""
+    """Makes a library like those of CUDA: each symbol has the library's name as version."""
     script = text("script.map", f"{name} {{ global: *; }};\n")
     return made(
         name, compiler(MACHINE, "gcc"), "-shared", "-fPIC", "-Wl,--no-as-needed", f"-Wl,--version-script={script}",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Which releases of torch load a wheel: all forms of names, and names that no release has."""
+"""Releases of torch that load a wheel: all forms of names, and names that no release has."""
 
 import zipfile
 
@@ -65,7 +65,7 @@ def test_finds_an_invented_torch_name_in_no_release(tmp_path):
     assert releases(tmp_path, package(INVENTED + FREE.replace("f()", "g()"))) == ([], "_ZN3c108inventedEv")
 
 
-def test_what_another_file_of_the_package_defines_is_not_torch_s(tmp_path):
+def test_does_not_blame_torch_for_names_of_the_same_package(tmp_path):
     built = package(INVENTED)
     built.libraries["ext/libown.so"] = Library(code="namespace c10 { void invented() {} }\n")
     assert releases(tmp_path, built) == (ALL, None)
