@@ -42,7 +42,6 @@ help:
 	@echo 'make wheel     dist/: one wheel for every Python from 3.9 on, with the kernels of all targets; installs anywhere from'
 	@echo '               Debian 11 and Ubuntu 22.04 on. On x86-64 a second one for aarch64, by the cross compiler: minutes;'
 	@echo '               WHEEL=native leaves it out'
-	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make docs      the documents as a site in build/site; broken links are errors. To read and search it, with no'
 	@echo '               network: .venv/bin/python3 -m http.server --directory build/site'
 	@echo 'make generate  write generated files again'
@@ -123,11 +122,6 @@ wheel:
 	@.venv/bin/python3 ci/pack-wheel
 	@$(if $(filter native,$(WHEEL)),,ci/cross-wheel)
 
-# The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, only on request.
-cutlass:
-	@$(SETUP) build configure
-	@$(BUILD) pbprobe_cutlass
-
 # The documents as a site, with what the program says of itself.
 docs:
 	@$(SETUP) build docs configure
@@ -146,4 +140,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test stress test-real check lint asan cross gate-matrix gate-mutations matrix cutlass wheel docs generate clean
+.PHONY: help setup report build test stress test-real check lint asan cross gate-matrix gate-mutations matrix wheel docs generate clean

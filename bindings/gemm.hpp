@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "core/dtype.hpp"
+#include "core/facts/host.hpp"
 #include "core/result.hpp"
+#include "kernels/dispatch/choose.hpp"
 #include "kernels/dispatch/run.hpp"
 #include "kernels/dispatch/slices.hpp"
 
@@ -84,5 +86,9 @@ using Slices = std::vector<Slice>;
 [[nodiscard]] const std::string& forced_kernel();
 // Forces a kernel for the calling thread; "" restores the table's choice. Error `usage` for an unknown name.
 [[nodiscard]] Result<void> force_kernel(std::string name);
+
+// Gop/s of one core for every peak loop that this host can run, each the fastest of five slices of 2 ms; some 20 ms a
+// loop. By the loops' public names.
+[[nodiscard]] Rates measure_rates(const Host& host);
 
 }  // namespace pbprobe::ops

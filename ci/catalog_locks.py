@@ -29,7 +29,7 @@ def refers_to_catalogs(text: str) -> bool:
 
 
 def missing_lock(folder: pathlib.Path, tracked: list[str]) -> str | None:
-    """Why what flox builds in a clone of `folder` could differ from what it builds a second time; None: nothing."""
+    """Returns why two builds by flox in a clone of `folder` could differ, or None."""
     for lock in (LOCK, OLDER_LOCK):
         if (folder / lock).is_file() and lock not in tracked:
             return f"{lock} is not tracked, and flox builds from a clone, which lacks it: commit and push it"

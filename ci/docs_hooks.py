@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What MkDocs does not know of these documents: two pages made from the program, and links out of docs/.
+"""MkDocs hooks: two pages made from the program, and links out of docs/.
 
 `make docs` builds the program and the package first.
 """

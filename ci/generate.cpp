@@ -21,11 +21,10 @@
 #include "core/torch_symbols.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/judge/policy.hpp"
-#include "recipes/src/claim_file.hpp"
+#include "recipes/src/claim.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/matrix.hpp"
 #include "recipes/src/public_wheels.hpp"
-#include "recipes/src/reference.hpp"
 #include "recipes/src/verify.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Where what was made once is kept from run to run."""
+"""Folder of results that later runs use again."""
 
 import functools
 import os
@@ -11,7 +11,7 @@ import subprocess
 
 @functools.cache
 def folder() -> pathlib.Path:
-    """$CCACHE_DIR, else ccache's, else ~/.cache: as cmake/Cubin.cmake finds it."""
+    """Returns $CCACHE_DIR, else the folder of ccache, else ~/.cache, like cmake/Cubin.cmake."""
     if given := os.environ.get("CCACHE_DIR"):
         return pathlib.Path(given)
     if not shutil.which("ccache"):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""docs/matrix.md: what became of each recipe, when, and of which sources. What was not built this time stays."""
+"""docs/matrix.md: result, date and sources of each recipe. Keeps the rows of recipes that were not built."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TORCH = ("recipe", "torch", "CUDA", "platform", "built", "gate", "seconds")
 ROWS = (*TORCH, "pbprobe", "operators", "its seconds", "on", "sources")
 LOADED = ("loaded", "under QEMU")  # of operators
 FAULTS = ("fault", "recipe", "wanted", "seen", "as wanted")
-# What the build of a recipe is made of.
+# Inputs of the recipe builds.
 SOURCES = (".flox/pkgs", "recipes/nix", "recipes/targets.json", "recipes/matrix.json")
 
 
 @functools.cache
 def digest(root: pathlib.Path = ROOT) -> str:
-    """Of all that recipes are built from, whatever commit it lies in."""
+    """Returns the digest of all inputs of recipes, independent of the commit."""
     files = [file for part in SOURCES for file in [root / part, *(root / part).rglob("*")] if file.is_file()]
     whole = hashlib.sha256()
     for file in sorted(files):
@@ -33,7 +33,7 @@ def today() -> str:
 
 
 def cells_of(text: str, heads: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The rows of the table with these heads; none where there is no such table."""
+    """Returns the rows of the table with these heads; nothing if the document has no such table."""
     lines = text.splitlines()
     head = f"| {' | '.join(heads)} |"
     rows: list[tuple[str, ...]] = []
@@ -116,6 +116,6 @@ build is sound and has none of them, and without a package it ends.
 
 
 def update(file: pathlib.Path, rows: list[tuple[str, ...]], faults: list[tuple[str, ...]], order: list[str]) -> None:
-    """Writes what is new into the document, which may not be there yet."""
+    """Adds new rows to the document, or creates it."""
     before = file.read_text() if file.exists() else ""
     file.write_text(document(merged(cells_of(before, ROWS), rows, order), faults or cells_of(before, FAULTS)))

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What Nix reports of a build that failed, in its own words, and whether that says anything of the recipe."""
+"""Error texts of failed Nix builds, and whether they concern the recipe."""
 
 from __future__ import annotations
 
 import re
 
-# Of the machine, the daemon or the network: whether the recipe builds is open.
+# Errors of the machine, the daemon or the network, which do not concern the recipe.
 COULD_NOT_RUN = re.compile(
     r"No space left on device|Cannot allocate memory|unable to fork|Killed signal terminated program"
     r"|cannot connect to (?:socket|daemon)|unable to download|interrupted by the user"
@@ -17,7 +17,7 @@ BEFORE = 5  # lines of the builder that led to Nix's first error
 
 
 def ending(log: str) -> list[str]:
-    """What the builder reported last, and all from Nix's first error on."""
+    """Returns the last lines of the builder, and everything from the first error of Nix on."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not PLAN.match(line)] or ["nothing"]
     first = next((at for at, line in enumerate(lines) if FIRST.match(line)), len(lines) - 1)
     return lines[max(first - BEFORE, 0) :]

@@ -25,7 +25,7 @@ class Fault:
 
     @property
     def folder(self) -> str:
-        """As Nix takes it in a path."""
+        """Returns the name of a folder, valid in a Nix path."""
         return re.sub(r"[^A-Za-z0-9]+", "-", self.what)
 
     @property
@@ -48,7 +48,7 @@ def of_torch(attributes: str) -> tuple[str, str]:
 
 
 def exported(variable: str, value: str) -> tuple[str, str]:
-    """Of torch's build, after nixpkgs' own value."""
+    """Returns a change that exports a variable in the build of torch, after the exports of nixpkgs."""
     return of_torch(f"preConfigure = old.preConfigure + \"export {variable}='{value}'\\n\";")
 
 

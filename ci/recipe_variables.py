@@ -26,7 +26,7 @@ QUOTED = {
 
 
 def nix_tokens(text: str) -> Iterator[tuple[str, str]]:
-    """Strings, paths, words and signs of Nix code; of a string with ${…} in it, what is between the braces."""
+    """Splits Nix code into strings, paths, words and signs; ${…} in a string yields the text between the braces."""
     modes = ["{"]  # the last one: in code ("{", "${"), or in a string by its quotes
     at = 0
     while at < len(text) and modes:
@@ -64,7 +64,7 @@ def read_by(file: pathlib.Path) -> tuple[set[str], set[str]]:
 
 
 def nix_files(named: pathlib.Path) -> list[pathlib.Path]:
-    """What a path in Nix code may lead to; of a folder, all of it, since its name may be put together."""
+    """Returns the files that a path in Nix code may mean: all files of a folder, since code may compose names."""
     if named.is_file():
         return [named] if named.suffix in (".nix", "") else []
     default = named / "default.nix"
@@ -72,7 +72,7 @@ def nix_files(named: pathlib.Path) -> list[pathlib.Path]:
 
 
 def variables_of(recipe: pathlib.Path, tree: pathlib.Path) -> set[str]:
-    """Those that the recipe and the Nix files of its tree that it names read from the environment."""
+    """Returns the environment variables that the recipe and its Nix files read."""
     variables, seen, waiting = {"CUDA_TOOLKIT_REPO"}, set(), [recipe.resolve()]
     while waiting:
         file = waiting.pop()

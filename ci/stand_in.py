@@ -20,7 +20,7 @@ STAND_IN = ROOT / "recipes/nix/stand-in"
 SOURCE = ROOT / "build/torch-source"
 SYSROOT = ROOT / "build/aarch64-sysroot"
 MACHINE = platform.machine()
-# How the machine runs what is of another processor.
+# Command that runs programs of another processor.
 EMULATOR = {"aarch64": ("qemu-aarch64-static", "-cpu", "max", "-L", "/usr/aarch64-linux-gnu")}
 # nixpkgs' attribute → Debian's packages, without archives but GoogleTest's: it has nothing else.
 DEBIAN = {
@@ -66,7 +66,7 @@ def files_of(name: str, packages: str, machine: str = MACHINE) -> str:
 
 
 def text(value: object) -> str:
-    """As Nix writes a string."""
+    """Quotes a text as a Nix string."""
     return json.dumps(str(value)).replace("${", "\\${")
 
 
@@ -75,7 +75,7 @@ def attributes(values: dict[str, str]) -> str:
 
 
 def cached(name: str) -> str:
-    """Of build/'s configuration; nothing where it has none."""
+    """Reads a setting of the configuration of build/; returns "" if it is not set."""
     file = ROOT / "build/CMakeCache.txt"
     lines = file.read_text().splitlines() if file.is_file() else []
     return next((line.partition("=")[2] for line in lines if line.startswith(f"{name}:")), "")

@@ -23,7 +23,7 @@ SKIPPED = 77
 
 
 def row_of(target: dict) -> str | None:
-    """The cells of a target, or None where it is not built here."""
+    """Returns the cells of a target, or None if it is not built."""
     best = {}
     for kernel in target["kernels"]:
         best.setdefault(kernel["dtype"], kernel)

@@ -96,7 +96,7 @@ packages_for() {
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
   needed nix && list+=" nix-bin xz-utils patch"
   needed pages && list+=" chromium fonts-dejavu-core"
-  needed real && list+=" libtorch-dev g++-aarch64-linux-gnu xz-utils debootstrap"
+  needed real && list+=" g++-aarch64-linux-gnu xz-utils debootstrap"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
   # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
@@ -267,7 +267,6 @@ configure() {
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$PWD/cmake/cached" "-DPBPROBE_TARGETS=$ids")
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
   ! needed wheel || arguments+=("-DPBPROBE_OLDER_LIBC=$PWD/build/older-libc-$(dpkg --print-architecture)")
-  ! needed real || arguments+=("-DPBPROBE_OLD_TORCH=ON")
   [[ -z $nvrtc ]] || arguments+=("-DPBPROBE_NVRTC=$nvrtc")
   [[ -z ${TCGEN05:-} ]] || arguments+=("-DPBPROBE_TCGEN05=$TCGEN05")
   [[ -z $cutlass ]] || arguments+=("-DPBPROBE_CUTLASS=$cutlass")
@@ -319,7 +318,7 @@ if needed build; then install_locked build; fi
 if needed test; then
   install_locked test
   install_peers
-  install_by_hash clients "readers of SARIF, JUnit, evidence, wheels, variants and workflows" "tests that ask them are skipped" || true
+  install_by_hash clients "readers of JUnit, evidence, wheels, variants and workflows; numpy" "tests that ask them are skipped" || true
 fi
 if needed wheel; then
   install_locked wheel

@@ -266,4 +266,11 @@ template <class T>
 // Writes a schema as dump_json does, with short elements on one line.
 [[nodiscard]] std::string dump_schema(const Json& schema);
 
+// Returns the path of a key in `given` that is missing in `known`, the same document after parsing and writing:
+// "files[0].sm".
+[[nodiscard]] std::optional<std::string> unknown_key(const Json& given, const Json& known);
+
+// Makes `schema` reject unknown keys.
+void allow_no_other_keys(Json& schema);
+
 }  // namespace pbprobe

@@ -9,7 +9,6 @@
 #include <ctime>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "core/result.hpp"
 

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "core/strings.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -211,12 +213,8 @@ bool is_release(const PythonVersion& version, const PythonVersion& claimed) {
 }
 
 bool satisfies(const PythonVersion& version, std::string_view specifiers) {
-  for (size_t at = 0; at <= specifiers.size();) {
-    const size_t end = std::min(specifiers.find(',', at), specifiers.size());
-    if (!satisfies_one(version, specifiers.substr(at, end - at))) return false;
-    at = end + 1;
-  }
-  return true;
+  const auto all = split(specifiers, ',');
+  return std::all_of(all.begin(), all.end(), [&](std::string_view one) { return satisfies_one(version, one); });
 }
 
 std::string package_name(std::string_view name) {

@@ -4,7 +4,6 @@
 // The target table: recipes/targets.json, embedded at build time. This is the only place for facts about targets.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <string>

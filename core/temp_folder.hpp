@@ -33,4 +33,20 @@ class TempFolder {
 // Removes the remaining folders, for a program that ends without destructors. Allocates, but does not throw.
 void remove_temp_folders() noexcept;
 
+class IncompletePath {
+ public:
+  explicit IncompletePath(std::filesystem::path path);
+  IncompletePath(IncompletePath&& other) noexcept;
+  IncompletePath& operator=(IncompletePath&& other) noexcept;
+  ~IncompletePath();  // removes the registration, not the file
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Deletes every registered file and folder. Returns their count.
+size_t remove_incomplete_paths();
+
 }  // namespace pbprobe

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/fields.hpp"
+#include "core/sm.hpp"
 
 namespace pbprobe {
 
@@ -133,6 +134,24 @@ void fields(Visitor& visit, T& code) {
   visit("unlinked", code.unlinked, "entries of relocatable code that no device linker has read; null if none");
   visit("false_entries", code.false_entries, "entries whose content does not match their header; null if not opened");
   visit("first_false_entries", code.first_false_entries, "the first of them");
+}
+
+// Calls `each(mangled_name, sm, is_ptx)` for every kernel of every cubin and of all PTX.
+template <class Each>
+void for_each_kernel(const DeviceCode& code, Each&& each) {
+  const auto take = [&](const std::string& target, const std::vector<std::string>& names, bool is_ptx) {
+    const auto sm = parse_sm(target);
+    if (!sm) return;
+    for (const auto& name : names) each(name, *sm, is_ptx);
+  };
+  if (code.census) {
+    for (const auto& [target, census] : *code.census) {
+      if (census.names) take(target, *census.names, false);
+    }
+  }
+  if (code.ptx_kernels) {
+    for (const auto& [target, names] : *code.ptx_kernels) take(target, names, true);
+  }
 }
 
 }  // namespace pbprobe

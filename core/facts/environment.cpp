@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/base_name.hpp"
 #include "core/cpu_needs.hpp"
 #include "core/major_minor.hpp"
 #include "core/pep440.hpp"
+#include "core/strings.hpp"
 #include "core/torch_symbols.hpp"
 
 namespace pbprobe {

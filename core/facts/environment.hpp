@@ -15,7 +15,6 @@
 #include "core/facts/finding.hpp"
 #include "core/facts/inventory.hpp"
 #include "core/facts/loading.hpp"
-#include "core/facts/recorded_files.hpp"
 #include "core/facts/verdict.hpp"
 #include "core/fields.hpp"
 

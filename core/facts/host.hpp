@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/fields.hpp"
@@ -142,5 +143,8 @@ void fields(Visitor& visit, T& host) {
   visit("driver", host.driver, "the CUDA driver");
   visit("gpus", host.gpus, "in the driver's order");
 }
+
+// Begins the problem of a report on a machine that is only a file here (`--host`).
+inline constexpr std::string_view kRecordedMachine = "this machine is a record";
 
 }  // namespace pbprobe

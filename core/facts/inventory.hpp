@@ -13,12 +13,71 @@
 
 #include "core/facts/device_code.hpp"
 #include "core/facts/loading.hpp"
-#include "core/facts/recorded_files.hpp"
-#include "core/facts/wheel_variant.hpp"
 #include "core/fields.hpp"
 
 namespace pbprobe {
 
+// A library that is not the one which was installed.
+struct ChangedLibrary {
+  std::string path;
+  std::string how;                         // "another size", "another SHA-256"
+  std::optional<std::string> other_owner;  // whose RECORD has the path too, with other content
+};
+
+// What became of the files that RECORD names. Compiled Python and what lies outside of the environment are left out.
+struct RecordedFiles {
+  int64_t files = 0;
+  int64_t missing = 0;
+  int64_t changed = 0;  // another size; of what is read, another SHA-256 too
+  std::vector<std::string> first_missing;
+  std::vector<std::string> first_changed;  // libraries aside
+  std::vector<ChangedLibrary> changed_libraries;
+  bool reinstall = false;  // a library is missing or changed
+};
+
+template <class Visitor, SameAs<ChangedLibrary> T>
+void fields(Visitor& visit, T& library) {
+  visit("path", library.path, "in the folder of packages");
+  visit("how", library.how, "difference from RECORD");
+  visit("other_owner", library.other_owner, "another package that recorded the path, with other content");
+}
+
+template <class Visitor, SameAs<RecordedFiles> T>
+void fields(Visitor& visit, T& recorded) {
+  visit("files", recorded.files, "files that RECORD lists, without compiled Python");
+  visit("missing", recorded.missing, "missing files");
+  visit("changed", recorded.changed, "files of another size; for libraries, also of another SHA-256");
+  visit("first_missing", recorded.first_missing, "ten at most");
+  visit("first_changed", recorded.first_changed, "ten at most, libraries aside");
+  visit("changed_libraries", recorded.changed_libraries, "shared objects, compilers and device code");
+  visit("reinstall", recorded.reinstall, "a library is missing or changed");
+}
+
+// One property of a wheel variant (PEP 825, a draft): "nvidia :: sm_arch :: 120_real".
+struct VariantProperty {
+  std::string provider;  // namespace: "nvidia"
+  std::string feature;   // "sm_arch"
+  std::string value;     // "120_real"
+};
+
+// Contents of a wheel's variant.json.
+struct WheelVariant {
+  std::string label;
+  std::vector<VariantProperty> properties;
+};
+
+template <class Visitor, SameAs<VariantProperty> T>
+void fields(Visitor& visit, T& property) {
+  visit("provider", property.provider, "namespace");
+  visit("feature", property.feature, "feature in the namespace");
+  visit("value", property.value, "value of the feature");
+}
+
+template <class Visitor, SameAs<WheelVariant> T>
+void fields(Visitor& visit, T& variant) {
+  visit("label", variant.label, "label in the wheel's name");
+  visit("properties", variant.properties, "properties that the wheel was built for");
+}
 // Source of a library that a file needs.
 enum class Provider {
   artifact,    // the artifact itself

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/facts/kernel_fault.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/base_name.hpp"
 #include "core/pep440.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {

@@ -11,18 +11,44 @@
 
 #include "core/facts/baseline.hpp"
 #include "core/facts/claim.hpp"
-#include "core/facts/emulated.hpp"
 #include "core/facts/environment.hpp"
 #include "core/facts/host.hpp"
-#include "core/facts/imports.hpp"
 #include "core/facts/inventory.hpp"
+#include "core/facts/loading.hpp"
 #include "core/facts/measurement.hpp"
 #include "core/facts/operators.hpp"
 #include "core/facts/preflight.hpp"
 #include "core/facts/reference.hpp"
 #include "core/facts/verdict.hpp"
+#include "core/fields.hpp"
 
 namespace pbprobe {
+
+enum class LoadOutcome {
+  loaded,
+  died,     // ended by an instruction that the CPU lacks
+  unknown,  // not tried, or ended in another way
+};
+
+[[nodiscard]] std::span<const EnumName<LoadOutcome>> enum_names(LoadOutcome);
+
+// One claimed CPU row.
+struct EmulatedLoad {
+  std::string target;              // "avx2"
+  std::optional<std::string> cpu;  // QEMU model ("Haswell"); null if no model matches this row exactly
+  LoadOutcome outcome = LoadOutcome::unknown;
+  std::optional<std::string> library;  // library at which the process ended
+  std::string what;                    // observation, or the reason why it was not tried
+};
+
+template <class Visitor, SameAs<EmulatedLoad> T>
+void fields(Visitor& visit, T& load) {
+  visit("target", load.target, "the claimed row");
+  visit("cpu", load.cpu, "QEMU model of the row; null if no model matches this row exactly");
+  visit("outcome", load.outcome, "result of the load");
+  visit("library", load.library, "library at which the process ended");
+  visit("what", load.what, "observation, or the reason why it was not tried");
+}
 
 // Source of the facts about an artifact.
 enum class InputKind {

@@ -7,6 +7,7 @@
 
 #include "core/host/detect.hpp"
 #include "core/host/files.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace host {

@@ -10,6 +10,7 @@
 
 #include "core/host/detect.hpp"
 #include "core/host/files.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe::host {
 namespace {

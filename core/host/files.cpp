@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/open_file.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe::host {
 namespace {
@@ -58,23 +59,6 @@ std::optional<std::string> find_value(std::string_view text, std::string_view ke
     return std::string(trim(line.substr(colon + 1)));
   }
   return std::nullopt;
-}
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlanks(" \t\r\n\0", 5);
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 }  // namespace pbprobe::host

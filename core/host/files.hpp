@@ -27,7 +27,4 @@ namespace pbprobe::host {
 // Returns the text after "key<blanks>:" on the first line with this key, as in /proc/meminfo and /proc/cpuinfo.
 [[nodiscard]] std::optional<std::string> find_value(std::string_view text, std::string_view key);
 
-[[nodiscard]] std::string_view trim(std::string_view text);
-[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-
 }  // namespace pbprobe::host

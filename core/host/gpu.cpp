@@ -3,13 +3,12 @@
 //
 // Detection of GPUs through the driver API, with explanations from NVML if it is installed. Creates no context: calls
 // only cuInit and cuDeviceGet*.
-#include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "core/host/driver_state.hpp"
 #include "core/host/files.hpp"
 #include "core/list_folder.hpp"
+#include "core/strings.hpp"
 #include "core/targets.hpp"
 
 namespace pbprobe::host {

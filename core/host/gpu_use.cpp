@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base_name.hpp"
 #include "core/host/files.hpp"
 #include "core/host/host.hpp"
 #include "core/host/sensors.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {

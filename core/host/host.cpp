@@ -6,6 +6,7 @@
 
 #include "core/host/detect.hpp"
 #include "core/host/files.hpp"
+#include "core/strings.hpp"
 #include "core/targets.hpp"
 
 namespace pbprobe {
@@ -14,10 +15,10 @@ namespace {
 std::string os_name(const HostSources& sources) {
   for (const auto* path : {"/etc/os-release", "/usr/lib/os-release"}) {
     const auto text = host::read_text(sources.root, path).value_or("");
-    for (const auto line : host::split(text, '\n')) {
+    for (const auto line : split(text, '\n')) {
       constexpr std::string_view kKey = "PRETTY_NAME=";
       if (!line.starts_with(kKey)) continue;
-      auto name = host::trim(line.substr(kKey.size()));
+      auto name = trim(line.substr(kKey.size()));
       if (name.size() >= 2 && (name.front() == '"' || name.front() == '\'') && name.back() == name.front())
         name = name.substr(1, name.size() - 2);
       if (!name.empty()) return std::string(name);
@@ -30,7 +31,7 @@ std::optional<int64_t> memory_bytes(const HostSources& sources) {
   const auto text = host::read_text(sources.root, "/proc/meminfo").value_or("");
   const auto total = host::find_value(text, "MemTotal");  // "131886028 kB"
   if (!total || !total->ends_with(" kB")) return std::nullopt;
-  const auto kilobytes = host::parse_number(host::trim(std::string_view(*total).substr(0, total->size() - 3)));
+  const auto kilobytes = host::parse_number(trim(std::string_view(*total).substr(0, total->size() - 3)));
   if (!kilobytes || *kilobytes == 0 || *kilobytes > (uint64_t{1} << 50)) return std::nullopt;
   return static_cast<int64_t>(*kilobytes) * 1024;
 }

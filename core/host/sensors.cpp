@@ -3,7 +3,6 @@
 #include "core/host/sensors.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 // Samples of clock, power and temperature of this machine's CPU and GPUs. Creates no CUDA context.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>

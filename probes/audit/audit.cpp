@@ -19,11 +19,10 @@
 #include "probes/audit/inspect.hpp"
 #include "probes/audit/loader/symbol_table.hpp"
 #include "probes/audit/packages/closure.hpp"
-#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/file_cache.hpp"
 #include "probes/audit/packages/layout.hpp"
 #include "probes/audit/packages/nix_store.hpp"
-#include "probes/audit/packages/optional_parts.hpp"
 #include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/processors.hpp"
@@ -31,7 +30,6 @@
 #include "probes/audit/packages/version.hpp"
 #include "probes/audit/packages/walk.hpp"
 #include "probes/audit/packages/wheel_identity.hpp"
-#include "probes/audit/packages/wheel_variant.hpp"
 #include "probes/audit/stream.hpp"
 
 namespace pbprobe {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// From the layout of one package to its inventory.
+// Audit of one package by its layout.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace pbprobe {
 
-// `artifact`: what the inventory is called by.
+// Makes the inventory of a package. `artifact` is its name in the inventory.
 [[nodiscard]] Inventory audit_layout(const ArtifactLayout& layout, const std::filesystem::path& artifact,
                                      const AuditOptions& options);
 

@@ -18,7 +18,7 @@
 #include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/processors.hpp"
-#include "probes/audit/packages/python_text.hpp"
+#include "probes/audit/packages/version.hpp"
 #include "probes/audit/packages/walk.hpp"
 
 namespace pbprobe {

@@ -4,8 +4,8 @@
 #include <system_error>
 
 #include "probes/audit/audit.hpp"
+#include "probes/audit/packages/environments.hpp"
 #include "probes/audit/packages/layout.hpp"
-#include "probes/audit/packages/linked_torch.hpp"
 
 namespace pbprobe {
 namespace {

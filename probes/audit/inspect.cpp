@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/base_name.hpp"
+#include "core/strings.hpp"
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/fatbin.hpp"
@@ -15,7 +15,6 @@
 #include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/device_code/device_code.hpp"
 #include "probes/audit/host_code/host_code.hpp"
-#include "probes/audit/packages/component.hpp"
 #include "probes/audit/packages/constants.hpp"
 #include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/layout.hpp"

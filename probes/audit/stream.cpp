@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <set>
 
 #include "core/sha256.hpp"
 #include "probes/audit/inspect.hpp"

@@ -6,14 +6,14 @@
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
 #include "core/printable.hpp"
+#include "core/strings.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/cli/documents.hpp"
 #include "probes/judge/variant_of.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
-#include "probes/report/html/html.hpp"
-#include "probes/report/variant.hpp"
+#include "probes/report/attest.hpp"
+#include "probes/report/text.hpp"
 #include "recipes/src/claim.hpp"
 
 namespace pbprobe::cli {
@@ -188,10 +188,7 @@ std::optional<Sm> parse_gpu(std::string_view text) {
 // Parses "sm121,8.7,here". "here": the GPUs of this machine.
 std::vector<Sm> parse_gpus(const std::string& list, std::optional<MajorMinor>& driver) {
   std::vector<Sm> gpus;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    const std::string one = list.substr(at, end - at);
-    at = end + 1;
+  for (const std::string_view one : split(list, ',')) {
     if (one == "here") {
       add_gpus_of_this_machine(gpus, driver);
       continue;

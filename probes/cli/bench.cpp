@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <map>
 
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
@@ -12,7 +11,7 @@
 #include "probes/measure/bench.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/presets.hpp"
-#include "probes/report/html/html.hpp"
+#include "probes/report/text.hpp"
 
 namespace pbprobe::cli {
 namespace {
@@ -223,7 +222,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto* const against =
       command->add_option("--against", bench.against,
                           "Peer to measure in the same run, interleaved: libtorch, cublaslt (its first heuristic, as "
-                          "in torch), cublaslt_best (best of 32), cutlass, bf16 (pbprobe's BF16 GEMM)");
+                          "in torch), cublaslt_best (best of 32), bf16 (pbprobe's BF16 GEMM)");
   explain->excludes(probes)->excludes(against);  // options for measured runs only
   command
       ->add_option("--sustained", bench.sustained_seconds,

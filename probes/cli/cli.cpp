@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "probes/cli/cli.hpp"
-#include "core/json.hpp"
-#include "core/printable.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -12,6 +10,10 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+
+#include "core/json.hpp"
+#include "core/printable.hpp"
+#include "probes/report/attest.hpp"
 
 namespace pbprobe::cli {
 
@@ -111,6 +113,31 @@ TextOptions text_options() {
   if (!stated && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kMinWidth)
     options.width = std::min<int>(size.ws_col, kMaxWidth);
   return options;
+}
+
+void add_documents(CLI::App& command, Documents& documents) {
+  command.add_option("--sarif", documents.sarif, "Write the findings to this file as SARIF 2.1.0, for code scanning");
+  command.add_option("--junit", documents.junit, "Write the checks to this file as JUnit XML");
+  command.add_option("--markdown", documents.markdown, "Write the verdict to this file as Markdown, for a job summary");
+}
+
+Result<void> check_documents(const Documents& documents, const std::filesystem::path& artifact) {
+  for (const auto& file : {documents.sarif, documents.junit, documents.markdown}) {
+    if (file) PBPROBE_CHECK(check_output_file(*file, artifact));
+  }
+  return {};
+}
+
+int write_documents(const Report& report, const Documents& documents) {
+  if (!report.verdict) return kPassed;
+  int written = kPassed;
+  const auto write = [&](const std::optional<std::filesystem::path>& file, std::string (*text_of)(const Report&)) {
+    if (file && written == kPassed) written = write_output(text_of(report), file);
+  };
+  write(documents.sarif, render_sarif);
+  write(documents.junit, render_junit);
+  write(documents.markdown, render_markdown);
+  return written;
 }
 
 }  // namespace pbprobe::cli

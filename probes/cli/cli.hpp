@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/facts/report.hpp"
 #include "core/json.hpp"
 #include "core/result.hpp"
 #include "probes/cli/progress.hpp"
@@ -100,5 +101,20 @@ int print_error(const Error& error);
 
 // Reports whether the locale supports Unicode.
 [[nodiscard]] bool shows_unicode();
+
+struct Documents {
+  std::optional<std::filesystem::path> sarif;
+  std::optional<std::filesystem::path> junit;
+  std::optional<std::filesystem::path> markdown;
+  [[nodiscard]] bool asked() const { return sarif || junit || markdown; }
+};
+
+void add_documents(CLI::App& command, Documents& documents);
+
+// Checks that each document can be written. Call before any work. Errors as for check_output_file.
+[[nodiscard]] Result<void> check_documents(const Documents& documents, const std::filesystem::path& artifact);
+
+// Writes the documents of a report with a verdict. Reports errors. Returns kPassed or kCouldNotRun.
+[[nodiscard]] int write_documents(const Report& report, const Documents& documents);
 
 }  // namespace pbprobe::cli

@@ -7,8 +7,8 @@
 #include "probes/evidence/folder.hpp"
 #include "probes/judge/comparison.hpp"
 #include "probes/pipeline/pipeline.hpp"
-#include "probes/report/html/html.hpp"
-#include "probes/report/markdown.hpp"
+#include "probes/report/attest.hpp"
+#include "probes/report/text.hpp"
 
 namespace pbprobe::cli {
 namespace {

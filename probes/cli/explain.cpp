@@ -7,8 +7,8 @@
 
 #include "probes/cli/cli.hpp"
 #include "probes/judge/checks.hpp"
+#include "probes/report/attest.hpp"
 #include "probes/report/page.hpp"
-#include "probes/report/pages.hpp"
 #include "recipes/src/verify.hpp"
 
 namespace pbprobe::cli {

@@ -4,13 +4,10 @@
 #include "core/facts/json.hpp"
 #include "core/open_file.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/cli/documents.hpp"
 #include "probes/pipeline/evidence.hpp"
-#include "probes/report/gate.hpp"
-#include "probes/report/html/html.hpp"
-#include "probes/report/redact.hpp"
+#include "probes/report/attest.hpp"
+#include "probes/report/text.hpp"
 #include "recipes/src/claim.hpp"
-#include "recipes/src/claim_file.hpp"
 
 namespace pbprobe::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/incomplete_path.hpp"
 #include "core/printable.hpp"
+#include "core/temp_folder.hpp"
 #include "probes/cli/cli.hpp"
 
 namespace pbprobe::cli {

@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -20,7 +19,6 @@
 
 #include <fmt/format.h>
 
-#include "core/incomplete_path.hpp"
 #include "core/printable.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/cli/cli.hpp"

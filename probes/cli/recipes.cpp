@@ -8,7 +8,6 @@
 #include "probes/cli/cli.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/evaluate.hpp"
-#include "recipes/src/imports.hpp"
 #include "recipes/src/lock.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/verify.hpp"

@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/cli/documents.hpp"
 #include "probes/pipeline/pipeline.hpp"
-#include "probes/report/html/html.hpp"
-#include "probes/report/markdown.hpp"
-#include "probes/report/redact.hpp"
+#include "probes/report/attest.hpp"
 #include "probes/report/text.hpp"
 #include "recipes/src/claim.hpp"
 

@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -45,5 +47,16 @@ struct Signature {
 // Subjects of the statement with their digests by algorithm: {"torch/lib/libtorch.so": {"sha256": "…"}}.
 using StatedSubjects = std::map<std::string, std::map<std::string, std::string>>;
 [[nodiscard]] Result<StatedSubjects> read_subjects(const EvidenceFiles& files);
+
+struct NarHash {
+  std::string nix;  // "sha256:…", as printed by `nix-store -q --hash`
+  std::string hex;  // the hash in hexadecimal digits
+};
+
+// Returns the NAR hash of a store path. Error: failed_child, if nix-store does not report it.
+[[nodiscard]] Result<NarHash> read_nar_hash(const std::string& path);
+
+// Converts 32 bytes in Nix's base 32 to hexadecimal digits; nullopt if `digits` is malformed.
+[[nodiscard]] std::optional<std::string> decode_nix32(std::string_view digits);
 
 }  // namespace pbprobe

@@ -74,7 +74,6 @@ std::vector<Check> beside_checks() {
        .ask = each_area_gains},
       {.id = "PB522",
        .subject = Subject::baseline,
-       .level = Level::shipped,
        .severity = Severity::warn,
        .needs = {baseline},
        .question = "Is it smaller than the baseline?",

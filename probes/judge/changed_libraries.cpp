@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "core/base_name.hpp"
+#include "core/strings.hpp"
 #include "probes/judge/package_rows.hpp"
 
 namespace pbprobe {

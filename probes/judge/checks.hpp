@@ -66,6 +66,7 @@ struct Answer {
   std::optional<Seen> unknown = std::nullopt;  // why there is no answer
 };
 
+// A row of the catalogue. A row omits members that have their default value.
 struct Check {
   std::string_view id;
   Subject subject = Subject::artifact;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "core/facts/inventory.hpp"
 #include "core/facts/verdict.hpp"

@@ -5,7 +5,6 @@
 // folder.
 #pragma once
 
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>

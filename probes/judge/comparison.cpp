@@ -3,13 +3,12 @@
 #include "probes/judge/comparison.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "core/demangle.hpp"
-#include "core/facts/kernels.hpp"
+#include "core/facts/device_code.hpp"
 #include "core/facts/other_package.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/outliers.hpp"

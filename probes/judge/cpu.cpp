@@ -53,7 +53,6 @@ std::vector<Check> cpu_checks() {
   return {
       {.id = "PB201",
        .subject = Subject::cpu,
-       .level = Level::shipped,
        .severity = Severity::note,
        .needs = {host},
        .question = "Can this CPU run a target of the table?",

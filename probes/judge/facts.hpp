@@ -4,15 +4,14 @@
 // The report's facts as the checks ask for them, with what several checks derive from them.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/base_name.hpp"
 #include "core/facts/report.hpp"
 #include "core/major_minor.hpp"
+#include "core/strings.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/judge/code_choice.hpp"

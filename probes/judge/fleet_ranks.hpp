@@ -4,7 +4,6 @@
 // What the files of the fleet's judge hand to each other.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 

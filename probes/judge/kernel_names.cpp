@@ -3,7 +3,6 @@
 //
 // The device code of a build beside that of a generic one: kernels by name, and counts.
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <set>

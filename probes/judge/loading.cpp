@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <span>
 #include <vector>
@@ -343,8 +342,6 @@ std::vector<Check> loading_checks() {
   using enum Need;
   return {
       {.id = "PB161",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {inventory, environment},
        .of_any = true,
@@ -352,8 +349,6 @@ std::vector<Check> loading_checks() {
        .remedy = "install the package that brings the library, or the build for the one that is here",
        .ask = libraries_are_found},
       {.id = "PB162",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {inventory, environment},
        .of_any = true,
@@ -361,8 +356,6 @@ std::vector<Check> loading_checks() {
        .remedy = "use a newer system or a newer copy of the library, or a build for an older one",
        .ask = versions_are_defined},
       {.id = "PB163",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {inventory, environment},
        .of_any = true,
@@ -370,8 +363,6 @@ std::vector<Check> loading_checks() {
        .remedy = "install the build that is made for the libraries that are here",
        .ask = symbols_are_resolved},
       {.id = "PB164",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::warn,
        .needs = {inventory, environment},
        .of_any = true,
@@ -379,8 +370,6 @@ std::vector<Check> loading_checks() {
        .remedy = "install both at once, so that one installer chooses a pair",
        .ask = torch_is_as_asked},
       {.id = "PB165",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::warn,
        .needs = {inventory, environment},
        .of_any = true,
@@ -388,8 +377,6 @@ std::vector<Check> loading_checks() {
        .remedy = "install the build of it for torch's CUDA: two CUDA runtimes in a process share no streams or handles",
        .ask = cuda_is_torch_s},
       {.id = "PB166",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::note,
        .needs = {inventory, environment},
        .of_any = true,
@@ -397,8 +384,6 @@ std::vector<Check> loading_checks() {
        .remedy = "nothing to fix where that part is not used; else install the library",
        .ask = libraries_of_parts_are_found},
       {.id = "PB178",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {inventory, processors},
        .of_any = true,
@@ -407,8 +392,6 @@ std::vector<Check> loading_checks() {
        .remedy = "install the package again with the environment's own Python, on a machine with that processor",
        .ask = files_are_of_the_environment_s_processor},
       {.id = "PB180",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::warn,
        .needs = {inventory, environment},
        .of_any = true,
@@ -416,8 +399,6 @@ std::vector<Check> loading_checks() {
        .remedy = "remove the folder from LD_LIBRARY_PATH or from the loader's configuration",
        .ask = libraries_are_the_packages_own},
       {.id = "PB181",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::warn,
        .needs = {inventory},
        .of_any = true,
@@ -426,8 +407,6 @@ std::vector<Check> loading_checks() {
                  "--clear-execstack FILE",
        .ask = stacks_stay_plain},
       {.id = "PB179",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::note,
        .needs = {inventory, other},
        .of_any = true,

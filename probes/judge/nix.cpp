@@ -4,7 +4,6 @@
 // What a Nix result refers to: whether all that its files need is in it, and whether it fits together.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -145,7 +144,6 @@ std::vector<Check> nix_checks() {
   return {
       {.id = "PB129",
        .subject = Subject::closure,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {store, inventory, whole},
        .question = "Does a Nix result find all that its files need in its own closure?",
@@ -154,7 +152,6 @@ std::vector<Check> nix_checks() {
        .ask = files_stay_in_store_closure},
       {.id = "PB130",
        .subject = Subject::closure,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {store, inventory, whole},
        .question = "Does a Nix result's closure hold one CUDA toolkit?",
@@ -163,7 +160,6 @@ std::vector<Check> nix_checks() {
        .ask = store_closure_has_one_cuda},
       {.id = "PB131",
        .subject = Subject::closure,
-       .level = Level::shipped,
        .severity = Severity::warn,
        .needs = {store, inventory, whole},
        .question = "Does a Nix result's closure hold one C library?",

@@ -4,7 +4,6 @@
 // What could not run is unknown, and says who held the GPU, what was free, and the way out.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "core/obstacle.hpp"

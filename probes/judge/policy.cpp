@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <optional>
 
-#include "core/json_keys.hpp"
+#include "core/json.hpp"
 #include "probes/judge/checks.hpp"
 
 namespace pbprobe {

@@ -4,7 +4,6 @@
 // Reads policies. What a policy misspells would ask for less than was meant, so that every word of it must be known.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "core/facts/json.hpp"

@@ -3,7 +3,6 @@
 //
 // Whether a build holds as much device code as others of its version: public ones, or the baseline's kernels by name.
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -150,7 +149,6 @@ std::vector<Check> reference_checks() {
   return {
       {.id = "PB333",
        .subject = Subject::gpu,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
@@ -161,7 +159,6 @@ std::vector<Check> reference_checks() {
        .ask = other_files_hold_what_theirs_hold},
       {.id = "PB335",
        .subject = Subject::gpu,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, reference},
        .decides = true,
@@ -174,7 +171,6 @@ std::vector<Check> reference_checks() {
        .ask = holds_what_such_builds_hold},
       {.id = "PB336",
        .subject = Subject::gpu,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, baseline},
        .question = "Has libtorch_cuda.so, for the claimed SM, the kernels that the baseline has?",

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/facts/recorded.hpp"
+#include "core/facts/host.hpp"
 #include "probes/judge/obstacles.hpp"
 #include "probes/judge/subjects.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/demangle.hpp"
-#include "core/facts/kernels.hpp"
+#include "core/facts/device_code.hpp"
 #include "probes/judge/baseline.hpp"
 #include "probes/judge/package_rows.hpp"
 

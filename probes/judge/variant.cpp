@@ -3,7 +3,6 @@
 //
 // Whether a wheel variant (PEP 817 and PEP 825, drafts) is what its properties say, as far as files show it.
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -130,8 +129,6 @@ std::vector<Check> variant_checks() {
   using enum Need;
   return {
       {.id = "PB177",
-       .subject = Subject::artifact,
-       .level = Level::shipped,
        .severity = Severity::fail,
        .needs = {wheel_variant, inventory, whole},
        .of_any = true,

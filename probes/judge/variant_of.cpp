@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/base_name.hpp"
 #include "core/cpu_needs.hpp"
 #include "core/facts/environment.hpp"
 #include "core/sm.hpp"
+#include "core/strings.hpp"
 #include "probes/judge/other_claims.hpp"
 
 namespace pbprobe {

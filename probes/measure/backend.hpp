@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where a case runs: its operands on one device, and what can be timed over them.
+// Device that runs a case: holds the operands, and makes the candidates that are timed over them.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,6 @@
 #include "kernels/dispatch/choose.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/measure/cublaslt.hpp"
-#include "probes/measure/cutlass.hpp"
 #include "probes/measure/libtorch.hpp"
 #include "probes/measure/timing.hpp"
 
@@ -28,7 +27,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Compares the kernel's results on this problem with the reference. Error malformed: a wrong element, named.
+  // Compares the kernel's results with the reference. Error malformed: a wrong element, named.
   [[nodiscard]] virtual Result<void> verify(const Plan& plan) = 0;
   // Launches the plan up to `launches` times for up to `seconds`. Errors: malformed (other bits than the first time);
   // device (a launch failed).
@@ -41,19 +40,15 @@ class Backend {
   // A sample appends a slice and returns its time.
   [[nodiscard]] virtual Result<Candidate> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) = 0;
   [[nodiscard]] virtual Result<Candidate> libtorch(const Libtorch& library) = 0;
-  // By its first heuristic, or by the best of 32.
+  // Uses the first heuristic, or the fastest of 32.
   [[nodiscard]] virtual Result<Candidate> cublaslt(const CublasLt& library, [[maybe_unused]] bool best) {
     return make_error(ErrorCode::unsupported, "{} computes only on GPUs", library.path());
   }
-  // The fastest kernel of one of its families.
-  [[nodiscard]] virtual Result<Candidate> cutlass(const Cutlass& library, [[maybe_unused]] const std::string& family) {
-    return make_error(ErrorCode::unsupported, "{} computes only on GPUs", library.path());
-  }
-  // Our own GEMM of BF16 with the same sizes and layout, by what dispatch chooses for it.
+  // Makes pbprobe's BF16 GEMM of the same sizes and layout, with the kernel that dispatch chooses.
   [[nodiscard]] virtual Result<Candidate> bf16() {
     return make_error(ErrorCode::unsupported, "it takes part only on GPUs");
   }
-  // A sample reads B once and does nothing else, with as many threads: what a GEMM of small M cannot beat.
+  // Makes a candidate that only reads B, with the same threads: the time floor of a small-M GEMM.
   [[nodiscard]] virtual Result<Candidate> reading() {
     return make_error(ErrorCode::unsupported, "no read-only loop for this device");
   }

@@ -9,8 +9,8 @@
 
 #include "core/targets.hpp"
 #include "probes/measure/backend.hpp"
-#include "probes/measure/bench_threads.hpp"
 #include "probes/measure/kernel_families.hpp"
+#include "probes/measure/thread_pool.hpp"
 #include "probes/measure/timing.hpp"
 #include "probes/process/statistics.hpp"
 
@@ -71,7 +71,6 @@ class CaseRun {
   CaseRun(const BenchCase& one, const CasePlans& plans, LibtorchProbe& libtorch, EventWriter& events)
       : one_(one), plans_(plans), libtorch_(libtorch), events_(events), name_(describe(one.problem)) {}
   void use(const CublasLt& library) { lt_ = &library; }
-  void use(const Cutlass& library) { cutlass_ = &library; }
 
   // Returns whether the device can run further cases.
   bool run(Backend& backend, const Host& host, const CaseLimits& limits) {
@@ -91,10 +90,9 @@ class CaseRun {
     if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), backend.cublaslt(*lt_, false));
     if (one_.against_cublaslt_best && lt_ != nullptr)
       add_peer("cublaslt_best", lt_->path(), backend.cublaslt(*lt_, true));
-    if (one_.against_cutlass && cutlass_ != nullptr) add_cutlass(backend);
     if (one_.against_bf16) add_peer("bf16", "our kernel of BF16", backend.bf16());
-    if (!one_.gpu && (one_.against_cublaslt || one_.against_cublaslt_best || one_.against_cutlass))
-      events_.note(fmt::format("{} on cpu: cuBLASLt and CUTLASS compute only on GPUs", name_));
+    if (!one_.gpu && (one_.against_cublaslt || one_.against_cublaslt_best))
+      events_.note(fmt::format("{} on cpu: cuBLASLt computes only on GPUs", name_));
     if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(backend);
     if (candidates_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
@@ -180,16 +178,6 @@ class CaseRun {
     if (!one_.gpu && !libtorch_.library->set_threads(one_.threads))
       events_.note("this libtorch does not let its threads be set: it runs with as many as it takes itself");
     add_peer("libtorch", libtorch_.run.path, backend.libtorch(*libtorch_.library));
-  }
-
-  // Of each of its families the kernel that is fastest here.
-  void add_cutlass(Backend& backend) {
-    for (const std::string& family : cutlass_->families()) {
-      const std::string key = "cutlass_" + family;
-      add_peer(key.c_str(), cutlass_->path(), backend.cutlass(*cutlass_, family));
-      if (const auto peer = peers_.find(key); peer != peers_.end())
-        events_.note(fmt::format("{} on {}: {} is {}", name_, device_name(one_), key, peer->second.name));
-    }
   }
 
   void add_reading(Backend& backend) {
@@ -326,38 +314,21 @@ class CaseRun {
   };
   std::map<std::string, Peer, std::less<>> peers_;
   const CublasLt* lt_ = nullptr;
-  const Cutlass* cutlass_ = nullptr;
 };
 
-// Peers' libraries, each loaded once, where a case on a GPU asks for it.
-struct Libraries {
-  std::optional<CublasLt> cublaslt;
-  std::optional<Cutlass> cutlass;
-};
-
-template <class Library>
-void load_peer(const char* key, std::optional<Library>& library, const std::vector<std::string>& places,
-               EventWriter& events) {
-  events.stage(Step::kernels, fmt::format("loading {}", key));
-  events.loading(key);
-  auto loaded = Library::load(places);
+// Loads cuBLASLt if a case on a GPU compares with it; notes a failure.
+std::optional<CublasLt> load_cublaslt(const std::vector<BenchCase>& cases, const MeasureRequest& request,
+                                      EventWriter& events) {
+  if (std::none_of(cases.begin(), cases.end(),
+                   [](const BenchCase& one) { return one.gpu && (one.against_cublaslt || one.against_cublaslt_best); }))
+    return std::nullopt;
+  events.stage(Step::kernels, "loading cublaslt");
+  events.loading("cublaslt");
+  auto loaded = CublasLt::load(cublaslt_places(request.torch_libraries));
   events.loaded();
-  if (loaded.ok()) {
-    library.emplace(std::move(*loaded));
-  } else {
-    events.note(fmt::format("against {}: {}", key, loaded.error().message));
-  }
-}
-
-Libraries load_libraries(const std::vector<BenchCase>& cases, const MeasureRequest& request, EventWriter& events) {
-  const auto asked = [&](bool BenchCase::*peer) {
-    return std::any_of(cases.begin(), cases.end(), [&](const BenchCase& one) { return one.gpu && one.*peer; });
-  };
-  Libraries libraries;
-  if (asked(&BenchCase::against_cublaslt) || asked(&BenchCase::against_cublaslt_best))
-    load_peer("cublaslt", libraries.cublaslt, cublaslt_places(request.torch_libraries), events);
-  if (asked(&BenchCase::against_cutlass)) load_peer("cutlass", libraries.cutlass, cutlass_places(), events);
-  return libraries;
+  if (loaded.ok()) return std::move(*loaded);
+  events.note(fmt::format("against cublaslt: {}", loaded.error().message));
+  return std::nullopt;
 }
 
 // Loads the OpenMP runtime of the operators' threads if kernels run on several, and notes if there is none.
@@ -379,7 +350,7 @@ void find_operators_threads(const std::vector<BenchCase>& cases, const MeasureRe
 
 // What a case needs before it can be timed: plans, and operands on its device. Returns what run_case() returns.
 bool prepare_and_run(const BenchCase& one, const MeasureRequest& request, LibtorchProbe& libtorch,
-                     const Libraries& libraries, EventWriter& events, const CaseLimits& limits) {
+                     const std::optional<CublasLt>& cublaslt, EventWriter& events, const CaseLimits& limits) {
   const std::string where = fmt::format("{} on {}", describe(one.problem), device_name(one));
   const CasePlans plans = plans_of(one, request.host);
   if (plans.plans.empty()) {
@@ -397,8 +368,7 @@ bool prepare_and_run(const BenchCase& one, const MeasureRequest& request, Libtor
   BenchCase here = one;
   here.against_libtorch = libtorch_runs;
   CaseRun run(here, plans, libtorch, events);
-  if (libraries.cublaslt) run.use(*libraries.cublaslt);
-  if (libraries.cutlass) run.use(*libraries.cutlass);
+  if (cublaslt) run.use(*cublaslt);
   return run.run(**backend, request.host, limits);
 }
 
@@ -417,7 +387,7 @@ void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWr
       events.note(fmt::format("{} of {} shapes do not fit into memory", count, bench.shapes.size()));
   }
   find_operators_threads(cases, request, events);
-  const Libraries libraries = load_libraries(cases, request, events);
+  const std::optional<CublasLt> cublaslt = load_cublaslt(cases, request, events);
   const Budget budget(request.budget_seconds, steady_seconds());
   for (size_t i = 0; i < cases.size(); ++i) {
     if (budget.left() <= 0) {
@@ -428,7 +398,7 @@ void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWr
       return;
     }
     if (cases[i].gpu && lost.contains(*cases[i].gpu)) continue;
-    const bool usable = prepare_and_run(cases[i], request, libtorch, libraries, events,
+    const bool usable = prepare_and_run(cases[i], request, libtorch, cublaslt, events,
                                         {.seconds = budget.share(static_cast<int64_t>(cases.size() - i)),
                                          .budget_seconds = request.budget_seconds,
                                          .deadline_seconds = budget.deadline() + 0.2 * request.budget_seconds,

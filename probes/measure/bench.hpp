@@ -18,60 +18,59 @@
 
 namespace pbprobe {
 
-// What a sample of a kernel or a peer lasts, where nothing longer is asked for.
+// Default duration of a sample.
 inline constexpr double kSliceSeconds = 2e-4;
 
-// Of a row of A. A shape's k counts them too, where the problem's counts elements.
+// Returns the numbers in a row of A. The k of a shape counts numbers; the k of a problem counts elements.
 [[nodiscard]] constexpr int64_t numbers_along_k(const Problem& problem) {
   return problem.k * numbers_in(problem.a);
 }
 
-// One GEMM on one device: what a single interleaved run compares.
+// One GEMM on one device, compared in one interleaved run.
 struct BenchCase {
   Problem problem;
   int64_t threads = 1;               // CPU
-  std::optional<int64_t> gpu;        // index; none: the CPU
-  std::vector<std::string> targets;  // whose kernels
+  std::optional<int64_t> gpu;        // index of the GPU; null for the CPU
+  std::vector<std::string> targets;  // targets of the kernels
   double slice_seconds = kSliceSeconds;
   bool against_libtorch = false;
   bool against_cublaslt = false;
-  bool against_cublaslt_best = false;  // the best of 32 heuristics, where the other takes the first one
-  bool against_cutlass = false;
-  bool against_bf16 = false;          // our own GEMM of BF16
-  std::optional<std::string> kernel;  // only this one
-  int64_t launches = 0;               // of each GPU kernel, compared bit for bit before it is timed
-  bool chosen_only = false;           // what dispatch chooses, and no other
-  bool asked_for_target = false;      // then a missing kernel is a problem and not a note
-  bool unbuilt = false;               // plans kernels that are not built too
+  bool against_cublaslt_best = false;  // the fastest of 32 proposals; against_cublaslt takes the first one
+  bool against_bf16 = false;           // pbprobe's BF16 GEMM
+  std::optional<std::string> kernel;   // only this one
+  int64_t launches = 0;                // launches of each GPU kernel, compared bit for bit before timing
+  bool chosen_only = false;            // only the kernel that dispatch chooses
+  bool asked_for_target = false;       // a missing kernel is a problem instead of a note
+  bool unbuilt = false;                // plans kernels that are not built too
 };
 
-// Threads that a request means on this host.
+// Returns the number of CPU threads of a request on this host.
 [[nodiscard]] int64_t bench_threads(const BenchRequest& bench, const Host& host);
 
-// Errors: usage (an unknown target, layout or peer, a shape of 0 or below, operands that do not fit into memory, more
-// threads than the host allows, libtorch asked for and none given), unsupported (a target that this host cannot run,
-// or that was not built).
+// Checks a request. Errors: usage (an unknown target, layout or peer, a shape of 0 or below, operands that do not fit
+// into memory, more threads than the host allows, libtorch asked for and none given), unsupported (a target that this
+// host cannot run, or that was not built).
 [[nodiscard]] Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& request);
 
-// How many drawn shapes the host's memory does not hold: they have no case.
+// Counts the drawn shapes that exceed the memory of the host. They get no case.
 [[nodiscard]] size_t shapes_left_out(const BenchRequest& bench, const Host& host);
 
-// Of a target only. Error usage: B is packed beforehand, and it is a GPU's.
+// Checks --prepacked for a target. Error usage: the target is a GPU.
 [[nodiscard]] Result<void> check_prepacked(const Target& target, bool prepacked);
 
-// Error usage: shapes or peers that do not go with its scales of blocks.
+// Checks block scales. Error usage: shapes or peers that do not support them.
 [[nodiscard]] Result<void> check_blocks(const BenchRequest& bench);
 
-// The cases of a checked request, in order. Pure.
+// Returns the cases of a checked request, in order. Pure.
 [[nodiscard]] std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host);
 
 // The plans of a case: every kernel of its targets that takes the problem, in the table's order; and what dispatch
 // would choose among them. Pure.
 struct CasePlans {
   std::vector<Plan> plans;
-  std::string best;     // public name; empty where there is none
-  std::string why;      // it was chosen
-  std::string why_not;  // where there is none
+  std::string best;     // public name; empty if no kernel takes the problem
+  std::string why;      // reason for the choice
+  std::string why_not;  // reason if no kernel takes the problem
 };
 [[nodiscard]] CasePlans plans_of(const BenchCase& one, const Host& host);
 
@@ -80,15 +79,15 @@ struct CasePlans {
 // layout, invalid shape).
 [[nodiscard]] Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int64_t sms);
 
-// "square", "small", "skinny" or "ragged".
+// Returns "square", "small", "skinny" or "ragged".
 [[nodiscard]] std::string shape_class(int64_t m, int64_t n, int64_t k);
 
 // Compares the plans on a backend: each is verified, then all alternate with their peak loops and with libtorch.
 class Backend;
 struct CaseLimits {
   double seconds = 1;           // for this case
-  double budget_seconds = 1;    // of the whole request, as its messages say
-  double deadline_seconds = 0;  // on the clock; 0: none
+  double budget_seconds = 1;    // budget of the whole request, for messages
+  double deadline_seconds = 0;  // on the clock; 0 means none
   std::function<double()> clock;
 };
 // Returns whether the device can run further cases: a failed launch ends the process's CUDA context.
@@ -100,7 +99,7 @@ bool run_case(const BenchCase& one, const CasePlans& plans, const Host& host, Ba
 void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events,
                  std::set<int64_t> lost = {});
 
-// The first usable GPU of each capability: several of one kind are measured once.
+// Returns the first usable GPU of each capability: equal GPUs are measured once.
 [[nodiscard]] std::vector<const Gpu*> distinct_gpus(const Host& host);
 
 }  // namespace pbprobe

@@ -14,7 +14,7 @@ namespace pbprobe {
 namespace {
 
 constexpr std::string_view kBf16 = "bf16";  // the one peer that needs no result of the same types
-constexpr std::array<std::string_view, 5> kPeers{"libtorch", "cublaslt", "cublaslt_best", "cutlass", kBf16};
+constexpr std::array<std::string_view, 4> kPeers{"libtorch", "cublaslt", "cublaslt_best", kBf16};
 
 std::optional<Layout> layout_of(std::string_view name) {
   for (const auto& [layout, text] : enum_names(Layout{}))
@@ -185,7 +185,6 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
                 .against_libtorch = against("libtorch"),
                 .against_cublaslt = against("cublaslt"),
                 .against_cublaslt_best = against("cublaslt_best"),
-                .against_cutlass = against("cutlass"),
                 .against_bf16 = against(kBf16),
                 .chosen_only = bench.chosen,
                 .asked_for_target = bench.target.has_value()};

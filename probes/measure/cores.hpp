@@ -15,27 +15,27 @@
 
 namespace pbprobe {
 
-// The CPUs that the scheduler may give this process, by number.
+// Returns the numbers of the CPUs that this process may use.
 [[nodiscard]] std::vector<int64_t> allowed_cpus();
 
-// What is asked on each CPU: empty, or one sentence with what was wrong there.
+// Test that runs on each CPU. Returns "", or a sentence about the fault.
 using CoreCheck = std::function<std::string()>;
 
 struct CoreResult {
   int64_t cpu = 0;
-  std::string wrong;    // empty: all was right
+  std::string wrong;    // empty if every result was right
   std::string skipped;  // the system would not run a thread there
 };
 
-// Asks on every CPU of the list, by a thread that is bound to it, with at most `threads` of them at once. The caller's
-// own affinity stays as it is. In the order of the list.
+// Runs the test on every CPU of the list, in a thread bound to the CPU, at most `threads` at once. Keeps the affinity
+// of the caller. Returns the results in the order of the list.
 [[nodiscard]] std::vector<CoreResult> on_every_core(const std::vector<int64_t>& cpus, int64_t threads,
                                                     const CoreCheck& check);
 
-// The exact tier of every kernel that is built and that this host runs, on the calling thread.
+// Runs the exact tier of every built kernel that this host can run, on the calling thread.
 [[nodiscard]] std::string check_kernels_here(const Host& host);
 
-// All of it: a problem for each CPU that is wrong, and which ones were right.
+// Checks all kernels on each allowed CPU; reports each faulty CPU and the exact ones.
 void check_every_core(const Host& host, EventWriter& events);
 
 }  // namespace pbprobe

@@ -10,8 +10,8 @@
 #include "kernels/dispatch/run.hpp"
 #include "kernels/gemm/checker.hpp"
 #include "probes/measure/backend.hpp"
-#include "probes/measure/bench_threads.hpp"
 #include "probes/measure/operands.hpp"
+#include "probes/measure/thread_pool.hpp"
 #include "probes/measure/verify.hpp"
 
 namespace pbprobe {

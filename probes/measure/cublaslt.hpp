@@ -16,12 +16,12 @@
 
 namespace pbprobe {
 
-// Where the library may lie: beside the libtorch of this folder, in its wheels' folders, and by name.
+// Returns the paths to try: next to the libtorch of this folder, in the folders of its wheels, and the bare name.
 [[nodiscard]] std::vector<std::string> cublaslt_places(const std::optional<std::string>& libtorch_dir);
 
 class CublasLt {
  public:
-  // The first of these that loads. Error not_found: none does, with what was tried.
+  // Loads the first place that works. Error not_found: none works; the message lists the places.
   [[nodiscard]] static Result<CublasLt> load(const std::vector<std::string>& places);
   CublasLt(CublasLt&&) noexcept;
   CublasLt& operator=(CublasLt&&) = delete;
@@ -33,7 +33,7 @@ class CublasLt {
     Gemm(Gemm&&) noexcept;
     Gemm& operator=(Gemm&&) = delete;
     ~Gemm();
-    // In the stream. Error: device, with the library's status.
+    // Launches in the stream. Error: device, with the library's status.
     [[nodiscard]] Result<void> run(const Operands& operands, CuStream stream) const;
 
    private:
@@ -42,10 +42,10 @@ class CublasLt {
     struct State;
     std::unique_ptr<State> state_;
   };
-  // By what its heuristics put first, as torch does. The GEMM must not outlive this library.
+  // Plans the first proposal of the heuristics, as torch does. The GEMM must not outlive this library.
   // Errors: unsupported (bias or scales, or types and shapes that it has no GEMM for: its status).
   [[nodiscard]] Result<Gemm> plan(const Problem& problem, const GpuDevice& device) const;
-  // By the one of 32 proposals that is fastest on these operands.
+  // Plans the fastest of 32 proposals on these operands.
   [[nodiscard]] Result<Gemm> plan_best(const Problem& problem, const Operands& operands, GpuDevice& device) const;
   [[nodiscard]] const std::string& path() const { return path_; }
 

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Declared by hand from the documentation of cuDNN's backend API, versions 8 and 9: the two agree in all that is used.
-#include "probes/measure/cudnn.hpp"
+#include "probes/measure/gpu_probes.hpp"
 
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "core/statuses.hpp"

@@ -14,19 +14,19 @@ namespace pbprobe {
 
 enum class Scope { local, global };
 
-// dlopen with errors that say what is the matter. Errors: not_found (no such file, or a library that it needs),
+// Opens a library. Errors: not_found (no such file, or a library that it needs),
 // unsupported (another platform, a newer glibc, a symbol that its neighbours lack), malformed (no shared object).
 [[nodiscard]] Result<void*> open_library(const std::string& path, Scope scope);
 
-// The first of these files, or names, that loads, with the place where it did. Error not_found: none; `remedy` begins
-// the sentence, and what was tried ends it.
+// Opens the first of these paths or names that loads. Error not_found: none loads; the message is `remedy` and the
+// places.
 struct OpenedLibrary {
   void* handle = nullptr;
   std::string place;
 };
 [[nodiscard]] Result<OpenedLibrary> open_first(const std::vector<std::string>& places, std::string_view remedy);
 
-// Fills pointers to functions of a library; of none (nullptr), every name is missing. `missing` is the first such name.
+// Looks up functions of a library. Without a library, every name is missing. `missing` is the first missing name.
 struct Symbols {
   void* library = nullptr;
   std::string missing;
@@ -42,7 +42,7 @@ struct Symbols {
   }
 };
 
-// The sentence for what the dynamic loader reported about `path`; empty: it named no cause, and nothing is known.
+// Converts a message of the dynamic loader about `path` into an error; an empty message gives no known cause.
 [[nodiscard]] Error explain_loader(std::string_view path, std::string_view reported);
 
 }  // namespace pbprobe

@@ -12,7 +12,6 @@
 #include "probes/measure/backend.hpp"
 #include "probes/measure/gpu_device.hpp"
 #include "probes/measure/operands.hpp"
-#include "probes/measure/repeat.hpp"
 #include "probes/measure/verify.hpp"
 
 namespace pbprobe {
@@ -111,13 +110,6 @@ class GpuBackend : public Backend {
     if (!planned.ok()) return planned.error();
     const auto gemm = std::make_shared<CublasLt::Gemm>(std::move(*planned));
     return timed(best ? "cublaslt_best" : "cublaslt",
-                 [this, gemm] { return gemm->run(copies_.operands(next_++), device_.stream()); });
-  }
-
-  Result<Candidate> cutlass(const Cutlass& library, const std::string& family) override {
-    PBPROBE_TRY(Cutlass::Gemm planned, library.plan(one_.problem, family, copies_.operands(0), device_));
-    const auto gemm = std::make_shared<Cutlass::Gemm>(std::move(planned));
-    return timed("CUTLASS's " + gemm->name(),
                  [this, gemm] { return gemm->run(copies_.operands(next_++), device_.stream()); });
   }
 

@@ -50,7 +50,7 @@ class GpuDevice {
   [[nodiscard]] const DriverApi& driver() const { return *driver_; }
   [[nodiscard]] int32_t index() const { return index_; }
   [[nodiscard]] CuStream stream() const { return stream_; }
-  [[nodiscard]] int64_t attribute(CuDeviceAttribute attribute) const;  // 0 where the driver does not say
+  [[nodiscard]] int64_t attribute(CuDeviceAttribute attribute) const;  // 0 if the driver does not report it
 
   [[nodiscard]] Result<DeviceBuffer> allocate(size_t bytes) const;
   [[nodiscard]] Result<void> upload(const DeviceBuffer& to, size_t offset, const void* from, size_t bytes) const;
@@ -58,12 +58,12 @@ class GpuDevice {
   [[nodiscard]] Result<void> fill(const DeviceBuffer& buffer, unsigned char byte) const;
   [[nodiscard]] Result<void> synchronize() const;
 
-  // Microseconds of one of `repeats` calls, by events around them. The stream is kept busy until all are queued, so
-  // that the time between the events is the device's and not the host's.
+  // Microseconds of one of `repeats` calls, by events around them. The stream stays busy until all calls are queued,
+  // so that the events measure the device and not the host.
   [[nodiscard]] Result<double> time_us(const std::function<Result<void>()>& enqueue, int64_t repeats) const;
 
-  // The kernels that such a call queues in the stream: it is captured, and not run. Errors: unsupported (a driver
-  // before CUDA 12.3), device (what it does cannot be captured).
+  // Returns the kernels that such a call queues: the call is captured, not run. Errors: unsupported (a driver before
+  // CUDA 12.3), device (the call cannot be captured).
   struct QueuedKernel {
     std::string name;  // mangled
     int binary = 0;    // 90: made for sm_90

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/landlock.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

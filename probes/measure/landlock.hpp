@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Keeps this process, and all that it starts, from changing files elsewhere, by the kernel's Landlock (Linux 5.13).
+// Restricts the file changes of this process and its children, with Landlock (Linux 5.13).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace pbprobe {
 
-// From now on files are written, made, renamed and removed below these folders only; reading and starting programs
-// stay free. A folder that is not there is left out. Returns the kernel's version of Landlock. Error unsupported: this
-// kernel has none, or it is switched off; nothing is refused then. The process must not be able to gain privileges.
+// Allows writing, creating, renaming and removing only below these folders, until the process ends. Reading and
+// starting programs stay allowed. Skips missing folders. Returns the kernel's version of Landlock. Error unsupported:
+// Landlock is missing or off, and nothing is restricted. Requires that the process cannot gain privileges.
 [[nodiscard]] Result<int64_t> write_only_below(const std::vector<std::string>& folders);
 
-// What code that computes may write besides its scratch folder: devices and shared memory, what /proc has of itself,
-// the driver's cache of compiled kernels, and the pipes of NVIDIA's server that shares a GPU.
+// Returns the other paths that computing code may write to: devices, shared memory, its own /proc files, the driver's
+// cache of compiled kernels, and the pipes of NVIDIA's MPS.
 [[nodiscard]] std::vector<std::string> writable_besides();
 
 }  // namespace pbprobe

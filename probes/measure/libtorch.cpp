@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -97,32 +96,6 @@ struct Libtorch::Shims {
 
 namespace {
 
-// A torch before 2.8 has no shims. Those of old_torch/, built against it, lie beside this program; they must have found
-// this very torch, and not another one that the loader knows.
-Result<void*> own_shims(const std::string& torch, void* loaded) {
-  Dl_info program{};
-  dladdr(reinterpret_cast<const void*>(&own_shims), &program);
-  std::error_code error;
-  const auto file = std::filesystem::canonical(program.dli_fname, error).parent_path().parent_path() /
-                    "lib/libpbprobe_torch_shims.so";
-  constexpr const char* kOfTorch = "_ZN2at15set_num_threadsEi";
-  void* const function = dlsym(loaded, kOfTorch);
-  if (function == nullptr || !std::filesystem::exists(file, error))
-    return make_error(
-        ErrorCode::unsupported,
-        "{} was loaded, but has no aoti_torch_abi_version: it is older than torch 2.8; build pbprobe where "
-        "this torch is installed, by `cmake build -DPBPROBE_OLD_TORCH=ON`, or take torch 2.8 or later",
-        torch);
-  PBPROBE_TRY(void* const shims, open_library(file.string(), Scope::local));
-  if (dlsym(shims, kOfTorch) != function)
-    return make_error(
-        ErrorCode::unsupported,
-        "{} was loaded, but has no aoti_torch_abi_version, and {} was built for another torch than this one: "
-        "build pbprobe where this torch is installed, or take torch 2.8 or later",
-        torch, file.string());
-  return shims;
-}
-
 Error shim_failed(std::string_view what) {
   return make_error(ErrorCode::failed_child, "{}: libtorch threw an exception", what);
 }
@@ -154,10 +127,7 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
   const std::string global = folder + "/libtorch_global_deps.so";
   std::error_code error;
   if (std::filesystem::exists(global, error)) PBPROBE_CHECK(open_library(global, Scope::global));
-  PBPROBE_TRY(void* library, open_library(path, Scope::local));
-  if (dlsym(library, "aoti_torch_abi_version") == nullptr) {
-    PBPROBE_TRY(library, own_shims(path, library));
-  }
+  PBPROBE_TRY(void* const library, open_library(path, Scope::local));
   auto shims = std::make_unique<Shims>();
   Symbols find{library, {}};
   find(shims->abi_version, "aoti_torch_abi_version");

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
-#include <utility>
 
 #include "probes/measure/libtorch_array.hpp"
 #include "probes/measure/libtorch_scaled.hpp"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A small deterministic program for each area of a libtorch, compared with a reference in FP64: a build that crashes or
-// computes wrong in one of them is caught, not only a slow one. To be called in a child process.
+// Small deterministic programs, one per area of a libtorch, compared with FP64 references. They detect a build that
+// crashes or computes wrong. Call in a child process.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@
 
 namespace pbprobe {
 
-// On the CPU, or on `gpu`, in its stream. Each area is added before it is tried, as one that nothing came back from,
-// and reported: where the process dies, that was it.
+// Runs the areas on the CPU, or on `gpu` in its stream. Adds and reports each area as unanswered before running it, so
+// that the last reported area identifies a crash.
 void check_areas(const Libtorch& library, const GpuDevice* gpu, std::vector<LibtorchArea>& areas,
                  const std::function<void()>& tell);
 
-// What came of an area: skipped, wrong, or not run.
+// Stores `error` in `area`: `skipped` if unsupported, else `problem`.
 void tell_of(LibtorchArea& area, const Error& error);
 
 }  // namespace pbprobe

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the programs of a libtorch's areas are written in: arrays of its own over our memory, values that are always the
-// same, and comparisons that name the element.
+// Building blocks of the area programs: libtorch arrays over pbprobe's memory, reproducible values, and comparisons
+// that name the wrong element.
 #pragma once
 
 #include <initializer_list>
@@ -20,16 +20,16 @@ using Argument = Libtorch::Argument;
 using Values = std::vector<double>;
 inline constexpr std::monostate kNone;
 
-// Where programs compute.
+// Device and library of a program.
 struct Place {
   const Libtorch& library;
-  const GpuDevice* gpu;  // null: the CPU
+  const GpuDevice* gpu;  // null for the CPU
 };
 
-// An array of libtorch's, in our memory; values travel as double, complex ones as pairs.
+// Libtorch array in pbprobe's memory. Values are copied as double, complex values as pairs.
 class Array {
  public:
-  // Without values it holds NaN, or −1.
+  // Fills an array without values with NaN, or −1.
   static Result<Array> make(const Place& place, Element type, std::vector<int64_t> sizes, const Values& values = {});
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
   Result<Values> read();
@@ -46,24 +46,24 @@ class Array {
   Tensor tensor_;
 };
 
-// Between −1 and 1, rounded to FP32, and always the same.
+// Returns reproducible values between −1 and 1, rounded to FP32.
 [[nodiscard]] Values pattern(int64_t count, uint32_t seed);
 
-// Error malformed, which names the first element that is not within relative·|wanted| + absolute.
+// Compares values. Error malformed: names the first element that differs by over relative·|wanted| + absolute.
 [[nodiscard]] Result<void> compare(std::string_view what, const Values& seen, const Values& wanted, double relative,
                                    double absolute);
 
-// An operator whose result lies in one of its arguments.
+// Calls an operator that stores its result in an argument.
 [[nodiscard]] Result<void> call(const Place& place, const char* name, const char* overload,
                                 std::initializer_list<Argument> arguments, size_t results = 1);
 
-// Errors: malformed (wrong), failed_child (it threw), unsupported (this libtorch or this device cannot be asked).
+// Errors: malformed (wrong), failed_child (libtorch threw), unsupported (by this libtorch or device).
 struct Program {
   std::string_view name;
   Result<void> (*check)(const Place&);
 };
 
-// What PyTorch's own release gate computes beside the areas of libtorch_areas.cpp.
+// Returns the programs of PyTorch's release gate that libtorch_areas.cpp lacks.
 [[nodiscard]] std::span<const Program> more_programs();
 
 }  // namespace pbprobe::area

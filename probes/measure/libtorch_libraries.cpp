@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/libtorch_libraries.hpp"
+#include "probes/measure/libtorch_speeds.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -10,12 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "probes/measure/cudnn.hpp"
+#include "probes/measure/gpu_probes.hpp"
 #include "probes/measure/libtorch_areas.hpp"
-#include "probes/measure/libtorch_libraries.hpp"
 #include "probes/measure/libtorch_speeds.hpp"
-#include "probes/measure/libtorch_timings.hpp"
-#include "probes/measure/nccl.hpp"
 #include "probes/measure/timing.hpp"
 #include "probes/measure/words.hpp"
 #include "probes/process/gemm.hpp"

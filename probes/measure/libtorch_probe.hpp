@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Does this libtorch load, and does it compute correctly? To be called in a child process.
+// Loads a libtorch and checks that it computes correctly. Call in a child process.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,26 @@ namespace pbprobe {
 
 struct LibtorchProbe {
   LibtorchRun run;
-  std::optional<Libtorch> library;  // null where it did not load or computed wrong
+  std::optional<Libtorch> library;  // null if it did not load or computed wrong
   bool on_gpu = false;              // libtorch_cuda.so is loaded and computed correctly on the first usable GPU
 };
 
-// Loads it, multiplies small integers in FP32 and BF16, whose product is exact in both, and compares every bit; on the
-// host's first usable GPU as well where it is a CUDA build. Then its areas (libtorch_areas.hpp); those on the GPU,
-// which load cuDNN, cuFFT and cuSOLVER, its speeds, its cuDNN and its NCCL only with `gpu_areas`. Each step is
-// announced and each fact written at once. `begun` names the folder of libtorch_cpu.so, and holds what is known of it
-// already.
+// Loads libtorch, multiplies small integers exactly in FP32 and BF16, and compares every bit; for a CUDA build also on
+// the first usable GPU. Then runs the areas (libtorch_areas.hpp). `gpu_areas` adds GPU areas, which load cuDNN, cuFFT
+// and cuSOLVER, speeds, cuDNN and NCCL. Announces each step and writes each fact at once. `begun` has the folder of
+// libtorch_cpu.so and the known facts.
 [[nodiscard]] LibtorchProbe probe_libtorch(LibtorchRun begun, const Host& host, bool gpu_areas, EventWriter& events);
 
-// How long it takes for each area on the CPU, and on the first usable GPU where it computes correctly there: into its
+// Times each area on the CPU, and on the first usable GPU if libtorch computes correctly there. Stores the times in the
 // run.
 void time_libtorch(LibtorchProbe& probe, const Host& host, EventWriter& events);
 
-// The exact GEMM of gemm.hpp on the CPU, or on `gpu`; `tell` gets C as it came back. Errors: failed_child (it
+// Computes the exact GEMM of gemm.hpp on the CPU, or on `gpu`; passes C to `tell`. Errors: failed_child (libtorch
 // threw), malformed (a wrong element, named).
 [[nodiscard]] Result<void> check_gemm(const Libtorch& library, DType type, const GpuDevice* gpu, uint64_t seed,
                                       const std::function<void(const std::vector<unsigned char>&)>& tell = {});
 
-// Index of the first GPU without a problem; -1: none.
+// Returns the index of the first GPU without a problem, or -1.
 [[nodiscard]] int32_t first_usable_gpu(const Host& host);
 
 }  // namespace pbprobe

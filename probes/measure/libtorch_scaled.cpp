@@ -12,7 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "kernels/gemm/reference.hpp"
-#include "probes/measure/libtorch_libraries.hpp"
+#include "probes/measure/libtorch_speeds.hpp"
 
 namespace pbprobe::area {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Libtorch started again and again, each time in a process of its own with its own environment: with an empty driver
-// cache and a filled one, without the driver's compiler and with nothing else, in each tier of the dispatcher; and one
-// that a device assertion breaks. To be called before the caller loads anything: what it loads its forks inherit.
+// Starts of libtorch, each in its own process and environment: with an empty and a filled driver cache, without and
+// only with the driver's compiler, in each tier of the dispatcher, and with a failing device assertion. Call before the
+// caller loads a library, because forks inherit libraries.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@
 
 namespace pbprobe {
 
-// Each start that has come to its end is reported at once.
+// Reports each start when it ends.
 void try_starts(const std::string& folder, const Host& host, double seconds_each,
                 const std::function<void(LibtorchStart)>& tell);
 
-// Does an assertion in a kernel of libtorch's come back as an error, and not as silence or as a dead process? In a
-// process of its own: the assertion ends its context for good.
+// Checks that a failing assertion in a libtorch kernel returns as an error. Uses its own process, because the assertion
+// destroys the CUDA context.
 [[nodiscard]] LibtorchArea try_device_assertion(const std::string& folder, int32_t gpu, double seconds);
 
-// What a fork leaves: its words, or why there are none (a signal, an exit code, the time). Errors: failed_child, limit.
+// Runs `body` in a fork and returns its text. Errors: failed_child (signal or exit code), limit.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Result<std::string> in_fork(const Environment& environment, double seconds,
                                           const std::function<std::string()>& body);

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/libtorch_timings.hpp"
+#include "probes/measure/libtorch_speeds.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
-#include <memory>
 #include <random>
 
 #include "probes/measure/timing.hpp"

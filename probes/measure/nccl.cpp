@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Declared by hand from NCCL's documentation, version 2.
-#include "probes/measure/nccl.hpp"
+#include "probes/measure/gpu_probes.hpp"
 
 #include <algorithm>
 

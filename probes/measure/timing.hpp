@@ -14,7 +14,7 @@
 
 namespace pbprobe {
 
-// Seconds on a steady clock; a test puts its own here.
+// Returns seconds of a steady clock. Tests replace the clock.
 using SecondsClock = std::function<double()>;
 [[nodiscard]] SecondsClock steady_seconds();
 
@@ -22,13 +22,13 @@ using SecondsClock = std::function<double()>;
 struct Candidate {
   std::string name;
   std::function<Result<double>(int64_t repeats)> sample;
-  double slice_seconds = 0;  // repeats until a sample takes this long; 0: one run a sample
-  bool required = true;      // false: where it fails it leaves, and the others go on
+  double slice_seconds = 0;  // repeats until a sample takes this long; 0 for one run per sample
+  bool required = true;      // false if the other candidates continue after its failure
 };
 
 struct RoundLimits {
   double budget_seconds = 1;    // for all rounds together
-  double deadline_seconds = 0;  // on the clock: only the first round may end after it; 0: none
+  double deadline_seconds = 0;  // on the clock; only the first round may end later; 0 for none
   int64_t least_rounds = 3;     // done even if the budget is too small for them, as long as the deadline allows
   int64_t most_rounds = 50;
 };
@@ -41,16 +41,16 @@ struct Rounds {
   bool cut_short = false;                          // fewer than least_rounds: the deadline came first
 };
 
-// Warms up once each, finds the repeats, then goes round. Error: that of a required candidate.
+// Warms up each candidate, determines the repeats, then runs rounds. Returns the error of a required candidate.
 [[nodiscard]] Result<Rounds> interleave(std::vector<Candidate>& candidates, const RoundLimits& limits,
                                         const SecondsClock& clock);
 
-// Times each of `count` candidates a few times after a first run, and gives the index of the fastest. Whoever compares
-// with it times it again: a choice from few samples flatters. Error: none could run, with what the last one answered.
+// Times each of `count` candidates a few times after a warm-up, and returns the index of the fastest. Time the winner
+// again, because the minimum of few samples is too optimistic. Error: none could run; the message is from the last one.
 [[nodiscard]] Result<int> fastest_of(int count,
                                      const std::function<Result<double>(int candidate, int64_t repeats)>& time_us);
 
-// What is left of a budget, and the share of each of the pieces still to come.
+// Rest of a time budget, and the share of each remaining piece.
 class Budget {
  public:
   Budget(double seconds, SecondsClock clock) : clock_(std::move(clock)), end_(clock_() + seconds) {}

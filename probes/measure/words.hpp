@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a library prints to stderr while it is asked: the exception that its C interface does not hand out.
+// Capture of stderr during a library call, for exceptions that its C interface hides; and reports of crashes.
 #pragma once
 
 #include <string>
 
 #include "core/result.hpp"
+#include "probes/process/channel.hpp"
 
 namespace pbprobe {
 
-// From its making on stderr goes to memory; at its end what came is passed on. One at a time; where there is no such
-// memory, stderr stays as it is.
+// Redirects stderr to memory; the destructor writes the text to stderr. Only one can exist. Leaves stderr unchanged if
+// the memory cannot be created.
 class Words {
  public:
   Words();
@@ -19,17 +20,20 @@ class Words {
   Words& operator=(const Words&) = delete;
   ~Words();
 
-  // All that came so far, of which 64 KiB are kept.
+  // Returns the captured text, at most 64 KiB.
   [[nodiscard]] std::string reported() const;
 
-  // The error with why it could not run, where a library threw and reported it in words that are known.
+  // Adds the obstacle to an error if the captured text has a known cause.
   [[nodiscard]] Error explained(Error error) const;
 
  private:
   int memory_ = -1;
 };
 
-// For who is about to end: passes on what came. Safe in a signal's handler.
+// Writes the captured text to stderr before the process ends. Async-signal-safe.
 void pass_words_on();
+
+// Installs handlers that record SIGILL, SIGSEGV, SIGBUS and SIGFPE as {"crash": {…}} in `words`, shared memory.
+void report_crashes(CrashMessage* words);
 
 }  // namespace pbprobe

@@ -9,8 +9,8 @@
 #include "probes/pipeline/gpu_monitor.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/python.hpp"
-#include "probes/process/gain.hpp"
 #include "probes/process/spawn.hpp"
+#include "probes/process/statistics.hpp"
 
 namespace pbprobe {
 namespace {

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/claim.hpp"
 #include "core/facts/host.hpp"
+#include "core/facts/report.hpp"
 #include "core/result.hpp"
 
 namespace pbprobe {
@@ -29,5 +31,11 @@ struct Emulator {
 // Starts pbprobe under QEMU. `self` is the file of this program. Errors: not_found (no QEMU, no program), malformed
 // (not a Linux program), usage (QEMU does not know the CPU), failed_child (pbprobe does not start under QEMU).
 [[nodiscard]] Result<Emulator> find_emulator(const Emulation& emulation, const std::filesystem::path& self);
+
+// Loads libtorch on an emulated CPU for each claimed CPU row; returns nothing without a claimed row. `artifact` as for
+// audit(). `program` is the pbprobe to run; empty for this program. Uses one core for some seconds; may run in parallel
+// with an audit of the same artifact.
+[[nodiscard]] std::vector<EmulatedLoad> load_emulated(const std::filesystem::path& artifact, const Claim& claim,
+                                                      const std::filesystem::path& program);
 
 }  // namespace pbprobe

@@ -15,7 +15,6 @@
 #include "probes/audit/audit.hpp"
 #include "probes/evidence/dsse.hpp"
 #include "probes/evidence/folder.hpp"
-#include "probes/evidence/store_path.hpp"
 #include "probes/judge/decision.hpp"
 #include "probes/judge/join.hpp"
 #include "probes/pipeline/pipeline.hpp"

@@ -12,6 +12,7 @@
 
 #include "core/open_file.hpp"
 #include "core/program.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {
@@ -77,12 +78,11 @@ std::vector<fs::path> own_cxx_libraries() {
 // their folder also contains this machine's libc.
 std::vector<fs::path> driver_files(const std::string& ldconfig) {
   std::vector<fs::path> files;
-  std::istringstream lines(ldconfig);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : split_lines(ldconfig)) {
     const size_t begin = line.find_first_not_of(" \t");
     const size_t arrow = line.find(" => ");
     if (begin == std::string::npos || arrow == std::string::npos || line.find(kCached) > arrow) continue;
-    const std::string_view name = std::string_view(line).substr(begin);
+    const std::string_view name = line.substr(begin);
     if (name.starts_with("libcuda.so") || name.starts_with("libnvidia-")) files.emplace_back(line.substr(arrow + 4));
   }
   return files;
@@ -96,8 +96,8 @@ void link_into(const fs::path& folder, const std::vector<fs::path>& files) {
 // Reports whether this torch finds libcuda without pbprobe's help.
 bool finds_libcuda(const DriverPlaces& places) {
   if (is_there(places.opengl_driver / kLibcuda) || places.env("LD_FLOXLIB_FILES_PATH")) return true;
-  std::istringstream folders(places.env("LD_LIBRARY_PATH").value_or(""));
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  const std::string folders = places.env("LD_LIBRARY_PATH").value_or("");
+  for (const std::string_view folder : split(folders, ':')) {
     if (!folder.empty() && is_there(fs::path(folder) / kLibcuda)) return true;
   }
   return false;

@@ -8,9 +8,9 @@
 #include "probes/judge/judge.hpp"
 #include "probes/judge/policy.hpp"
 #include "probes/pipeline/compare.hpp"
-#include "probes/pipeline/emulated_loads.hpp"
+#include "probes/pipeline/emulate.hpp"
 #include "probes/pipeline/pipeline.hpp"
-#include "recipes/src/reference.hpp"
+#include "recipes/src/public_wheels.hpp"
 
 namespace pbprobe {
 namespace {

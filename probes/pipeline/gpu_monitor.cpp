@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "core/host/sensors.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {
@@ -26,10 +26,9 @@ constexpr int64_t kIdlePercent = 5;
 bool names(const std::string& devices, const std::string& device) {
   constexpr std::string_view kCuda = "cuda:";
   if (!devices.starts_with(kCuda)) return false;
-  std::istringstream numbers(devices.substr(kCuda.size()));
-  for (std::string number; std::getline(numbers, number, ',');)
-    if (std::string(kCuda) + number == device) return true;
-  return false;
+  const auto numbers = split(std::string_view(devices).substr(kCuda.size()), ',');
+  return std::any_of(numbers.begin(), numbers.end(),
+                     [&](std::string_view number) { return fmt::format("{}{}", kCuda, number) == device; });
 }
 
 // Ignores an MPS server: it computes nothing itself, and pbprobe is one of its clients.

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <sstream>
 
 #include <unistd.h>
 #include <wordexp.h>
@@ -15,6 +14,7 @@
 
 #include "core/program.hpp"
 #include "core/statuses.hpp"
+#include "core/strings.hpp"
 #include "core/temp_folder.hpp"
 
 namespace pbprobe {
@@ -46,8 +46,7 @@ std::optional<Words> find_compiler() {
   if (const char* const chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') return split_words(chosen);
   const char* const path = std::getenv("PATH");
   for (const char* name : {"c++", "g++", "clang++"}) {
-    std::stringstream folders(path == nullptr ? "/usr/bin" : path);
-    for (std::string folder; std::getline(folders, folder, ':');)
+    for (const std::string_view folder : split(path == nullptr ? "/usr/bin" : path, ':'))
       if (!folder.empty() && access((fs::path(folder) / name).c_str(), X_OK) == 0) return Words{name};
   }
   return std::nullopt;
@@ -55,13 +54,12 @@ std::optional<Words> find_compiler() {
 
 // Returns the first line with "error" in it, which is the most informative.
 std::string main_line(const std::string& text) {
-  std::istringstream lines(text);
-  std::string first;
-  for (std::string line; std::getline(lines, line);) {
+  std::string_view first;
+  for (const std::string_view line : split_lines(text)) {
     if (first.empty()) first = line;
-    if (line.find("error") != std::string::npos) return line.substr(0, 300);
+    if (line.find("error") != std::string::npos) return std::string(line.substr(0, 300));
   }
-  return first.substr(0, 300);
+  return std::string(first.substr(0, 300));
 }
 
 // Exceeded time or memory, and a broken compiler, are not faults of torch.

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "core/program.hpp"
+#include "core/strings.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/audit/loader/imports.hpp"
 #include "probes/pipeline/foreign.hpp"
@@ -64,8 +64,7 @@ struct Answered {
 
 Answered read_answer(const std::string& text, Import& tried) {
   Answered answered;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : split_lines(text)) {
     if (line == "started") answered.started = true;
     if (line == "torch") answered.has_torch = true;
     if (line == "imported") answered.imported = true;
@@ -73,7 +72,7 @@ Answered read_answer(const std::string& text, Import& tried) {
     if (line.starts_with("not confined ")) answered.not_confined = line.substr(std::strlen("not confined "));
     if (line.starts_with("ended ")) answered.end = line;
     if (!line.starts_with("mapped ")) continue;
-    const std::string path = line.substr(std::strlen("mapped "));
+    const std::string path(line.substr(std::strlen("mapped ")));
     if (std::find(tried.loaded.begin(), tried.loaded.end(), path) == tried.loaded.end()) tried.loaded.push_back(path);
   }
   return answered;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/facts/imports.hpp"
+#include "core/facts/loading.hpp"
 
 namespace pbprobe {
 

@@ -10,16 +10,16 @@
 
 #include <fmt/ranges.h>
 
+#include "core/facts/host.hpp"
 #include "core/facts/json.hpp"
-#include "core/facts/recorded.hpp"
 #include "core/host/host.hpp"
 #include "core/open_file.hpp"
 #include "core/version.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/distributions.hpp"
+#include "probes/audit/packages/environments.hpp"
 #include "probes/audit/packages/preflight.hpp"
-#include "probes/audit/packages/sys_path.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/foreign.hpp"

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <sstream>
 
 #include "core/json.hpp"
 #include "core/open_file.hpp"
 #include "core/program.hpp"
 #include "core/statuses.hpp"
+#include "core/strings.hpp"
 #include "core/temp_folder.hpp"
 
 namespace pbprobe {
@@ -63,9 +63,9 @@ std::vector<fs::path> torch_search_roots(const GetEnv& env) {
   for (const char* name : {"PBPROBE_TORCH", "VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (auto prefix = env(name)) roots.emplace_back(*prefix);
   }
-  std::istringstream path(env("PATH").value_or(""));
-  for (std::string folder; std::getline(path, folder, ':');) {
-    if (!folder.empty()) add_prefixes_of_python(folder, roots);
+  const std::string path = env("PATH").value_or("");
+  for (const std::string_view folder : split(path, ':')) {
+    if (!folder.empty()) add_prefixes_of_python(std::string(folder), roots);
   }
   if (auto home = env("HOME")) roots.push_back(fs::path(*home) / ".local");
   roots.emplace_back(".venv");
@@ -84,9 +84,9 @@ std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, doub
   std::vector<std::string> arguments = words;
   arguments.push_back(file.string());
   const auto ended = run_program({.arguments = arguments, .seconds = seconds});
-  const auto text = read_whole_file(file);
-  std::istringstream lines(text.ok() ? *text : "");
-  for (std::string line; std::getline(lines, line);) {
+  const auto read = read_whole_file(file);
+  const std::string text = read.ok() ? *read : "";
+  for (const std::string_view line : split_lines(text)) {
     const auto json = parse_json(line);
     auto area = json.ok() ? from_json<LibtorchArea>(*json) : Result<LibtorchArea>(json.error());
     if (!area.ok()) continue;

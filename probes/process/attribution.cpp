@@ -3,7 +3,6 @@
 #include "probes/process/attribution.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "probes/process/kernel_log.hpp"
 

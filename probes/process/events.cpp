@@ -9,6 +9,7 @@
 
 #include "core/json.hpp"
 #include "core/retry_on_eintr.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {
@@ -159,10 +160,7 @@ void EventWriter::ended(const WorkerEnd& ended) {
 
 EventLog read_events(std::string_view text) {
   EventLog log;
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  for (const std::string_view line : split_lines(text)) {
     if (line.empty()) continue;
     auto event = parse_json(line);
     if (event.ok() && event->is_object() && record(*event, log)) {

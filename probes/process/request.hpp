@@ -38,7 +38,7 @@ struct BenchRequest {
   bool scaled = false;                // C by a scale for each of its rows and one for each of its columns
   int64_t threads = 0;                // 0: as many as the host lets us use
   double sustained_seconds = 0;       // what one sample lasts: the chip is warm then; 0: short samples, bursts
-  std::vector<std::string> against;   // "libtorch", "cublaslt", "cublaslt_best", "cutlass", "bf16"
+  std::vector<std::string> against;   // "libtorch", "cublaslt", "cublaslt_best", "bf16"
 };
 
 struct MeasureRequest {
@@ -78,7 +78,7 @@ void fields(Visitor& visit, T& bench) {
   visit("scaled", bench.scaled, "C by a scale for each row and each column");
   visit("threads", bench.threads, "0: as many as the host lets us use");
   visit("sustained_seconds", bench.sustained_seconds, "what one sample lasts; 0: short ones");
-  visit("against", bench.against, "peers: libtorch, cublaslt, cublaslt_best, cutlass, bf16");
+  visit("against", bench.against, "peers: libtorch, cublaslt, cublaslt_best, bf16");
 }
 
 template <class Visitor, SameAs<MeasureRequest> T>

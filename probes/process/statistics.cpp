@@ -3,7 +3,9 @@
 #include "probes/process/statistics.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -92,6 +94,136 @@ PeakVerdict judge_peak(std::span<const PeakPair> pairs, double fastest_gflops, s
   else
     verdict.why_not = disagreement(ops_per_clock(std::move(clocked), units), allowed, second_hand);
   return verdict;
+}
+
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr size_t kResamples = 4000;
+
+const AreaTiming* find(const std::vector<AreaTiming>& timings, const AreaTiming& like) {
+  const auto found = std::find_if(timings.begin(), timings.end(), [&](const AreaTiming& timing) {
+    return timing.area == like.area && timing.device == like.device;
+  });
+  return found == timings.end() ? nullptr : &*found;
+}
+
+// Collects the samples of all areas, without intervals. Leaves out areas that any process lacks.
+std::vector<AreaGain> collect(const std::vector<Turn>& rounds) {
+  std::vector<AreaGain> gains;
+  if (rounds.empty()) return gains;
+  for (const AreaTiming& timing : rounds.front().build) {
+    AreaGain gain{.area = timing.area, .device = timing.device, .samples_us = {}, .baseline_samples_us = {}};
+    for (const Turn& round : rounds) {
+      const AreaTiming* ours = find(round.build, timing);
+      const AreaTiming* theirs = find(round.baseline, timing);
+      if (ours == nullptr || theirs == nullptr) break;
+      for (const AreaTiming* side : {ours, theirs})
+        if (side->disturbed) gain.disturbed = side->disturbed;
+      gain.samples_us.push_back(median(ours->samples_us));
+      gain.baseline_samples_us.push_back(median(theirs->samples_us));
+    }
+    if (gain.samples_us.size() < rounds.size()) continue;
+    gain.gain = median(gain.baseline_samples_us) / median(gain.samples_us);
+    gains.push_back(std::move(gain));
+  }
+  return gains;
+}
+
+// Returns the rank k such that the interval from the k-th lowest to the k-th highest of `count` values contains their
+// median with this confidence, for any distribution: each value is below the median with probability one half. At
+// least 1.
+size_t find_median_rank(size_t count, double confidence) {
+  double chance = std::exp2(-static_cast<double>(count));  // probability of exactly `place` values below the median
+  double below = chance;                                   // probability of at most `place` values below the median
+  size_t place = 0;
+  while (2 * below <= 1 - confidence && 2 * (place + 1) < count) {
+    ++place;
+    chance *= static_cast<double>(count - place + 1) / static_cast<double>(place);
+    below += chance;
+  }
+  return std::max<size_t>(place, 1);
+}
+
+// With few rounds, the bootstrap underestimates bursts of noise on a busy machine. The interval therefore includes the
+// interval by ranks.
+void widen_by_ranks(AreaGain& gain, double confidence) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < gain.samples_us.size(); ++i)
+    ratios.push_back(gain.baseline_samples_us[i] / gain.samples_us[i]);
+  std::sort(ratios.begin(), ratios.end());
+  const size_t place = find_median_rank(ratios.size(), confidence);
+  gain.low = std::min(gain.low, ratios[place - 1]);
+  gain.high = std::max(gain.high, ratios[ratios.size() - place]);
+}
+
+// Draws whole rounds, with both sides together: a disturbance of one side also affected the other.
+void add_interval(AreaGain& gain, double confidence, std::mt19937& random) {
+  const size_t rounds = gain.samples_us.size();
+  std::uniform_int_distribution<size_t> draw(0, rounds - 1);
+  std::vector<double> ours(rounds);
+  std::vector<double> theirs(rounds);
+  std::vector<double> ratios(kResamples);
+  for (double& ratio : ratios) {
+    for (size_t i = 0; i < rounds; ++i) {
+      const size_t round = draw(random);
+      ours[i] = gain.samples_us[round];
+      theirs[i] = gain.baseline_samples_us[round];
+    }
+    ratio = median(theirs) / median(ours);
+  }
+  gain.low = quantile(ratios, (1 - confidence) / 2);
+  gain.high = quantile(ratios, (1 + confidence) / 2);
+}
+
+Result<std::vector<AreaTiming>> run_timings(const std::function<Result<Measurements>()>& run, const char* which) {
+  PBPROBE_TRY(Measurements measurements, run(), "{}", which);
+  if (!measurements.libtorch || !measurements.libtorch->executed)
+    return make_error(ErrorCode::failed_child, "{}: {}", which,
+                      measurements.libtorch ? measurements.libtorch->problem.value_or("libtorch computed nothing")
+                                            : "no libtorch was started");
+  return std::move(measurements.libtorch->timings);
+}
+
+// Alternates the order, because the second process finds a warmer machine.
+Result<Turn> take_turn(const GainRequest& request, bool build_first) {
+  Turn turn;
+  for (const bool build : {build_first, !build_first}) {
+    PBPROBE_TRY(auto timings,
+                build ? run_timings(request.build, "the build") : run_timings(request.baseline, "the baseline"));
+    (build ? turn.build : turn.baseline) = std::move(timings);
+  }
+  return turn;
+}
+
+}  // namespace
+
+std::vector<AreaGain> compute_gains(const std::vector<Turn>& rounds) {
+  std::vector<AreaGain> gains = collect(rounds);
+  std::mt19937 random(1);  // fixed seed, so that equal figures give equal intervals
+  const double confidence = 1 - (1 - kConfidence) / static_cast<double>(std::max<size_t>(gains.size(), 1));
+  for (AreaGain& gain : gains) {
+    add_interval(gain, confidence, random);
+    widen_by_ranks(gain, confidence);
+  }
+  return gains;
+}
+
+Result<std::vector<AreaGain>> measure_gains(const GainRequest& request) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  std::vector<Turn> rounds;
+  for (int64_t round = 0; round < request.most_rounds; ++round) {
+    const double passed = std::chrono::duration<double>(Clock::now() - start).count();
+    const double expected = round == 0 ? 0 : passed / static_cast<double>(round);
+    if (passed + expected > request.budget_seconds) break;
+    PBPROBE_TRY(Turn turn, take_turn(request, round % 2 == 0));
+    rounds.push_back(std::move(turn));
+  }
+  if (static_cast<int64_t>(rounds.size()) < request.least_rounds)
+    return make_error(ErrorCode::limit, "{} rounds of {} fit into {:.0f} s: increase --budget", rounds.size(),
+                      request.least_rounds, request.budget_seconds);
+  return compute_gains(rounds);
 }
 
 }  // namespace pbprobe

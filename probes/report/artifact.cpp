@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/base_name.hpp"
 #include "core/facts/other_package.hpp"
 #include "core/sm.hpp"
+#include "core/strings.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {

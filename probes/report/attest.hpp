@@ -6,8 +6,11 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/facts/comparison.hpp"
+#include "core/facts/inventory.hpp"
 #include "core/facts/report.hpp"
 
 namespace pbprobe {
@@ -34,5 +37,21 @@ struct StatementSubject {
 
 // Returns the wheel and the shared objects of the report's inventory, with their digests.
 [[nodiscard]] std::vector<StatementSubject> list_subjects(const Report& report);
+
+[[nodiscard]] std::string variant_json(const WheelVariant& variant);
+
+// Renders verdict, reason, fix, claims and objections. Escapes names from the artifact, so that they cannot become
+// markup. Returns "" without a verdict.
+[[nodiscard]] std::string render_markdown(const Report& report);
+
+// Renders the changes of each comparison, then the figures that differ.
+[[nodiscard]] std::string render_markdown(const ComparisonList& list);
+
+// Removes data that identifies a machine or its owner from the whole document: host name, GPU UUIDs, and user names in
+// home folders ("/home/ada/x" becomes "~/x").
+[[nodiscard]] Report redact(Report report);
+
+// Markdown, from its title on; empty where the check has no page.
+[[nodiscard]] std::string_view check_page(std::string_view id);
 
 }  // namespace pbprobe

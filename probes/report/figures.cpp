@@ -85,42 +85,29 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
   page.table(rows);
 }
 
-// Adds the roofline: the maximum rate of a product, by its instruction rate and by the bytes that it must move.
+// Adds the roofline of chosen kernels: the maximum rate of a product, by its instruction and by the bytes it must move.
 void add_roofline(Page& page, const Measurements& measurements) {
-  std::vector<std::vector<Cell>> rows;
-  for (const auto& row : measurements.rows) {
-    double memory = 0;
-    double peak = 0;
-    for (const auto& figure : measurements.probes) {
-      if (figure.target != row.target) continue;
-      if (figure.name == "copy" || figure.name == "read") memory = std::max(memory, figure.value);
-      if (figure.name == fmt::format("{} {}", row.instruction, row.dtype)) peak = figure.value;
+  std::vector<std::vector<Cell>> rows{{{"roofline"},
+                                       right("m×n×k layout"),
+                                       right("operations a byte"),
+                                       right("roof, GFLOP/s"),
+                                       {"set by"},
+                                       right("reached")}};
+  for (auto& cell : rows.back()) cell.colour = Colour::faint;
+  for (const Roof& roof : compute_roofs(measurements, nullptr)) {
+    for (const RoofPoint& point : roof.points) {
+      if (!roof.gb_per_s || !point.roof || point.of_libtorch) continue;
+      rows.push_back(
+          {{point.who},
+           right(point.shape),
+           right(fmt::format("{:.0f}", point.intensity)),
+           right(rate(*point.roof)),
+           {point.by_memory ? "memory" : "instruction"},
+           right(fmt::format("{:.0f} %{}", 100 * point.gflops / *point.roof, point.above ? ": measurement error" : ""),
+                 point.above ? Colour::bad : Colour::none)});
     }
-    if (memory <= 0 || peak <= 0) continue;
-    const auto size = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
-    const double bytes = (size(row.m, row.k) + size(row.k, row.n)) * get_type_bytes(row.dtype) +
-                         size(row.m, row.n) * get_type_bytes(row.out);
-    const double intensity = 2 * size(row.m, row.n) * static_cast<double>(row.k) / bytes;
-    const double roof = std::min(peak, intensity * memory);
-    if (rows.empty()) {
-      rows.push_back({{"roofline"},
-                      right("m×n×k"),
-                      right("operations a byte"),
-                      right("roof, GFLOP/s"),
-                      {"set by"},
-                      right("reached")});
-      for (auto& cell : rows.back()) cell.colour = Colour::faint;
-    }
-    rows.push_back({{row.kernel},
-                    right(format_shape(row)),
-                    right(fmt::format("{:.0f}", intensity)),
-                    right(rate(roof)),
-                    {peak <= intensity * memory ? "instruction" : "memory"},
-                    right(fmt::format("{:.0f} %{}", 100 * row.gflops / roof,
-                                      is_above(row.gflops, roof) ? ": measurement error" : ""),
-                          is_above(row.gflops, roof) ? Colour::bad : Colour::none)});
   }
-  if (rows.empty()) return;
+  if (rows.size() == 1) return;
   page.blank();
   page.table(rows);
 }

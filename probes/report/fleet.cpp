@@ -3,11 +3,11 @@
 #include "probes/report/fleet.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "core/strings.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe {
@@ -18,12 +18,6 @@ using text::Page;
 
 constexpr size_t kWorstRanks = 10;
 constexpr size_t kMaxSoundNodes = 16;  // a line each; more are counted
-
-std::string upper(std::string_view word) {
-  std::string text(word);
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
 
 struct NamedRank {
   const FleetNode* node = nullptr;
@@ -74,7 +68,7 @@ void add_nodes(Page& page, const Fleet& fleet) {
   for (const auto& node : fleet.nodes) {
     if (!all && node.outcome == Outcome::pass) continue;
     rows.push_back({{node.host},
-                    {upper(name_of(node.outcome)), text::choose_colour(node.outcome)},
+                    {upper(std::string(name_of(node.outcome))), text::choose_colour(node.outcome)},
                     {std::to_string(node.ranks.size()), Colour::none, true},
                     {node.reason}});
   }
@@ -134,7 +128,7 @@ std::string render_fleet(const Fleet& fleet, const TextOptions& options) {
   Page page(options);
   int64_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += static_cast<int64_t>(node.ranks.size());
-  page.headed(upper(name_of(fleet.outcome)) + "  ", text::choose_colour(fleet.outcome),
+  page.headed(upper(std::string(name_of(fleet.outcome))) + "  ", text::choose_colour(fleet.outcome),
               fmt::format("{}, {}", text::plural(static_cast<int64_t>(fleet.nodes.size()), "node"),
                           text::plural(ranks, "rank")),
               Colour::strong);
@@ -153,7 +147,7 @@ std::string render_fleet(const Fleet& fleet, const TextOptions& options) {
 
 std::string render_fleet_quiet(const Fleet& fleet, const TextOptions& options) {
   Page page(options);
-  page.line({{upper(name_of(fleet.outcome)), text::choose_colour(fleet.outcome)}, {"  " + fleet.reason}});
+  page.line({{upper(std::string(name_of(fleet.outcome))), text::choose_colour(fleet.outcome)}, {"  " + fleet.reason}});
   return std::move(page).take();
 }
 

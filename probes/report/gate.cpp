@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/report/gate.hpp"
+#include "probes/report/text.hpp"
 
 #include <algorithm>
 

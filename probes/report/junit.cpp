@@ -4,25 +4,12 @@
 
 #include "probes/report/attest.hpp"
 #include "probes/report/fleet.hpp"
-#include "probes/report/page.hpp"
+#include "probes/report/html/writer.hpp"
 
 namespace pbprobe {
 namespace {
 
-// Control characters have no place in XML, and bytes that are no UTF-8 neither: both become '?'.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text::clean(text, true)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
+using html::escaped;
 
 struct Counts {
   int64_t tests = 0;

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "core/demangle.hpp"
-#include "core/facts/kernels.hpp"
+#include "core/facts/device_code.hpp"
 #include "probes/report/sections.hpp"
 #include "probes/report/text.hpp"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/base_name.hpp"
+#include "core/strings.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/report/pages.hpp"
+#include "probes/report/attest.hpp"
 
 namespace pbprobe {
 namespace {

@@ -6,7 +6,6 @@
 #include "core/printable.hpp"
 #include "core/sha256.hpp"
 #include "probes/report/attest.hpp"
-#include "probes/report/pages.hpp"
 
 namespace pbprobe {
 namespace {

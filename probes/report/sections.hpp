@@ -4,7 +4,6 @@
 // The sections of the report, each written onto a page.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "core/base_name.hpp"
 #include "core/facts/json.hpp"
 #include "core/sha256.hpp"
+#include "core/strings.hpp"
 #include "probes/report/attest.hpp"
 
 namespace pbprobe {

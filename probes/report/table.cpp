@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/base_name.hpp"
 #include "core/printable.hpp"
+#include "core/strings.hpp"
 #include "probes/report/sections.hpp"
 #include "probes/report/text.hpp"
 

@@ -50,4 +50,16 @@ struct TextOptions {
 [[nodiscard]] std::string render_plans(const PlanList& list, const TextOptions& options = {});
 [[nodiscard]] std::string render_targets(const TargetList& list, const TextOptions& options = {});
 
+// Renders the verdict and all objections; with `explain`, each check too. Returns "" without a verdict.
+[[nodiscard]] std::string render_gate(const Report& report, bool explain, const TextOptions& options = {});
+
+// Renders `pbprobe report` and `gate`: verdict, consequences, figures, build, machine.
+[[nodiscard]] std::string render_html(const Report& report);
+// Renders `pbprobe bench`.
+[[nodiscard]] std::string render_html(const Measurements& measurements);
+// Renders `pbprobe compare`.
+[[nodiscard]] std::string render_html(const ComparisonList& list);
+// Renders `pbprobe audit` for many packages.
+[[nodiscard]] std::string render_html(const Environment& environment);
+
 }  // namespace pbprobe

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/report/variant.hpp"
+#include "probes/report/attest.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,9 +8,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/facts/claim.hpp"
 #include "core/facts/host.hpp"
+#include "core/facts/inventory.hpp"
+#include "core/facts/reference.hpp"
 #include "core/facts/verdict.hpp"
 #include "core/result.hpp"
 #include "core/sm.hpp"
@@ -113,6 +117,25 @@ void fields(Visitor& visit, T& advice) {
   visit("commands", advice.commands, "commands that install torch and matching packages");
   visit("warning", advice.warning, "warning of torch on this GPU, and whether it is true; null without a GPU");
   visit("not_possible", advice.not_possible, "impossible choices with reasons");
+}
+
+struct ReferenceTable {
+  std::vector<ReferenceBuild> builds;
+};
+
+[[nodiscard]] const ReferenceTable& reference_table();
+
+// Parses the table. Errors: malformed, with the key.
+[[nodiscard]] Result<ReferenceTable> parse_reference_table(std::string_view text);
+
+// Returns the public build to compare with a build of this version and claim; empty if the table lacks the version.
+[[nodiscard]] ReferenceBuild reference_for(const Inventory& build, const Claim& claim,
+                                           const ReferenceTable& table = reference_table());
+
+template <class Visitor, SameAs<ReferenceTable> T>
+void fields(Visitor& visit, T& table) {
+  visit.constant("schema", "pbprobe.reference_builds/1");
+  visit("builds", table.builds, "oldest first");
 }
 
 }  // namespace pbprobe

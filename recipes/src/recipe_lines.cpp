@@ -4,6 +4,8 @@
 
 #include <cctype>
 
+#include "core/strings.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -52,11 +54,7 @@ std::optional<std::string_view> assigned(std::string_view line, std::string_view
 }  // namespace
 
 RecipeLines::RecipeLines(std::string_view text) {
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    lines_.emplace_back(without_comment(text.substr(0, end)));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
+  for (const std::string_view line : split_lines(text)) lines_.emplace_back(without_comment(line));
 }
 
 std::optional<size_t> RecipeLines::find(std::string_view word) const {

@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "recipes/src/imports.hpp"
-#include "recipes/src/recipe_head.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/write.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <fmt/ranges.h>
 
-#include "recipes/src/upper.hpp"
+#include "core/strings.hpp"
 #include "recipes/src/variant_facts.hpp"
 
 namespace pbprobe {

@@ -6,8 +6,8 @@
 
 #include <fmt/ranges.h>
 
+#include "core/strings.hpp"
 #include "recipes/src/claim.hpp"
-#include "recipes/src/upper.hpp"
 
 namespace pbprobe {
 namespace {

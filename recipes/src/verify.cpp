@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <sstream>
 
 #include <fmt/ranges.h>
 
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
+#include "core/strings.hpp"
 #include "recipes/src/recipe_lines.hpp"
 #include "recipes/src/variant_facts.hpp"
 
@@ -67,9 +67,8 @@ std::set<std::string> normalized(const std::vector<std::string>& flags) {
   for (auto flag : flags) {
     if (flag.starts_with("-mno-")) continue;
     if (flag.starts_with("-march=")) {
-      std::set<std::string> parts;
-      std::stringstream stream(flag.substr(7));
-      for (std::string part; std::getline(stream, part, '+');) parts.insert(part);
+      const auto words = split(std::string_view(flag).substr(7), '+');
+      std::set<std::string_view> parts(words.begin(), words.end());
       if (parts.contains("armv9-a")) parts.erase("sve2");
       flag = fmt::format("-march={}", fmt::join(parts, "+"));
     }
@@ -296,15 +295,14 @@ std::vector<Finding> verify_counts(std::string_view path, std::string_view text,
   for (const auto& line : m.lines) right.insert(line_variants(line, m.python.default_value).size());
   std::vector<Finding> findings;
   size_t number_of_line = 0;
-  std::stringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : split_lines(text)) {
     ++number_of_line;
     for (const char* word : {"-variant", " variant", " Variant"}) {
       for (auto at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {
         auto start = at;
         while (start > 0 && std::isdigit(static_cast<unsigned char>(line[start - 1])) != 0) --start;
         if (start == at || at - start > 6) continue;
-        const auto count = std::stoul(line.substr(start, at - start));
+        const auto count = std::stoul(std::string(line.substr(start, at - start)));
         if (count >= kWholeFolder && !right.contains(count))
           findings.push_back(finding("PB426",
                                      fmt::format("it says {} variants, and there are {} recipes", count, recipes),

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
-#include "recipes/src/recipe_head.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {
@@ -25,16 +25,6 @@ uint64_t checksum(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
-}
-
-std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return lines;
 }
 
 // Formats the removed and added lines between the common beginning and the common end.
@@ -157,6 +147,43 @@ Result<Written> write_recipes(const fs::path& folder, const std::vector<Generate
     --written.unchanged;
   }
   return written;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTorch =
+#include "torch_nix.inc"
+    ;
+constexpr std::string_view kCuda =
+#include "cuda_nix.inc"
+    ;
+constexpr std::string_view kPin =
+#include "nixpkgs_nix.inc"
+    ;
+
+}  // namespace
+
+RecipeImports imports_for(const fs::path& folder) {
+  std::error_code code;
+  auto whole = fs::weakly_canonical(fs::absolute(folder, code), code);
+  if (!whole.has_filename()) whole = whole.parent_path();
+  const bool of_flox = whole.filename() == "pkgs" && whole.parent_path().filename() == ".flox";
+  const auto checkout = whole.parent_path().parent_path();
+  // Only a checkout has the matrix and the recipe of pbprobe.
+  if (fs::exists(checkout / "recipes/matrix.json", code) && fs::exists(checkout / "recipes/nix/pbprobe.nix", code))
+    return {};
+  return {of_flox ? "../../recipes/nix" : "./recipes/nix", true};
+}
+
+std::vector<GeneratedFile> imported_files(const RecipeImports& imports) {
+  if (!imports.written) return {};
+  std::vector<GeneratedFile> files;
+  for (const auto& [name, text] :
+       {std::pair{"torch.nix", kTorch}, std::pair{"cuda.nix", kCuda}, std::pair{"nixpkgs.nix", kPin}})
+    files.push_back({fs::path(imports.path + "/" + name).lexically_normal().string(), with_head(text)});
+  return files;
 }
 
 }  // namespace pbprobe

@@ -71,4 +71,13 @@ struct Written {
 // Reports whether the text is unchanged since `recipes write` wrote it.
 [[nodiscard]] bool is_untouched(std::string_view text);
 
+// Returns the place of the imported functions for a folder of recipes: next to .flox if the folder is .flox/pkgs,
+// because flox treats each .nix file there as a package, else below the folder.
+[[nodiscard]] RecipeImports imports_for(const std::filesystem::path& folder);
+
+// Returns the files to write in addition to the recipes, with paths relative to the folder of recipes.
+[[nodiscard]] std::vector<GeneratedFile> imported_files(const RecipeImports& imports);
+
+[[nodiscard]] std::string with_head(std::string_view body);
+
 }  // namespace pbprobe

@@ -13,7 +13,7 @@
 #include <ostream>
 
 #include "builders.hpp"
-#include "probes/audit/containers/decompress.hpp"
+#include "probes/audit/containers/fatbin.hpp"
 
 namespace pbprobe {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/temp_folder.hpp"
 #include "paths.hpp"
 #include "probes/audit/loader/linked_object.hpp"
-#include "probes/audit/loader/loader_cache.hpp"
+#include "probes/audit/loader/process.hpp"
 
 namespace pbprobe {
 namespace {

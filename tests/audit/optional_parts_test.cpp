@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/packages/optional_parts.hpp"
+#include "probes/audit/packages/closure.hpp"
 
 #include <gmock/gmock.h>
 

@@ -16,7 +16,7 @@
 #include "paths.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
-#include "probes/audit/containers/read_counts.hpp"
+#include "probes/audit/containers/zip.hpp"
 #include "zip_builder.hpp"
 
 namespace pbprobe {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/layout.hpp"
 
 namespace pbprobe {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <numeric>
 #include <ostream>
 
 #include "zip_builder.hpp"

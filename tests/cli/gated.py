@@ -33,7 +33,7 @@ VECTORS = ("-O3", "-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math
 
 
 def build(folder: pathlib.Path, *flags: str) -> pathlib.Path:
-    """What a CPU build of torch looks like, as far as the claim goes."""
+    """Builds a small CPU torch that a claim can be checked on."""
     library = folder / "torch/lib"
     library.mkdir(parents=True)
     source = folder.parent / "code.cpp"

@@ -52,7 +52,7 @@ def write(path: pathlib.Path, text: str) -> pathlib.Path:
 
 
 def plain(made: Made, root: pathlib.Path, *flags: str) -> pathlib.Path:
-    """As pip lays it out."""
+    """Writes the layout of pip."""
     made.libraries(root / "torch/lib", *(flags or AVX2))
     made.library(root / "torch/_C.cpython-312-x86_64-linux-gnu.so", *(flags or AVX2), "-Wl,-rpath,$ORIGIN/lib")
     write(root / "torch/version.py", VERSION)
@@ -83,7 +83,7 @@ def conda(made: Made, root: pathlib.Path) -> pathlib.Path:
 
 
 def hwcaps(made: Made, root: pathlib.Path, **levels: tuple[str, ...]) -> pathlib.Path:
-    """Beside the library for every CPU those for more: ld.so takes the best that the CPU can run."""
+    """Adds libraries for better CPUs: ld.so takes the best that the CPU can run."""
     plain(made, root, "-O3")
     for level, flags in (levels or {"v3": AVX2, "v4": AVX512}).items():
         made.library(root / f"torch/lib/glibc-hwcaps/x86-64-{level}/libtorch_cpu.so", *flags)
@@ -91,7 +91,7 @@ def hwcaps(made: Made, root: pathlib.Path, **levels: tuple[str, ...]) -> pathlib
 
 
 def debian(made: Made, root: pathlib.Path) -> pathlib.Path:
-    """As libtorch1.13, libtorch-dev and python3-torch unpack."""
+    """Writes the layout of libtorch1.13, libtorch-dev and python3-torch."""
     libraries = root / "usr/lib/x86_64-linux-gnu"
     packages = root / "usr/lib/python3/dist-packages"
     for name in OWN:

@@ -15,7 +15,7 @@ from real_torch import audited_torch
 from test_cli import PASSED, TORCH, needs_torch, refused, run
 
 
-def test_a_baseline_is_compared_as_far_as_files_tell(sound, tmp_path):
+def test_compares_a_baseline_by_its_files(sound, tmp_path):
     same = run("gate", sound, "--claim", CLAIM, "--baseline", sound)
     assert same.returncode == PASSED, same.stderr
     # Neither links a BLAS that is known: two builds that tell nothing are not called comparable.
@@ -28,7 +28,7 @@ def test_a_baseline_is_compared_as_far_as_files_tell(sound, tmp_path):
     assert "torch 2.10.0 against 2.9.1" in other.stdout and "CUDA none against 13.0" in other.stdout
 
 
-def test_a_report_is_not_timed_beside_a_baseline(sound, tmp_path):
+def test_does_not_time_a_report_against_a_baseline(sound, tmp_path):
     """Its facts are those of the machine that wrote it, which need not be this one."""
     document = tmp_path / "report.json"
     document.write_text(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
@@ -44,7 +44,7 @@ def onednn(artifact):
     return file["links"]["versions"].get("oneDNN")
 
 
-def test_a_baseline_with_another_onednn_is_not_comparable(sound, tmp_path):
+def test_does_not_compare_a_baseline_with_another_onednn(sound, tmp_path):
     build(tmp_path / "ours/site", "-mavx2", "-mfma", "-DONEDNN=3,10,2")
     build(tmp_path / "same/site", "-mavx2", "-DONEDNN=3,10,2")
     build(tmp_path / "older/site", "-mavx2", "-DONEDNN=3,7,1")
@@ -81,7 +81,7 @@ def test_onednn_tells_its_version_by_its_symbols_or_by_its_code(tmp_path, compil
 
 
 @needs_torch
-def test_the_real_torch_holds_the_onednn_that_it_names():
+def test_finds_the_stated_onednn_in_a_real_torch():
     reported = subprocess.run(
         [sys.executable, "-c", "import torch; print(torch.__config__.show())"],
         env=os.environ | {"PYTHONPATH": TORCH},
@@ -95,5 +95,5 @@ def test_the_real_torch_holds_the_onednn_that_it_names():
     assert onednn(audited_torch()) == named[1]
 
 
-def test_a_baseline_that_is_not_there_is_named(sound, tmp_path):
+def test_names_a_missing_baseline(sound, tmp_path):
     refused(run("gate", sound, "--claim", CLAIM, "--baseline", tmp_path / "absent"), "--baseline", "absent")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What `pbprobe bench` would run: shapes by chance, plans without the GPU, scales of blocks."""
+"""Plans of `pbprobe bench`: random shapes, plans without the GPU, block scales."""
 
 import json
 
@@ -19,7 +19,7 @@ def test_bench_draws_shapes_by_a_seed():
     assert sum(size < 128 for shape in drawn for size in shape) in range(25, 66)  # half of 90: log-uniform
 
 
-def test_bench_explains_what_it_would_choose_for_a_gpu_that_is_not_here():
+def test_bench_explains_its_choice_for_a_missing_gpu():
     asked = ("bench", "--target", "sm90", "--dtype", "bf16", "--shape", "4096x4096x4095", "--explain", "--sms", "114")
     result = run(*asked, "--format", "json")
     (gemm,) = json.loads(result.stdout)["gemms"]
@@ -39,7 +39,7 @@ def test_bench_explains_what_it_would_choose_for_a_gpu_that_is_not_here():
 BLOCKS = ("bench", "--target", "sm121", "--dtype", "e2m1x2", "--block-scales", "nvfp4", "--layout", "nt")
 
 
-def test_bench_explains_block_scaled_types_for_a_gpu_that_is_not_here():
+def test_bench_explains_block_scaled_types_for_a_missing_gpu():
     asked = (*BLOCKS, "--out", "bf16", "--shape", "4096x2048x4096", "--explain", "--sms", "48")
     result = run(*asked, "--format", "json")
     (gemm,) = json.loads(result.stdout)["gemms"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A real CUDA libtorch on a GPU that another process holds: a driver and an NVML that say so stand for the hardware."""
+"""A real CUDA libtorch on a GPU that another process uses. Doubles of the driver and NVML replace the hardware."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def failures(report: dict) -> set[str]:
 @needs_torch
 @needs_cuda_torch
 @pytest.mark.parametrize(("answer", "obstacle"), [(2, "out_of_memory"), (46, "busy"), (214, "device_failed")])
-def test_what_could_not_run_is_unknown_and_names_who_is_there(machine, answer, obstacle):
+def test_reports_unknown_and_names_the_other_process(machine, answer, obstacle):
     # CPU rows are the same whatever the GPU answers: one of the reports times them.
     report = report_with(machine, answer, *(() if obstacle == "busy" else ("--no-figures",)))
     libtorch = report["measurements"]["libtorch"]
@@ -75,7 +75,7 @@ def test_what_could_not_run_is_unknown_and_names_who_is_there(machine, answer, o
 @needs_torch
 @needs_cuda_torch
 @pytest.mark.parametrize("answer", [715, 700])
-def test_what_broke_the_rules_is_a_fault(machine, answer):
+def test_reports_a_broken_rule_as_fault(machine, answer):
     report = report_with(machine, answer, "--no-figures", FAKE_NVML_NOBODY="1")
     libtorch = report["measurements"]["libtorch"]
     assert (libtorch["executed"], libtorch["executed_on_gpu"], libtorch["obstacle"]) == (True, False, None)
@@ -85,7 +85,7 @@ def test_what_broke_the_rules_is_a_fault(machine, answer):
 
 @needs_torch
 @needs_cuda_torch
-def test_a_gate_does_not_pass_there(machine):
+def test_gate_does_not_pass_on_a_busy_gpu(machine):
     environment = {"LD_LIBRARY_PATH": str(machine), "FAKE_CUDA_ANSWER": "2"}
     result = run("gate", TORCH, "--claim", "sm90", "--require", "executed", env=environment, timeout=240)
     assert result.returncode == FAILED

@@ -52,7 +52,7 @@ def small_library(folder: pathlib.Path, name: str = "libsmall.so") -> pathlib.Pa
 # ---- usage --------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_subcommand_the_help_is_shown():
+def test_shows_help_without_a_subcommand():
     result = run()
     assert result.returncode == COULD_NOT_RUN
     assert "pbprobe report" in result.stdout
@@ -129,7 +129,7 @@ def test_wrong_usage_is_refused_in_one_line(arguments, words):
     refused(run(*arguments), *words)
 
 
-def test_a_peer_that_only_gpus_have_is_named_on_a_cpu():
+def test_notes_a_gpu_peer_on_a_cpu():
     target = json.loads(run("host", "--format", "json").stdout)["cpu"]["targets"][0]
     shape = ["--shape", "64x64x64", "--budget", "2"]
     result = run("bench", "--target", target, *shape, "--against", "cublaslt_best", "--format", "json")
@@ -140,13 +140,13 @@ def test_a_peer_that_only_gpus_have_is_named_on_a_cpu():
 # ---- artifacts ----------------------------------------------------------------------------------------------------
 
 
-def test_a_text_file_is_no_artifact(tmp_path):
+def test_rejects_a_text_file_as_artifact(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("hello")
     refused(run("audit", file), "notes.txt")
 
 
-def test_a_report_on_what_is_not_there_measures_nothing(tmp_path):
+def test_measures_nothing_for_a_missing_artifact(tmp_path):
     result = run("report", tmp_path / "none.whl", "--format", "json")
     assert result.returncode == 2
     report = json.loads(result.stdout)
@@ -154,17 +154,17 @@ def test_a_report_on_what_is_not_there_measures_nothing(tmp_path):
     assert report["measurements"] is None
 
 
-def test_an_empty_folder_has_no_torch(tmp_path):
+def test_finds_no_torch_in_an_empty_folder(tmp_path):
     refused(run("audit", tmp_path), str(tmp_path))
 
 
-def test_an_empty_shared_object_is_refused(tmp_path):
+def test_rejects_an_empty_shared_object(tmp_path):
     file = tmp_path / "libempty.so"
     file.touch()
     refused(run("audit", file), "libempty.so")
 
 
-def test_a_truncated_shared_object_is_named(tmp_path):
+def test_names_a_truncated_shared_object(tmp_path):
     library = small_library(tmp_path)
     whole = library.read_bytes()
     library.write_bytes(whole[: len(whole) // 2])
@@ -175,13 +175,13 @@ def test_a_truncated_shared_object_is_named(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_file_is_named(tmp_path):
+def test_names_an_unreadable_file(tmp_path):
     library = small_library(tmp_path)
     library.chmod(0)
     refused(run("audit", library), "libsmall.so")
 
 
-def test_a_wheel_of_another_platform_is_read_in_place(tmp_path):
+def test_reads_a_wheel_of_another_platform_in_place(tmp_path):
     if not shutil.which("aarch64-linux-gnu-gcc"):
         pytest.skip("no aarch64-linux-gnu-gcc")
     source = tmp_path / "small.c"
@@ -211,7 +211,7 @@ def small_torch(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def test_a_claim_is_judged_by_the_files(tmp_path):
+def test_judges_a_claim_by_the_files(tmp_path):
     torch = small_torch(tmp_path)
     result = run("audit", torch, "--claim", "torch=2.10.0", "--format", "json")
     assert result.returncode == PASSED, result.stdout + result.stderr
@@ -231,7 +231,7 @@ def test_a_claim_is_judged_by_the_files(tmp_path):
     assert open_question.stdout.startswith("UNKNOWN")
 
 
-def test_a_table_has_a_row_for_each_artifact(tmp_path):
+def test_writes_a_table_row_for_each_artifact(tmp_path):
     first, second = (small_torch(tmp_path / name) for name in ("one", "two"))
     result = run("audit", "--table", first, second)
     assert result.returncode == PASSED, result.stderr
@@ -255,7 +255,7 @@ def test_a_table_has_a_row_for_each_artifact(tmp_path):
         ('{"a":' * 100, ["64 levels"]),
     ],
 )
-def test_json_that_is_none_of_ours_is_refused(tmp_path, text, words):
+def test_refuses_json_of_other_programs(tmp_path, text, words):
     file = tmp_path / "report.json"
     file.write_text(text)
     refused(run("audit", file), "report.json" if words else "", *words)
@@ -300,7 +300,7 @@ def test_malformed_json_is_reported_by_its_defect_with_the_way_out(tmp_path, tex
     assert line.endswith(WAY_OUT), line
 
 
-def test_the_twin_of_malformed_json_is_read(tmp_path):
+def test_reads_the_twin_of_malformed_json(tmp_path):
     (tmp_path / "inventory.json").write_text(json.dumps(INVENTORY))
     assert run("audit", tmp_path / "inventory.json").returncode == PASSED
 
@@ -312,7 +312,7 @@ def no_torch(tmp_path):
     return {"PATH": "/nonexistent", "VIRTUAL_ENV": "", "CONDA_PREFIX": "", "HOME": str(tmp_path)}
 
 
-def test_no_torch_is_one_sentence_and_the_other_facts_appear(tmp_path):
+def test_states_a_missing_torch_in_one_sentence(tmp_path):
     result = run("report", "--budget", "1", env=no_torch(tmp_path), cwd=tmp_path)
     assert result.returncode == COULD_NOT_RUN
     assert "no torch was found" in result.stdout
@@ -326,7 +326,7 @@ def test_no_torch_is_one_sentence_and_the_other_facts_appear(tmp_path):
     assert report["verdict"]["outcome"] == "unknown"
 
 
-def test_a_path_that_is_no_artifact_leaves_the_other_facts(tmp_path):
+def test_keeps_other_facts_for_an_invalid_artifact(tmp_path):
     result = run("report", tmp_path / "nothing", "--format", "json")
     assert result.returncode == COULD_NOT_RUN
     report = json.loads(result.stdout)
@@ -334,7 +334,7 @@ def test_a_path_that_is_no_artifact_leaves_the_other_facts(tmp_path):
     assert report["host"]["cpu"]["architecture"]
 
 
-def test_the_output_file_is_written_whole_or_not_at_all(tmp_path):
+def test_writes_the_output_file_atomically(tmp_path):
     file = tmp_path / "report.json"
     run("report", tmp_path / "nothing", "--format", "json", "--output", file)
     assert json.loads(file.read_text())["schema"] == "pbprobe.report/1"
@@ -345,7 +345,7 @@ def test_the_output_file_is_written_whole_or_not_at_all(tmp_path):
 
 
 @needs_torch
-def test_a_report_on_a_real_torch(tmp_path):
+def test_reports_on_a_real_torch(tmp_path):
     result = run("report", TORCH, "--format", "json", "--output", tmp_path / "report.json")
     report = json.loads((tmp_path / "report.json").read_text())
     assert result.returncode == (FAILED if report["verdict"]["outcome"] == "fail" else PASSED)
@@ -366,7 +366,7 @@ def test_a_report_on_a_real_torch(tmp_path):
 
 
 @needs_torch
-def test_a_report_without_figures_runs_the_build():
+def test_runs_the_build_without_figures():
     result = run("report", TORCH, "--no-figures", "--budget", "100", "--format", "json")
     measurements = json.loads(result.stdout)["measurements"]
     assert measurements["libtorch"]["executed"], measurements["libtorch"]
@@ -375,7 +375,7 @@ def test_a_report_without_figures_runs_the_build():
 
 
 @needs_torch
-def test_the_budget_is_kept():
+def test_keeps_the_budget():
     result = run("report", TORCH, "--budget", "3", "--format", "json", timeout=30)
     assert result.returncode in (PASSED, FAILED)
     assert json.loads(result.stdout)["verdict"]
@@ -391,7 +391,7 @@ def write_torch_that(folder, does):
     (folder / "torch" / "version.py").write_text("__version__ = '2.11.0+cpu'\ncuda = None\n")
 
 
-def test_a_torch_that_crashes_when_it_is_loaded(tmp_path):
+def test_reports_a_torch_that_crashes_at_load(tmp_path):
     write_torch_that(tmp_path, does="abort()")
     result = run("report", tmp_path, "--no-figures", "--format", "json")
     report = json.loads(result.stdout)
@@ -401,7 +401,7 @@ def test_a_torch_that_crashes_when_it_is_loaded(tmp_path):
     assert [finding["id"] for finding in report["verdict"]["findings"] if finding["severity"] == "fail"]
 
 
-def test_a_crash_is_seen_where_the_parent_left_ends_of_children_ignored(tmp_path):
+def test_detects_a_crash_if_the_parent_ignores_sigchld(tmp_path):
     write_torch_that(tmp_path, does="abort()")
     command = ["bash", "-c", 'trap "" CHLD; exec "$@"', "bash", PROGRAM, "report", tmp_path]
     command += ["--no-figures", "--format", "json"]
@@ -410,13 +410,13 @@ def test_a_crash_is_seen_where_the_parent_left_ends_of_children_ignored(tmp_path
     assert "SIGABRT" in json.loads(result.stdout)["measurements"]["libtorch"]["problem"]
 
 
-def test_a_slow_load_is_no_deadlock_however_short_the_budget(tmp_path):
+def test_does_not_call_a_slow_load_a_deadlock(tmp_path):
     write_torch_that(tmp_path, does="sleep(4)")
     libtorch = json.loads(run("report", tmp_path, "--budget", 2, "--format", "json").stdout)["measurements"]["libtorch"]
     assert "aoti_torch_abi_version" in libtorch["problem"]  # so it was loaded
 
 
-def test_a_bench_whose_peer_dies_has_failed_and_keeps_its_rows(tmp_path):
+def test_fails_a_bench_with_a_dead_peer_and_keeps_its_rows(tmp_path):
     write_torch_that(tmp_path, does="abort()")
     result = run("bench", "--against", "libtorch", "--libtorch", tmp_path, "--shape", "64x64x64", "--format", "json")
     assert result.returncode == FAILED, result.stdout + result.stderr

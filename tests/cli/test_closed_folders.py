@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Folders that the user may not enter: what lies there is not called missing."""
+"""Folders that the user may not enter: their files are not reported as missing."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def packages(tmp_path):
 
 
 def as_nobody(*arguments, env=None):
-    """By a user who owns nothing."""
+    """Runs the program as a user who owns no file."""
     command = [PROGRAM, *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534, env=env
@@ -31,14 +31,14 @@ def as_nobody(*arguments, env=None):
 
 
 @pytest.mark.parametrize("closed", ["torch", "torch/lib", "."])
-def test_a_torch_that_may_not_be_read_is_not_called_missing(packages, closed):
+def test_does_not_call_an_unreadable_torch_missing(packages, closed):
     (packages / closed).chmod(0o700)
     done = as_nobody("audit", packages)
     assert done.returncode == COULD_NOT_RUN, done.stdout + done.stderr
     assert f"cannot list {packages / closed}: Permission denied" in done.stderr
 
 
-def test_a_place_that_may_not_be_entered_does_not_hide_the_torch_in_the_next(packages, tmp_path):
+def test_finds_torch_after_a_forbidden_folder(packages, tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     done = as_nobody("report", "--budget", "1", env={"VIRTUAL_ENV": str(closed), "CONDA_PREFIX": str(packages)})

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The commands of README and docs: run as they stand there, or at least with options that there are."""
+"""Commands of README and docs: run unchanged, or at least checked for known options."""
 
 import os
 import re
@@ -99,7 +99,7 @@ def wheel(site, path):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where the commands are pasted: a checkout that is built, with a wheel and an installed build."""
+    """Folder for the commands: a built checkout with a wheel and an installed build."""
     folder = tmp_path_factory.mktemp("pasted")
     site = build(folder / "site-packages", "-mavx2", "-mfma")
     (folder / "build/bin").mkdir(parents=True)
@@ -130,7 +130,7 @@ def test_it_does_what_it_says_when_it_is_pasted(script, folder):
     assert result.returncode in expected, result.stdout + result.stderr
 
 
-def test_the_finding_of_the_tutorial_is_printed(folder):
+def test_prints_the_finding_of_the_tutorial(folder):
     shown = next(
         "\n".join(block)
         for block in blocks_of((SOURCE / "docs/check-a-wheel.md").read_text())
@@ -141,7 +141,7 @@ def test_the_finding_of_the_tutorial_is_printed(folder):
     assert shown in result.stdout
 
 
-def test_the_fleet_of_the_tutorial_is_judged_as_it_says(folder, tmp_path):
+def test_judges_the_fleet_of_the_tutorial(folder, tmp_path):
     blocks = blocks_of((SOURCE / "docs/validate-a-fleet.md").read_text())
     shown = next(block for block in blocks if block[0].startswith("FAIL"))
     subprocess.run([SOURCE / "tools/fleet-simulation", "write", tmp_path, "--nodes", "20"], check=True)
@@ -149,13 +149,13 @@ def test_the_fleet_of_the_tutorial_is_judged_as_it_says(folder, tmp_path):
     assert shown == printed[: len(shown)]
 
 
-def test_what_is_left_out_is_in_the_documents():
+def test_skipped_commands_are_in_the_documents():
     lines = [line for page in PAGES for script in scripts_of(page) for line in [script]]
     assert [start for start in NOT_HERE if not any(line.startswith(start) for line in lines)] == []
 
 
 def commands_in(document):
-    """Each call of the program in code, with its options."""
+    """Yields each call of the program in code, with its options."""
     text = document.read_text()
     code = [line for block in blocks_of(text) for line in block] + re.findall(r"`([^`\n]+)`", text)
     for line in code:

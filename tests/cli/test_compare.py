@@ -40,7 +40,7 @@ FAST = range(100, 108)
 SLOW = range(150, 158)
 
 
-def test_a_build_against_itself_differs_in_nothing(sound):
+def test_finds_no_difference_of_a_build_to_itself(sound):
     [comparison] = compared(sound, sound)
     assert comparison["facts"] == []
     assert run("compare", sound, sound, "--fail-on", "regressed").returncode == PASSED
@@ -58,7 +58,7 @@ def test_evidence_of_a_gate_is_compared_as_its_report(sound, tmp_path):
     assert comparison["before"] == str(tmp_path / "one")
 
 
-def test_a_library_that_is_gone_is_named_and_fails_where_asked(sound, tmp_path):
+def test_fails_for_a_missing_library_on_request(sound, tmp_path):
     shutil.copytree(sound, tmp_path / "less")
     (tmp_path / "less/torch/lib/libc10.so").unlink()
     [comparison] = compared(sound, tmp_path / "less")
@@ -82,7 +82,7 @@ def test_figures_of_reports_are_compared_each_with_the_first(reports):
     assert run("compare", slower, before, "--fail-on", "regressed").returncode == PASSED
 
 
-def test_another_driver_is_a_fact_and_no_fault(reports):
+def test_reports_another_driver_as_a_fact(reports):
     def update(report):
         report["host"]["driver"]["version"] = "590.1"
 
@@ -91,6 +91,6 @@ def test_another_driver_is_a_fact_and_no_fault(reports):
     assert "590.1 after" in comparison["facts"][0]["what"]
 
 
-def test_what_cannot_be_compared_is_refused(sound, tmp_path):
+def test_refuses_artifacts_that_cannot_be_compared(sound, tmp_path):
     refused(run("compare", sound, tmp_path / "nothing"), "nothing")
     assert run("compare", sound).returncode == 2

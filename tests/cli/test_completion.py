@@ -16,7 +16,7 @@ from test_cli import PROGRAM
 
 
 def completed(line):
-    """What bash offers for the last word."""
+    """Returns the completions of bash for the last word."""
     words = line.split(" ")
     script = (
         f"source <({PROGRAM} completion bash); COMP_WORDS=({' '.join(map(repr, words))}); "
@@ -112,7 +112,7 @@ def test_tab_completes(terminal, keys):
 
 
 def test_zsh_completes_from_a_file_on_its_path(tmp_path):
-    """As the wheel has it: the first Tab loads the function."""
+    """Loads the function on the first Tab, as in the wheel."""
     if not shutil.which("zsh"):
         pytest.skip("zsh is not installed: make setup")
     words = subprocess.run([PROGRAM, "completion", "zsh"], capture_output=True, text=True, check=True).stdout

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Where documents go, and what other programs read: --output, --sarif, --junit, --markdown."""
+"""Output of documents, also for other programs: --output, --sarif, --junit, --markdown."""
 
 import json
 import os
@@ -21,7 +21,7 @@ FALSE = "avx512,only"  # what the sound build does not deliver
 
 
 def report_to(file, tmp_path, **options):
-    """The quickest report that there is: of nothing."""
+    """Writes the quickest report, about a missing artifact."""
     return run("report", tmp_path / "nothing", "--format", "json", "--output", file, **options)
 
 
@@ -32,7 +32,7 @@ def schema_of(text):
 # ---- --output -----------------------------------------------------------------------------------------------------
 
 
-def test_a_link_leads_to_the_file_and_stays(tmp_path):
+def test_writes_through_a_link_and_keeps_it(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/real.json").write_text("old")
     (tmp_path / "link").symlink_to("folder/real.json")
@@ -41,7 +41,7 @@ def test_a_link_leads_to_the_file_and_stays(tmp_path):
     assert schema_of((tmp_path / "folder/real.json").read_text()) == "pbprobe.report/1"
 
 
-def test_a_link_to_nothing_makes_what_it_names(tmp_path):
+def test_creates_the_target_of_a_dangling_link(tmp_path):
     (tmp_path / "link").symlink_to("new.json")
     report_to(tmp_path / "link", tmp_path)
     assert (tmp_path / "link").is_symlink()
@@ -61,7 +61,7 @@ def test_mode_and_owner_are_kept(tmp_path):
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
 
 
-def test_a_pipe_is_written_and_stays_one(tmp_path):
+def test_writes_to_a_pipe_and_keeps_it(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read = []
@@ -73,7 +73,7 @@ def test_a_pipe_is_written_and_stays_one(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_device_stays_one(tmp_path):
+def test_keeps_a_device_file(tmp_path):
     null = tmp_path / "null"
     try:
         os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
@@ -84,29 +84,29 @@ def test_a_device_stays_one(tmp_path):
     assert stat.S_ISCHR(null.stat().st_mode)
 
 
-def test_a_full_device_is_named(tmp_path):
+def test_names_a_full_device(tmp_path):
     refused(report_to("/dev/full", tmp_path), "/dev/full cannot be written: No space left on device")
     assert stat.S_ISCHR(pathlib.Path("/dev/full").stat().st_mode)
 
 
-def test_a_folder_that_is_not_there_is_named_before_the_work(sound, tmp_path):
+def test_names_a_missing_folder_before_the_work(sound, tmp_path):
     result = run("gate", sound, "--claim", CLAIM, "--sarif", tmp_path / "no/such/sarif")
     refused(result, "no/such/sarif cannot be written: No such file or directory")
     assert result.stdout == ""
 
 
-def test_a_process_substitution_works(tmp_path):
+def test_writes_to_a_process_substitution(tmp_path):
     script = f"{PROGRAM} report {tmp_path}/nothing --format json --output >(cat > {tmp_path}/got); sleep 0.5"
     subprocess.run(["bash", "-c", script], check=False, capture_output=True, timeout=60)
     assert schema_of((tmp_path / "got").read_text()) == "pbprobe.report/1"
 
 
-def test_a_dash_is_standard_output(tmp_path):
+def test_writes_a_dash_to_standard_output(tmp_path):
     assert schema_of(report_to("-", tmp_path).stdout) == "pbprobe.report/1"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_not_to_be_written_is_not(tmp_path):
+def test_does_not_write_a_protected_file(tmp_path):
     file = tmp_path / "report.json"
     file.write_text("old")
     file.chmod(0o444)
@@ -120,13 +120,13 @@ def test_a_file_that_is_not_to_be_written_is_not(tmp_path):
 
 
 @pytest.mark.parametrize("budget", ["-1", "0", "1e300", "nan"])
-def test_a_budget_has_plain_limits(budget):
+def test_states_the_limits_of_a_budget(budget):
     result = run("report", f"--budget={budget}")
     assert result.returncode == COULD_NOT_RUN
     assert re.search(r"give seconds, from 0\.1 to 86400", result.stderr), result.stderr
 
 
-def test_the_width_is_that_of_the_environment(sound):
+def test_takes_the_width_of_the_environment(sound):
     for least, columns in ((40, 60), (101, 140)):
         text = run("gate", sound, "--claim", FALSE, env={"COLUMNS": str(columns)}).stdout
         assert least <= max(map(len, text.splitlines())) <= columns
@@ -146,7 +146,7 @@ def documents(sound, tmp_path_factory):
     return json.loads(result.stdout), {name: file.read_text() for name, file in named.items()}
 
 
-def test_each_result_of_sarif_has_a_place_and_a_fingerprint(documents):
+def test_writes_a_place_and_fingerprint_per_sarif_result(documents):
     report, texts = documents
     sarif = json.loads(texts["sarif"])
     schema = json.loads((SOURCE / "tests/cli/schemas/sarif.schema.json").read_text())
@@ -161,7 +161,7 @@ def test_each_result_of_sarif_has_a_place_and_a_fingerprint(documents):
         assert result["ruleId"] in rules[result["ruleId"]]["help"]["text"]
 
 
-def test_a_place_with_spaces_is_whole(sound, tmp_path):
+def test_keeps_a_place_with_spaces(sound, tmp_path):
     build = tmp_path / "a build" / "of mine"
     shutil.copytree(sound, build)
     run("gate", build, "--claim", FALSE, "--sarif", tmp_path / "sarif")
@@ -222,7 +222,7 @@ def test_report_writes_them_too_and_an_unwritable_one_is_named_at_once(sound, tm
 # ---- explain ------------------------------------------------------------------------------------------------------
 
 
-def test_every_check_of_the_documents_is_explained():
+def test_explains_every_check_of_the_documents():
     catalogue = (SOURCE / "docs/checks.md").read_text()
     rows = {row.split(" | ")[0][2:]: row for row in catalogue.splitlines() if row.startswith("| PB")}
     explained = {one["id"]: one for one in json.loads(run("explain", "--format", "json").stdout)}
@@ -232,7 +232,7 @@ def test_every_check_of_the_documents_is_explained():
         assert explained[name]["fix"] in row
 
 
-def test_one_check_is_explained_whatever_its_case():
+def test_explains_a_check_in_any_case():
     text = run("explain", "pb101").stdout
     assert text.startswith("PB101  ")
     assert re.search(r"^  waive +not possible", text, re.MULTILINE)
@@ -240,3 +240,33 @@ def test_one_check_is_explained_whatever_its_case():
     assert '"id": "PB303"' in waived
     assert run("explain", "PB303").returncode == PASSED
     refused(run("explain", "PB999"), "no check PB999")
+
+
+# ---- schemas ------------------------------------------------------------------------------------------------------
+
+SCHEMAS = sorted((SOURCE / "docs").glob("*.schema.json"))
+
+
+@pytest.mark.parametrize("file", SCHEMAS, ids=lambda file: file.name.split(".")[0])
+def test_documents_are_valid(file, written):
+    document = json.loads((written / file.name.replace(".schema", "")).read_text())
+    jsonschema.Draft202012Validator(json.loads(file.read_text())).validate(document)
+
+
+@pytest.mark.parametrize("name", ["report", "claims", "policy", "node"])
+def test_refuses_a_newer_major_by_name(name, written, sound, tmp_path):
+    """A document of /2 states something that this program cannot know."""
+    newer = (written / f"{name}.json").read_text().replace(f"pbprobe.{name}/1", f"pbprobe.{name}/2")
+    (tmp_path / f"{name}.json").write_text(newer)
+    given = {
+        "report": ("report", tmp_path / "report.json"),
+        "claims": ("gate", sound, "--claim-file", tmp_path / "claims.json"),
+        "policy": ("gate", sound, "--claim", "avx2", "--policy", tmp_path / "policy.json"),
+        "node": ("merge", tmp_path),
+    }[name]
+    result = run(*given)
+    if name == "report":  # is written whatever could not be read, with the verdict unknown
+        assert result.stdout.startswith("UNKNOWN")
+        assert "its schema is pbprobe.report/2" in " ".join(result.stdout.split())
+    else:
+        refused(result, f"pbprobe.{name}/2")

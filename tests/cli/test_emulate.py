@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""`pbprobe report --emulate`: a real torch on CPUs that are not here."""
+"""`pbprobe report --emulate`: a real torch on emulated CPUs."""
 
 import json
 import platform
@@ -33,7 +33,7 @@ def test_torch_computes_correctly_on_the_minimum_cpus(cpu, targets, capability):
 
 
 @needs_torch
-def test_a_cpu_that_qemu_does_not_know_is_named():
+def test_names_a_cpu_unknown_to_qemu():
     result = run("report", TORCH, "--emulate", "NoSuchCpu")
     assert result.returncode == COULD_NOT_RUN
     assert "unable to find CPU model 'NoSuchCpu'" in result.stdout
@@ -41,7 +41,7 @@ def test_a_cpu_that_qemu_does_not_know_is_named():
 
 
 @needs_torch
-def test_a_program_that_is_none_is_named(tmp_path):
+def test_names_an_invalid_program(tmp_path):
     (tmp_path / "text").write_text("no program, though it is longer than the header of one would have to be, by far\n")
     for program in (tmp_path / "text", tmp_path / "absent"):
         result = run("report", TORCH, "--emulate", "Haswell", "--program", program)

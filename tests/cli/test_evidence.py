@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What evidence is bound to: keys, the bytes of what was judged, and facts that were read from files."""
+"""Evidence is bound to keys, the bytes of the artifact, and facts from files."""
 
 import base64
 import hashlib
@@ -81,7 +81,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("change", BROKEN, ids=lambda change: change.__name__)
-def test_an_invalid_envelope_is_refused_without_a_key_too(evidence, tmp_path, change):
+def test_refuses_an_invalid_envelope_without_a_key(evidence, tmp_path, change):
     folder = copied(evidence, tmp_path / "dir")
     envelope = json.loads((folder / "statement.dsse.json").read_text())
     change(envelope)
@@ -92,8 +92,8 @@ def test_an_invalid_envelope_is_refused_without_a_key_too(evidence, tmp_path, ch
         assert BROKEN[change] in result.stderr
 
 
-def test_a_key_that_none_can_check_with_is_no_verdict(evidence, tmp_path):
-    """Of another kind, either half, or no key at all: the evidence was not looked at."""
+def test_gives_no_verdict_for_an_unusable_key(evidence, tmp_path):
+    """Covers keys of another kind, either half, and files without a key: the evidence was not read."""
     rsa = tmp_path / "rsa"
     subprocess.run(["openssl", "genpkey", "-algorithm", "rsa", "-out", rsa], check=True, capture_output=True)
     subprocess.run(["openssl", "pkey", "-in", rsa, "-pubout", "-out", tmp_path / "rsa.pub"], check=True)
@@ -123,7 +123,7 @@ def test_facts_that_a_document_says_are_never_attested(sound, evidence, keys, tm
     assert run("gate", sound, "--claim", CLAIM, "--evidence", tmp_path / "dir").returncode == PASSED
 
 
-def test_the_statement_says_what_was_claimed_by_whom_and_when(evidence, sound):
+def test_states_claim_signer_and_time(evidence, sound):
     statement = json.loads((evidence / "statement.intoto.json").read_text())
     described = {one["name"]: one for one in statement["predicate"]["configuration"]}
     report = json.loads((evidence / "report.json").read_text())
@@ -155,7 +155,7 @@ def test_verify_binds_evidence_to_the_bytes_of_a_folder(sound, evidence, keys, t
     refused(run(*command, tmp_path / "absent"), "absent")
 
 
-def test_a_wheel_is_the_first_subject_and_verified_whole(wheel, keys, tmp_path):
+def test_lists_a_wheel_as_first_subject(wheel, keys, tmp_path):
     result = run("gate", wheel, "--claim", CLAIM, "--evidence", tmp_path / "dir", "--sign", keys / "key")
     assert result.returncode == PASSED, result.stdout + result.stderr
     subjects = json.loads((tmp_path / "dir/statement.intoto.json").read_text())["subject"]

@@ -28,7 +28,7 @@ def catalogue():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_has_all_parts_of_its_check(page, catalogue):
+def test_page_has_all_parts_of_its_check(page, catalogue):
     check, text = catalogue[page.stem], page.read_text()
     assert text.splitlines()[0] == f"# {page.stem}: {check['asks']}"
     assert [heading for heading, _ in parts_of(text)] == PARTS
@@ -43,7 +43,7 @@ def test_a_page_has_all_parts_of_its_check(page, catalogue):
         assert (page.parent / link).exists(), link
 
 
-def test_the_pages_of_the_folder_are_those_in_the_program(catalogue):
+def test_program_has_the_pages_of_the_folder(catalogue):
     assert set(catalogue) == {page.stem for page in PAGES}
     for page in PAGES:
         assert catalogue[page.stem]["page"] == page.read_text()
@@ -56,7 +56,7 @@ def test_explain_prints_the_page_under_the_row(catalogue):
 
 
 @pytest.mark.parametrize("part", ["What it checks", "Why it matters", "How to fix"])
-def test_no_page_repeats_another(part):
+def test_pages_do_not_repeat_each_other(part):
     seen = {}
     for page in PAGES:
         text = dict(parts_of(page.read_text()))[part]

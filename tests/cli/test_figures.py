@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""tools/figures-gpu on a CPU's kernels: what it measures once it keeps, and its table is that of the log.
+"""tools/figures-gpu on CPU kernels: it measures each shape once, and prints the table of the log.
 tools/figures: the shapes that it draws, and its line of them."""
 
 import importlib.machinery
@@ -25,7 +25,7 @@ def figures(question, log, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_a_shape_is_measured_once_under_a_name(tmp_path):
+def test_measures_a_shape_once_per_name(tmp_path):
     host = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
     log = tmp_path / "log"
     for name, lines in [("first", 1), ("first", 1), ("second", 2)]:
@@ -38,7 +38,7 @@ def test_a_shape_is_measured_once_under_a_name(tmp_path):
 
 
 def line(shape, ratios):
-    """What the log would have of a shape."""
+    """Returns a line of the log for a shape."""
     row = {"kernel": "wgmma_bf16_128x256_sm90", "best": True, "gflops": 8e5, "peak_fraction": 0.5}
     row["peers"] = {peer: {"ratio": ratio} for peer, ratio in ratios.items()}
     slower = {**row, "best": False, "gflops": 9e5}
@@ -46,22 +46,22 @@ def line(shape, ratios):
     return json.dumps({**known, "rows": [slower, row], "problems": [], "notes": []}) + "\n"
 
 
-def test_a_class_is_the_mean_of_its_shapes_against_each_and_against_the_best_of_each(tmp_path):
+def test_prints_the_mean_of_a_class_for_each_peer_and_the_best(tmp_path):
     log = tmp_path / "log"
-    shapes = {SHAPE: {"cublaslt": 2.0, "cutlass_sm90": 1.0}, "512x512x512": {"cublaslt": 0.5, "reading": 0.1}}
+    shapes = {SHAPE: {"cublaslt": 2.0, "libtorch": 1.0}, "512x512x512": {"cublaslt": 0.5, "reading": 0.1}}
     log.write_text("".join(line(shape, ratios) for shape, ratios in shapes.items()))
     done = figures("table", log, "--only", "256|512")
     titles, _, first, second, mean = [[cell.strip() for cell in row.split("|")] for row in done.stdout.splitlines()]
     column = {title: at for at, title in enumerate(titles)}
     assert (first[column["TFLOP/s"]], first[column["of the best"]]) == ("800", "1.00")
-    assert (second[column["of cutlass_sm90"]], second[column["of the best"]]) == ("-", "0.50")
+    assert (second[column["of libtorch"]], second[column["of the best"]]) == ("-", "0.50")
     assert mean[column["mxnxk"]] == "2 of 2"
     assert mean[column["of cublaslt"]] == "1.00 (0.50)"
     assert mean[column["of the best"]] == f"{math.sqrt(0.5):.2f} (0.50)"
     assert mean[column["of the peak"]] == "0.50 (0.50)"
 
 
-def test_the_row_may_be_of_the_kernel_that_is_chosen_now(tmp_path):
+def test_shows_the_kernel_that_is_chosen_now(tmp_path):
     targets = json.loads(
         subprocess.run([PROGRAM, "targets", "--format", "json"], capture_output=True, check=True).stdout
     )
@@ -98,7 +98,7 @@ def of_random_shapes():
     return module
 
 
-def test_a_line_of_random_shapes_is_their_mean_the_fifth_percentile_and_the_least(capsys):
+def test_prints_mean_fifth_percentile_and_minimum_of_random_shapes(capsys):
     rows = {(1, 1, k): {"peers": {"libtorch": {"ratio": 2.0}}} for k in range(1, 39)}
     rows[(7, 8, 9)] = {"peers": {"libtorch": {"ratio": 0.25}}}
     rows[(7, 8, 10)] = {"peers": {"libtorch": {"ratio": 0.5}}}

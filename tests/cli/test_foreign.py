@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A libtorch that brings a newer libc than this machine's, as Nix's do: Debian trixie's libraries are its closure."""
+"""A libtorch with a newer libc than the machine, as in Nix. Its closure has the libraries of Debian trixie."""
 
 import ctypes
 import json
@@ -84,7 +84,7 @@ def test_it_loads_computes_and_throws_by_its_own_loader(tmp_path, closure):
 
 
 @needs_torch
-def test_a_closure_without_its_loader_is_named(tmp_path, closure):
+def test_names_a_closure_without_its_loader(tmp_path, closure):
     part = tmp_path / "part"
     part.mkdir()
     for name in ("libc.so.6", "libstdc++.so.6"):

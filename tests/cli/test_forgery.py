@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A libtorch whose constructors answer for the process that loads it, or write where they must not, and sound twins."""
+"""A libtorch whose constructors forge answers of their process or write to forbidden places, and sound twins."""
 
 import json
 import pathlib
@@ -93,7 +93,7 @@ def of_sound(sound):
 
 
 @needs_torch
-def test_the_sound_twin_is_loaded_and_believed(of_sound):
+def test_accepts_the_sound_twin(of_sound):
     libtorch = of_sound["measurements"]["libtorch"]
     assert libtorch["problem"] is None
     assert (libtorch["loaded"], libtorch["executed"], libtorch["intruded"]) == (True, True, None)
@@ -101,7 +101,7 @@ def test_the_sound_twin_is_loaded_and_believed(of_sound):
 
 
 @needs_torch
-def test_an_answer_of_a_constructor_is_refused_by_its_own_check(tmp_path, of_sound):
+def test_rejects_an_answer_of_a_constructor_by_its_own_check(tmp_path, of_sound):
     report = report_of(torch_with(tmp_path / "site", FORGER.replace("LEAVE", "")))
     libtorch = report["measurements"]["libtorch"]
     assert failures(report) - failures(of_sound) == {"PB513"}
@@ -111,7 +111,7 @@ def test_an_answer_of_a_constructor_is_refused_by_its_own_check(tmp_path, of_sou
 
 @needs_torch
 @pytest.mark.parametrize("level", ["loaded", "executed"])
-def test_a_gate_is_not_passed_by_a_constructor_that_answers_and_leaves(tmp_path, level):
+def test_rejects_answers_of_a_constructor_that_exits(tmp_path, level):
     folder = torch_with(tmp_path / "site", FORGER.replace("LEAVE", "_exit(0);"))
     result = run("gate", folder, "--claim", "avx2", "--require", level, "--budget", "60", timeout=180)
     assert result.returncode == FAILED
@@ -120,7 +120,7 @@ def test_a_gate_is_not_passed_by_a_constructor_that_answers_and_leaves(tmp_path,
 
 
 @needs_torch
-def test_what_a_constructor_writes_elsewhere_is_not_written(tmp_path, of_sound):
+def test_blocks_writes_of_a_constructor_elsewhere(tmp_path, of_sound):
     if of_sound["measurements"]["libtorch"]["confinement"]["landlock"] is None:
         pytest.skip("this kernel has no Landlock")
     folder, home, here = tmp_path / "site", tmp_path / "home", tmp_path / "here"

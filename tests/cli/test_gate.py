@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The gate as its users run it: on builds by a real compiler, and on the real torch where one is named."""
+"""The gate on builds of a real compiler, and on a real torch if one is named."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ from test_cli import COULD_NOT_RUN, FAILED, PASSED, PROGRAM, SOURCE, TORCH, need
 # ---- the decision -------------------------------------------------------------------------------------------------
 
 
-def test_a_true_claim_passes_and_a_false_one_fails(sound):
+def test_passes_a_true_claim_and_fails_a_false_one(sound):
     assert run("gate", sound, "--claim", CLAIM).returncode == PASSED
     for claim, check in [("avx512,only", "PB208"), ("avx,only", "PB207"), ("avx2,only,torch=2.9.1", "PB105")]:
         result = run("gate", sound, "--claim", claim)
@@ -33,7 +33,7 @@ def test_a_true_claim_passes_and_a_false_one_fails(sound):
 
 
 @pytest.mark.parametrize("level", ["loaded", "executed", "measured"])
-def test_what_was_not_proved_is_no_pass(sound, level):
+def test_does_not_pass_an_unproved_claim(sound, level):
     result = run("gate", sound, "--claim", CLAIM, "--require", level)
     assert result.returncode == FAILED, result.stdout
     assert f"must be {level}" in result.stdout
@@ -50,14 +50,14 @@ def test_explain_tells_each_check(sound):
         assert check in text
 
 
-def test_the_report_fits_its_schema(sound):
+def test_writes_a_valid_report(sound):
     document = json.loads(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
     schema = json.loads((SOURCE / "docs/report.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(document)
     assert document["verdict"]["outcome"] == "pass"
 
 
-def test_a_truncated_file_is_no_pass_and_named(sound, tmp_path):
+def test_does_not_pass_a_truncated_file(sound, tmp_path):
     broken = tmp_path / "broken"
     shutil.copytree(sound, broken)
     library = broken / "torch/lib/libextra.so"
@@ -82,7 +82,7 @@ def test_bad_usage_is_2_with_one_line(sound, tmp_path):
     refused(run("gate", other, "--claim", CLAIM), "pbprobe.report/2")
 
 
-def test_the_artifact_is_only_read(sound):
+def test_only_reads_the_artifact(sound):
     def state():
         return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sound.rglob("*")}
 
@@ -102,7 +102,7 @@ def policy(folder: pathlib.Path, **changes) -> pathlib.Path:
 
 
 @pytest.mark.parametrize("name", ["report", "builder", "hardware"])
-def test_the_committed_policies_fit_their_schema(name):
+def test_committed_policies_are_valid(name):
     schema = json.loads((SOURCE / "docs/policy.schema.json").read_text())
     validator = jsonschema.Draft202012Validator(schema)
     document = json.loads((SOURCE / f"ci/policies/{name}.json").read_text())
@@ -138,7 +138,7 @@ def test_waivers_are_printed_and_their_faults_fail(sound, tmp_path):
     refused(run("gate", sound, "--claim", CLAIM, "--policy", policy(tmp_path, waives=[])), "waives")
 
 
-def test_no_waiver_lets_a_truncated_file_of_torch_through(sound, tmp_path):
+def test_does_not_waive_a_truncated_torch_file(sound, tmp_path):
     broken = tmp_path / "broken"
     shutil.copytree(sound, broken)
     library = broken / "torch/lib/libtorch_cuda.so"
@@ -153,7 +153,7 @@ def test_no_waiver_lets_a_truncated_file_of_torch_through(sound, tmp_path):
     refused(run("gate", sound, "--claim", CLAIM, "--policy", policy(tmp_path, severity=lowered)), "severity.PB101")
 
 
-def test_a_built_in_policy_is_no_file_of_the_working_folder(sound, tmp_path):
+def test_prefers_a_built_in_policy_to_a_file(sound, tmp_path):
     waiver = {"id": "PB105", "component": "torch/version.py", "reason": "known", "until": "2999-12-31"}
     mine = policy(tmp_path, waive=[waiver])
     mine.rename(tmp_path / "builder")
@@ -168,7 +168,7 @@ def test_a_built_in_policy_is_no_file_of_the_working_folder(sound, tmp_path):
     refused(run(*claim, "other.json", cwd=tmp_path), "other.json: no such file")
 
 
-def test_a_key_that_stands_twice_is_refused(sound, tmp_path):
+def test_rejects_a_duplicate_key(sound, tmp_path):
     file = policy(tmp_path)
     assert run("gate", sound, "--claim", CLAIM, "--policy", file).returncode == PASSED
     file.write_text(file.read_text().replace('"waive": []', '"waive": [], "waive": []'))
@@ -180,7 +180,7 @@ def test_a_key_that_stands_twice_is_refused(sound, tmp_path):
     refused(run("audit", report), "inventory.torch_version", "twice")
 
 
-def test_a_candidate_is_claimed_as_one(sound, tmp_path):
+def test_accepts_the_claim_of_a_release_candidate(sound, tmp_path):
     candidate = tmp_path / "candidate"
     shutil.copytree(sound, candidate)
     version = candidate / "torch/version.py"
@@ -190,7 +190,7 @@ def test_a_candidate_is_claimed_as_one(sound, tmp_path):
     assert run("gate", sound, "--claim", "avx2,only,torch=2.10.0rc1").returncode == FAILED
 
 
-def test_what_a_waiver_let_through_is_a_warning_of_the_statement(sound, tmp_path):
+def test_states_a_waived_finding_as_warning(sound, tmp_path):
     waiver = {"id": "PB105", "component": "torch/version.py", "reason": "known", "until": "2999-12-31"}
     claim = ["gate", sound, "--claim", "avx2,only,torch=2.9.1", "--policy", policy(tmp_path, waive=[waiver])]
     assert run(*claim, "--evidence", tmp_path / "dir").returncode == PASSED
@@ -228,7 +228,7 @@ def test_openssl_verifies_the_signature_too(evidence, keys, tmp_path):
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("place", [0.0, 0.1, 0.35, 0.5, 0.75, 0.9, 0.999])
-def test_a_changed_byte_is_refused_and_its_file_named(evidence, keys, tmp_path, name, place):
+def test_names_the_file_of_a_changed_byte(evidence, keys, tmp_path, name, place):
     folder = tmp_path / "dir"
     shutil.copytree(evidence, folder)
     data = bytearray((folder / name).read_bytes())
@@ -261,7 +261,7 @@ def test_bytes_added_files_missing_or_more_and_another_key_are_refused(evidence,
     assert (result.returncode, "keyid" in result.stderr) == (FAILED, True)
 
 
-def test_the_statement_names_every_shared_object(evidence, sound):
+def test_names_every_shared_object_in_the_statement(evidence, sound):
     statement = json.loads((evidence / "statement.intoto.json").read_text())
     schema = json.loads((SOURCE / "tests/cli/schemas/statement.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(statement)
@@ -299,7 +299,7 @@ def test_sarif_and_junit_say_what_the_report_says(sound, keys, tmp_path):
     assert run("gate", "--from", folder).returncode == FAILED  # as it was judged, and it agrees
 
 
-def test_a_verdict_that_the_facts_do_not_give_is_refused(evidence, tmp_path):
+def test_refuses_a_verdict_that_contradicts_the_facts(evidence, tmp_path):
     folder = tmp_path / "dir"
     shutil.copytree(evidence, folder)
     report = json.loads((folder / "report.json").read_text())
@@ -319,7 +319,7 @@ def test_a_verdict_that_the_facts_do_not_give_is_refused(evidence, tmp_path):
     assert (result.returncode, "not what its facts give" in result.stderr) == (FAILED, True), result.stderr
 
 
-def test_an_incomplete_run_is_never_attested(sound, keys, tmp_path):
+def test_does_not_attest_an_incomplete_run(sound, keys, tmp_path):
     folder = tmp_path / "dir"
     command = ["gate", sound, "--claim", CLAIM, "--require", "measured", "--evidence", folder, "--sign", keys / "key"]
     result = run(*command)
@@ -329,7 +329,7 @@ def test_an_incomplete_run_is_never_attested(sound, keys, tmp_path):
 
 
 @needs_torch
-def test_an_interrupted_run_leaves_no_evidence(keys, tmp_path):
+def test_leaves_no_evidence_of_an_interrupted_run(keys, tmp_path):
     folder = tmp_path / "dir"
     command = [PROGRAM, "gate", TORCH, "--claim", "sm90", "--evidence", folder, "--sign", keys / "key"]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -350,8 +350,8 @@ def test_keys_that_cannot_sign_are_refused_before_the_work(sound, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("nix-store"), reason="needs nix-store: apt install nix-bin")
-def test_a_build_in_nix_store_is_named_with_its_nar_hash(sound, tmp_path):
-    """By the real nix-store, in a store of its own."""
+def test_names_a_nix_build_with_its_nar_hash(sound, tmp_path):
+    """Runs the real nix-store with its own store."""
     folders = {name: str(tmp_path / "nix" / name.lower()) for name in ("STORE", "STATE", "LOG", "CONF")}
     env = {f"NIX_{name}_DIR": folder for name, folder in folders.items()} | {"NIX_REMOTE": ""}
     source = tmp_path / "torch-2.10.0"
@@ -392,7 +392,7 @@ def test_a_build_in_nix_store_is_named_with_its_nar_hash(sound, tmp_path):
 
 
 @needs_torch
-def test_the_real_torch_is_judged_by_true_and_false_claims():
+def test_judges_a_real_torch_by_true_and_false_claims():
     def failed(claim, artifact):
         result = run("gate", artifact, "--claim", claim, "--format", "json", timeout=300)
         gate = json.loads(result.stdout)["verdict"]

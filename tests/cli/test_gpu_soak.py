@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Memory of a GPU that is not to be had now and then: unknown, no fault of torch's or of the kernels."""
+"""Failing allocations of GPU memory: the result is unknown, and never a fault of torch or the kernels."""
 
 import ctypes
 import json
@@ -34,7 +34,7 @@ ALLOCATES(cuMemAllocHost_v2, void*)
 
 
 def gpu_driver():
-    """The file of the driver's library; None where it finds no GPU."""
+    """Returns the file of the driver's library; None if it finds no GPU."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
         count = ctypes.c_int()
@@ -77,7 +77,7 @@ def environment(failing, every):
 
 @needs_torch
 @pytest.mark.parametrize("every", [0, 1, 2, 3, 7, 19])
-def test_a_report_finds_no_fault(failing, every):
+def test_report_finds_no_fault(failing, every):
     result = run("report", TORCH, "--budget", 20, "--format", "json", env=environment(failing, every), timeout=200)
     verdict = json.loads(result.stdout)["verdict"]
     assert [f["message"] for f in verdict["findings"] if f["severity"] == "fail"] == []
@@ -85,7 +85,7 @@ def test_a_report_finds_no_fault(failing, every):
 
 
 @pytest.mark.parametrize("every", [0, 1, 2, 3, 7])
-def test_a_benchmark_is_right_or_out_of_memory(failing, every):
+def test_benchmark_is_right_or_out_of_memory(failing, every):
     arguments = ["--dtype", "bf16", "--against", "cublaslt", "--shape", "512x512x512", "--format", "json"]
     result = run("bench", *arguments, env=environment(failing, every), timeout=200)
     assert "wrong" not in result.stdout + result.stderr

@@ -93,7 +93,7 @@ def run_bytes(*command, timeout=60):
     ],
     ids=" ".join,
 )
-def test_no_renderer_lets_a_name_act(site, command):
+def test_escapes_names_in_every_renderer(site, command):
     text = output(*command, site)
     assert "libtorch_" in text or "table" in str(command) or "device" in str(command)
     if "json" in command:
@@ -144,7 +144,7 @@ def spoiled(value):
 
 
 # Every text of a report by itself, so that no field is refused before another is shown.
-def test_a_foreign_report_is_harmless(sound, tmp_path):
+def test_renders_a_foreign_report_safely(sound, tmp_path):
     own = json.loads(run("report", sound, "--budget", "2", "--format", "json").stdout)
     file = tmp_path / f"report{HOSTILE}.json"
     shown = 0
@@ -203,7 +203,7 @@ def test_errors_are_harmless(command):
     assert "nowhere" in output(*command) or command[0] == "gate" or command[0].startswith("word")
 
 
-def test_a_hostile_wheel_is_harmless(sound, tmp_path):
+def test_audits_a_hostile_wheel_safely(sound, tmp_path):
     wheel = tmp_path / f"torch-2.10.0{RED}-cp313-cp313-linux_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for file in sorted(sound.rglob("*")):
@@ -216,7 +216,7 @@ def test_a_hostile_wheel_is_harmless(sound, tmp_path):
 
 
 # On a terminal the only colours are ours, and progress names the artifact.
-def test_a_terminal_sees_no_foreign_sequence(site):
+def test_writes_no_foreign_sequence_to_a_terminal(site):
     script = (
         "import os, pty, sys\n"
         "data = []\n"

@@ -28,7 +28,7 @@ def test_joined_evidence_is_of_the_same_build(sound, evidence, tmp_path):
 
 @pytest.fixture(scope="module")
 def joined(sound, evidence, keys, tmp_path_factory):
-    """Of two runs by two policies, signed by two keys."""
+    """Joins two runs with two policies and two keys."""
     folder = tmp_path_factory.mktemp("joined")
     policy = json.loads((SOURCE / "ci/policies/builder.json").read_text()) | {"name": "another"}
     policy["severity"] = {"PB123": {"severity": "warn", "reason": "who built it should be known"}}
@@ -64,13 +64,13 @@ def test_joined_evidence_is_signed_and_judged_again(joined, evidence, keys):
     assert len(set(map(json.dumps, keys_of))) == 2
 
 
-def test_a_join_signs_only_what_was_signed(evidence, joined, keys, tmp_path):
+def test_join_signs_only_signed_evidence(evidence, joined, keys, tmp_path):
     unsigned = tmp_path / "unsigned"
     shutil.copytree(evidence, unsigned)
     for file in unsigned.glob("statement.[ds][si]*.json"):
         file.unlink()
     sign = ["--evidence", tmp_path / "dir", "--sign", keys / "key"]
-    # They may be judged, and nobody vouches for them.
+    # Unsigned evidence can be judged, but nobody vouches for it.
     others = {
         evidence / "report.json": "a bare report has no signature",
         unsigned: "is not signed",
@@ -84,7 +84,7 @@ def test_a_join_signs_only_what_was_signed(evidence, joined, keys, tmp_path):
     assert run("gate", "--join", evidence, evidence, *sign).returncode == PASSED
 
 
-def test_a_join_of_what_is_not_signed_forgets_who_signed_it(joined, evidence, keys, tmp_path):
+def test_join_of_unsigned_evidence_omits_the_signer(joined, evidence, keys, tmp_path):
     unsigned = tmp_path / "unsigned"
     shutil.copytree(joined, unsigned)
     for file in unsigned.glob("statement.[ds][si]*.json"):
@@ -103,7 +103,7 @@ def test_joined_evidence_is_joined_again(joined, evidence, tmp_path):
     assert run("gate", "--from", tmp_path / "three").returncode == PASSED
 
 
-def test_a_join_that_proves_too_little_is_not_attested(evidence, joined, keys, tmp_path):
+def test_does_not_attest_a_join_that_proves_too_little(evidence, joined, keys, tmp_path):
     result = run("gate", "--join", evidence, joined, "--require", "executed", "--evidence", tmp_path / "dir")
     assert (result.returncode, "no evidence was written" in result.stderr) == (FAILED, True), result.stderr
     assert list(tmp_path.iterdir()) == []
@@ -111,7 +111,7 @@ def test_a_join_that_proves_too_little_is_not_attested(evidence, joined, keys, t
     assert taken.returncode == COULD_NOT_RUN, "evidence that lies there is not written over"
 
 
-def test_a_changed_byte_of_joined_evidence_is_refused(joined, keys, tmp_path):
+def test_refuses_a_changed_byte_of_joined_evidence(joined, keys, tmp_path):
     for name in FILES:
         content = (joined / name).read_bytes()
         for at in (0, len(content) // 2, len(content) - 2):
@@ -123,7 +123,7 @@ def test_a_changed_byte_of_joined_evidence_is_refused(joined, keys, tmp_path):
 
 
 def changed(evidence, folder, change):
-    """With digests that agree, as whoever changes a report without a signature would write them."""
+    """Writes matching digests, like an attacker who changes an unsigned report."""
     shutil.copytree(evidence, folder)
     report = json.loads((folder / "report.json").read_text())
     before = digest(folder / "report.json")
@@ -137,7 +137,7 @@ def changed(evidence, folder, change):
 
 
 def reworded(verdict):
-    """As another pbprobe says it, which did not have one of the checks yet."""
+    """Rewords a report like an older pbprobe that lacks one of the checks."""
     verdict["reason"] = "in other words"
     for claim in verdict["claims"]:
         claim["detail"] = "in other words"
@@ -149,7 +149,7 @@ def reworded(verdict):
     verdict["checks"].remove(passed)
 
 
-def test_other_words_and_a_check_since_then_leave_evidence_valid(evidence, joined, tmp_path):
+def test_accepts_evidence_after_reworded_and_added_checks(evidence, joined, tmp_path):
     one = changed(evidence, tmp_path / "one", lambda report: reworded(report["verdict"]))
     result = run("gate", "--from", one)
     assert (result.returncode, "in other words" in result.stdout) == (PASSED, False), result.stderr
@@ -203,12 +203,12 @@ def other_inventory(report):
         (other_inventory, "differs from the result of its 2 runs"),
     ],
 )
-def test_what_the_joined_runs_do_not_give_is_refused(joined, tmp_path, change, says):
+def test_refuses_a_verdict_beyond_the_joined_runs(joined, tmp_path, change, says):
     result = run("gate", "--from", changed(joined, tmp_path / "dir", change))
     assert (result.returncode, says in result.stderr) == (FAILED, True), result.stderr
 
 
-def test_a_changed_severity_says_why(sound, keys, tmp_path):
+def test_explains_a_changed_severity(sound, keys, tmp_path):
     policy = json.loads((SOURCE / "ci/policies/builder.json").read_text())
     file = tmp_path / "policy.json"
     file.write_text(json.dumps(policy | {"severity": {"PB208": {"severity": "note", "reason": "tried out"}}}))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Keys that sign evidence: encrypted ones, cosign's, and those that another program holds."""
+"""Keys that sign evidence: encrypted keys, keys of cosign, and keys in another program."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ def pair(folder: pathlib.Path, *kind: str) -> tuple[pathlib.Path, pathlib.Path]:
 
 @pytest.fixture
 def p256(tmp_path):
-    """Of the kind that cosign makes."""
+    """Makes a key like cosign."""
     return pair(tmp_path / "p256", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
 
 
@@ -35,7 +35,7 @@ def gate(sound, folder, key, *more, **options):
     return run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", key, *more, **options)
 
 
-def test_an_encrypted_key_is_opened_by_its_passphrase(sound, keys, tmp_path):
+def test_opens_an_encrypted_key_by_its_passphrase(sound, keys, tmp_path):
     key = tmp_path / "encrypted"
     openssl("pkey", "-in", keys / "key", "-aes256", "-passout", "pass:a secret", "-out", key)
     result = gate(sound, tmp_path / "dir", key, env=PASSWORD)
@@ -47,7 +47,7 @@ def test_an_encrypted_key_is_opened_by_its_passphrase(sound, keys, tmp_path):
     assert not (tmp_path / "no").exists()
 
 
-def test_a_key_of_cosigns_kind_signs_and_verifies(sound, p256, keys, tmp_path):
+def test_signs_and_verifies_with_a_cosign_key(sound, p256, keys, tmp_path):
     key, public = p256
     assert gate(sound, tmp_path / "dir", key).returncode == PASSED
     assert run("verify", tmp_path / "dir", "--key", public).returncode == PASSED
@@ -55,12 +55,12 @@ def test_a_key_of_cosigns_kind_signs_and_verifies(sound, p256, keys, tmp_path):
     assert run("verify", tmp_path / "dir", "--key", keys / "pub").returncode == FAILED
 
 
-def test_a_key_of_another_curve_is_refused(sound, tmp_path):
+def test_refuses_a_key_of_another_curve(sound, tmp_path):
     key, _ = pair(tmp_path / "p384", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384")
     refused(gate(sound, tmp_path / "dir", key), "neither Ed25519 nor ECDSA P-256")
 
 
-def test_a_private_key_of_cosigns_own_names_the_way_out(sound, tmp_path):
+def test_names_the_remedy_for_a_private_cosign_key(sound, tmp_path):
     kind = "ENCRYPTED SIGSTORE PRIVATE KEY"
     (tmp_path / "cosign.key").write_text(f"-----BEGIN {kind}-----\neyJrZGYiOnt9fQ==\n-----END {kind}-----\n")
     refused(gate(sound, tmp_path / "dir", tmp_path / "cosign.key"), "--sign cosign.pub", "--signer COMMAND")
@@ -68,8 +68,8 @@ def test_a_private_key_of_cosigns_own_names_the_way_out(sound, tmp_path):
 
 @pytest.mark.parametrize("form", ["bytes", "base64"])
 @pytest.mark.parametrize("kind", ["ed25519", "p256"])
-def test_a_program_signs_that_holds_the_key(sound, keys, p256, tmp_path, kind, form):
-    """As a key management service's client does."""
+def test_signs_with_a_program(sound, keys, p256, tmp_path, kind, form):
+    """Signs like the client of a key management service."""
     key, public = p256 if kind == "p256" else (keys / "key", keys / "pub")
     digest = " -digest sha256" if kind == "p256" else ""
     signs = f"openssl pkeyutl -sign -inkey '{key}' -rawin{digest} -in"
@@ -80,7 +80,7 @@ def test_a_program_signs_that_holds_the_key(sound, keys, p256, tmp_path, kind, f
     assert run("verify", tmp_path / "dir", "--key", public).returncode == PASSED
 
 
-def test_a_signer_that_fails_leaves_no_evidence(sound, keys, p256, tmp_path):
+def test_leaves_no_evidence_after_a_failed_signer(sound, keys, p256, tmp_path):
     other = f"openssl pkeyutl -sign -inkey '{p256[0]}' -rawin -digest sha256 -in"
     for signer, why in ((other, "is not a signature by the key"), ("echo no token >&2; false", "no token")):
         refused(gate(sound, tmp_path / "dir", keys / "pub", "--signer", signer), why)
@@ -89,7 +89,7 @@ def test_a_signer_that_fails_leaves_no_evidence(sound, keys, p256, tmp_path):
     refused(run("gate", sound, "--claim", CLAIM, "--signer", "true"), "--signer")
 
 
-def test_the_bundle_is_that_of_the_envelope(evidence, keys, tmp_path):
+def test_makes_the_bundle_of_the_envelope(evidence, keys, tmp_path):
     bundle = json.loads((evidence / "statement.sigstore.json").read_text())
     envelope = json.loads((evidence / "statement.dsse.json").read_text())
     assert bundle["mediaType"] == "application/vnd.dev.sigstore.bundle.v0.3+json"

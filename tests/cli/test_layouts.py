@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The same small build in each layout that torch comes in: the verdict is that of the build, not of its folders."""
+"""The same small build in each layout of torch: the verdict depends on the build, not on its folders."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def built(made, tmp_path_factory):
-    """Each layout, made once."""
+    """Makes each layout once."""
     root = tmp_path_factory.mktemp("layouts")
     roots = {
         "plain": plain(made, root / "plain"),
@@ -59,7 +59,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("layout", "place"), PLACES)
-def test_a_sound_build_passes_wherever_it_lies(built, layout, place):
+def test_passes_a_sound_build_in_every_layout(built, layout, place):
     path = built[layout] / place
     for command in (["audit", "--claim", CLAIM], ["gate", "--claim", CLAIM]):
         result = run(*command, path)
@@ -72,20 +72,20 @@ def test_a_sound_build_passes_wherever_it_lies(built, layout, place):
 @pytest.mark.parametrize(
     ("layout", "place"), [("conda", ""), ("debian", "usr"), ("pth", ""), ("finder", ""), ("plain", "")]
 )
-def test_a_report_says_of_it_what_it_says_of_the_plain_one(built, layout, place):
+def test_reports_the_same_as_for_the_plain_layout(built, layout, place):
     assert findings_on_files(built[layout] / place) == findings_on_files(built["plain"])
 
 
 @functools.cache
 def findings_on_files(path):
-    """What a report finds in the files, and their torch. It needs no figure, so that the budget is the least."""
+    """Returns the findings and the torch of a report. Uses the smallest budget, because it needs no figure."""
     document = json.loads(run("report", path, "--budget", "1", "--format", "json").stdout)
     listed = document["verdict"]["findings"]
     return {finding["id"] for finding in listed if finding["id"] < "PB4"}, document["inventory"]["torch_version"]
 
 
-# Where it was looked for and what it found: the libraries once each, whichever way they are reached.
-def test_each_library_is_read_once(built):
+# Whichever way leads to the libraries, the audit lists each of them once.
+def test_reads_each_library_once(built):
     for layout in ("conda", "debian", "pth", "not installed"):
         inventory = json.loads(run("audit", built[layout], "--format", "json").stdout)
         names = [pathlib.PurePath(file["path"]).name.split(".so")[0] for file in inventory["files"]]
@@ -95,14 +95,14 @@ def test_each_library_is_read_once(built):
         assert inventory["torch_version"] == "2.10.0"
 
 
-def test_an_environment_is_found_without_its_name(built):
+def test_finds_an_unnamed_environment(built):
     for layout in ("conda", "pth", "egg-link", "finder", "direct_url"):
         environment = {"PBPROBE_TORCH": str(built[layout])}
         document = json.loads(run("report", "--budget", "1", "--format", "json", env=environment).stdout)
         assert str(built[layout].parent) in document["inventory"]["artifact"]
 
 
-def test_a_checkout_that_is_gone_is_named(made, tmp_path):
+def test_names_a_missing_checkout(made, tmp_path):
     environment = editable(made, tmp_path, "finder")
     shutil.rmtree(tmp_path / "src")
     result = run("audit", environment)
@@ -114,7 +114,7 @@ def test_a_checkout_that_is_gone_is_named(made, tmp_path):
 @pytest.mark.parametrize(
     "text", ["MAPPING = {'torch': '/nowhere'", "MAPPING = " + "{" * 10000, "", "MAPPING: x = {'torch': '\\x1b[2J'}"]
 )
-def test_a_broken_finder_is_no_torch(made, tmp_path, text):
+def test_finds_no_torch_by_a_broken_finder(made, tmp_path, text):
     environment = editable(made, tmp_path, "finder")
     for file in (environment / "lib/python3.12/site-packages").glob("__editable___*.py"):
         file.write_text(text)
@@ -125,7 +125,7 @@ def test_a_broken_finder_is_no_torch(made, tmp_path, text):
 # ---- glibc-hwcaps -------------------------------------------------------------------------------------------------
 
 
-def test_what_the_loader_picks_by_the_cpu_is_no_unguarded_code(made, tmp_path):
+def test_does_not_count_hwcaps_libraries_as_unguarded_code(made, tmp_path):
     root = hwcaps(made, tmp_path / "both")
     for claim in ("torch=2.10.0", "avx2,torch=2.10.0", "avx2,only,torch=2.10.0", "avx512,only,torch=2.10.0"):
         result = run("gate", root, "--claim", claim)
@@ -133,7 +133,7 @@ def test_what_the_loader_picks_by_the_cpu_is_no_unguarded_code(made, tmp_path):
 
 
 # A library for more than the claimed CPU is not loaded there: what the base holds is what is delivered.
-def test_a_library_for_another_cpu_delivers_nothing(made, tmp_path):
+def test_ignores_a_library_for_another_cpu(made, tmp_path):
     root = hwcaps(made, tmp_path / "v4", v4=AVX512)
     result = run("gate", root, "--claim", "avx2,only,torch=2.10.0")
     assert result.returncode == FAILED
@@ -141,7 +141,7 @@ def test_a_library_for_another_cpu_delivers_nothing(made, tmp_path):
     assert "PB207" not in result.stdout
 
 
-def test_a_library_that_needs_more_than_its_folder_promises_fails(made, tmp_path):
+def test_fails_a_library_that_exceeds_its_hwcaps_folder(made, tmp_path):
     root = hwcaps(made, tmp_path / "wrong", v3=AVX512)
     for claim in ("avx2,only,torch=2.10.0", "torch=2.10.0"):
         result = run("gate", root, "--claim", claim)
@@ -151,7 +151,7 @@ def test_a_library_that_needs_more_than_its_folder_promises_fails(made, tmp_path
         assert "glibc-hwcaps/x86-64-v3" in reported
 
 
-def test_the_base_must_still_suit_the_claim(made, tmp_path):
+def test_base_must_fit_the_claim(made, tmp_path):
     root = hwcaps(made, tmp_path / "base", v3=AVX2)
     made.library(root / "torch/lib/libtorch_cpu.so", *AVX512)
     result = run("gate", root, "--claim", "avx2,only,torch=2.10.0")
@@ -159,7 +159,7 @@ def test_the_base_must_still_suit_the_claim(made, tmp_path):
     assert "PB207" in result.stdout
 
 
-def test_a_libtorch_folder_with_hwcaps_passes_too(made, tmp_path):
+def test_passes_a_libtorch_folder_with_hwcaps(made, tmp_path):
     root = hwcaps(made, tmp_path / "site")
     (root / "torch/lib").rename(tmp_path / "lib")
     (tmp_path / "build-version").write_text("2.10.0\n")

@@ -27,7 +27,7 @@ def slow(tmp_path):
     return folder
 
 
-def test_a_library_is_loaded_however_little_the_audit_left(slow):
+def test_loads_a_library_after_a_slow_audit(slow):
     report = json.loads(run("report", slow, "--budget", "2", "--format", "json").stdout)
     libtorch = report["measurements"]["libtorch"]
     assert libtorch["obstacle"] is None, libtorch["problem"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""pbprobe.1 is made of the program's own --help: every command, option and example of it is there."""
+"""pbprobe.1 is generated from --help: it has every command, option and example."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ def plain(page):
 
 
 @pytest.mark.parametrize("command", ["report", "host", "audit", "gate", "verify", "bench", "recipes write"])
-def test_every_option_and_example_is_there(page, command):
+def test_manual_has_every_option_and_example(page, command):
     text = plain(page)
     section = text[text.index(f".SS pbprobe {command}\n") :]
     section = section[: section.find(".SS ", 4)]
@@ -44,7 +44,7 @@ def test_every_option_and_example_is_there(page, command):
         assert example in section
 
 
-def test_every_command_is_there(page):
+def test_manual_has_every_command(page):
     text = plain(page)
     commands = re.findall(r"^  (\w+) {2,}\S", help_of().split("Subcommands:")[1], re.MULTILINE)
     assert len(commands) > 5

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What is seen while it works, and what is left where somebody stops it."""
+"""Progress on the terminal, and the state after an interruption."""
 
 import os
 import pathlib
@@ -42,7 +42,7 @@ def is_running(pid):
 
 
 def started_by(pid):
-    """Those that carry the tag of what this process started."""
+    """Returns processes with the tag of this process's children."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -82,7 +82,7 @@ def test_who_stops_it_finds_nothing_left_and_reads_how_far_it_came(tmp_path, num
     assert re.search(r"^pbprobe: stopped by \S+ after \d+\.\d s, while .+: no result was written", words, re.M), words
 
 
-def test_a_program_that_it_asks_is_ended_too(slow, tmp_path):
+def test_ends_the_programs_that_it_started(slow, tmp_path):
     recipes = pathlib.Path(__file__).resolve().parents[2] / ".flox/pkgs"
     environment = {**os.environ, "PATH": f"{slow}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
     command = [PROGRAM, "recipes", "verify", recipes]
@@ -97,7 +97,7 @@ def test_a_program_that_it_asks_is_ended_too(slow, tmp_path):
     assert "stopped by Ctrl-C" in words
 
 
-def test_what_was_ignored_stays_ignored():
+def test_keeps_ignored_signals_ignored():
     command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *bench()]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: started_by(child.pid))
@@ -126,7 +126,7 @@ def seen_on_terminal(command, seconds, environment):
     return text.decode(errors="replace")
 
 
-def test_a_terminal_shows_what_it_does_and_how_long():
+def test_shows_step_and_time_on_a_terminal():
     ascii_only = {**os.environ, "LC_ALL": "C"}
     text = seen_on_terminal(bench(), 4, ascii_only)
     lines = [line for line in text.split("\r\x1b[K") if line]
@@ -136,12 +136,12 @@ def test_a_terminal_shows_what_it_does_and_how_long():
 
 
 @needs_torch
-def test_where_a_whole_is_known_the_bar_is_a_part_of_it():
+def test_shows_a_bar_for_a_known_total():
     text = seen_on_terminal([PROGRAM, "report", TORCH, "--budget", "20"], 5, {**os.environ, "LC_ALL": "C.UTF-8"})
     assert re.search("█+░+   [2-9] s of about 20  ", text), text[-300:]
 
 
-def test_a_log_gets_a_line_every_ten_seconds():
+def test_writes_a_log_line_every_ten_seconds():
     child = subprocess.Popen(bench(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     time.sleep(11.5)
     child.send_signal(signal.SIGINT)
@@ -151,6 +151,6 @@ def test_a_log_gets_a_line_every_ten_seconds():
     assert re.match(r"pbprobe: 1\d s: \w+ing ", lines[0])
 
 
-def test_what_takes_no_time_says_nothing(sound):
+def test_shows_no_progress_of_a_fast_command(sound):
     gate = subprocess.run([PROGRAM, "gate", sound, "--claim", CLAIM], capture_output=True, text=True)
     assert (gate.returncode, gate.stderr) == (PASSED, "")

@@ -53,7 +53,7 @@ def torches(platform, sm=None):
     return [row for row in rows if sm is None or sm in row["sms"]]
 
 
-def test_where_the_wheel_is_native_it_comes_first_with_the_command(tmp_path):
+def test_lists_a_native_wheel_first_with_its_command(tmp_path):
     answer = advice(machine(tmp_path, "9.0", "NVIDIA H200"))
     newest = torches("x86_64-linux", "sm_90")[-1]
     torch = answer["wheels"]["wheels"][0]
@@ -66,7 +66,7 @@ def test_where_the_wheel_is_native_it_comes_first_with_the_command(tmp_path):
     assert text(machine(tmp_path, "9.0")).startswith(f"torch {newest['version']} of pip sm_90 machine code, native")
 
 
-def test_where_the_wheel_has_only_its_family_s_code_the_variant_comes_first(tmp_path):
+def test_lists_the_variant_before_a_wheel_of_the_same_family(tmp_path):
     file = machine(tmp_path, "12.1", "NVIDIA GB10", arm=True)
     answer = advice(file)
     assert not answer["wheel_first"]
@@ -118,14 +118,14 @@ def test_volta_has_old_wheels_only(tmp_path):
     )
 
 
-def test_an_old_driver_gets_the_last_torch_that_it_takes(tmp_path):
+def test_recommends_the_last_torch_for_an_old_driver(tmp_path):
     answer = advice(machine(tmp_path, "9.0", cuda="12.4"))
     taken = [row for row in torches("x86_64-linux", "sm_90") if row["cuda"][0].startswith("12.")][-1]
     assert answer["wheels"]["wheels"][0]["version"] == taken["version"]
     assert any("install driver 580 or later" in line for line in answer["wheels"]["not_possible"])
 
 
-def test_where_only_the_driver_is_too_old_the_gpu_is_not_blamed(tmp_path):
+def test_blames_only_the_driver_that_is_too_old(tmp_path):
     answer = advice(machine(tmp_path, "7.5", cuda="11.8"))["wheels"]
     assert answer["wheels"] == []
     assert "is not true of torch" in answer["warning"]
@@ -133,14 +133,14 @@ def test_where_only_the_driver_is_too_old_the_gpu_is_not_blamed(tmp_path):
     assert any("install driver 580 or later" in line for line in answer["not_possible"])
 
 
-def test_a_newer_driver_is_no_advice_for_a_gpu_that_no_wheel_has_code_for(tmp_path):
+def test_does_not_advise_a_driver_for_a_gpu_without_wheels(tmp_path):
     answer = advice(machine(tmp_path, "3.7", cuda="11.4"))["wheels"]
     assert "is true of the wheels of pip" in answer["warning"]
     assert not any("install driver" in line for line in answer["not_possible"])
 
 
 @pytest.mark.parametrize("capability", ["7.5", "8.0", "8.6", "8.9", "10.0", "12.0"])
-def test_each_gpu_gets_the_code_that_the_table_has_for_it(tmp_path, capability):
+def test_recommends_the_code_of_the_table_for_each_gpu(tmp_path, capability):
     major, minor = capability.split(".")
     newest = torches("x86_64-linux")[-1]
     torch = advice(machine(tmp_path, capability))["wheels"]["wheels"][0]
@@ -158,7 +158,7 @@ def test_packages_that_ask_for_another_torch_say_so(tmp_path):
     assert any("flash-attn" in line for line in advice(machine(tmp_path, "9.0"))["wheels"]["not_possible"])
 
 
-def test_without_a_gpu_there_is_no_warning(tmp_path):
+def test_does_not_warn_without_a_gpu(tmp_path):
     answer = advice(machine(tmp_path, None, cuda=None))
     assert answer["wheels"]["warning"] is None
     assert answer["wheels"]["wheels"][0]["version"] == torches("x86_64-linux")[-1]["version"]

@@ -56,24 +56,24 @@ def failed(report):
 
 
 @pytest.mark.parametrize("sm, code", [("121", "native"), ("120", "same_major")])
-def test_what_a_gb10_gets_from_a_torch(tmp_path, sm, code):
+def test_judges_torches_for_a_gb10(tmp_path, sm, code):
     returned, report = judged(torch_for(tmp_path / "site", sm))
     assert (returned, failed(report)) == (PASSED, set())
     (gpu,) = report["verdict"]["gpus"]
     assert gpu["code"] == code
 
 
-def test_no_code_for_a_gb10_fails(tmp_path):
+def test_fails_a_build_without_code_for_a_gb10(tmp_path):
     returned, report = judged(torch_for(tmp_path / "site", "90"))
     assert (returned, failed(report)) == (FAILED, {"PB301"})
 
 
-def test_of_another_processor_fails(tmp_path):
+def test_fails_a_build_of_another_processor(tmp_path):
     returned, report = judged(torch_for(tmp_path / "site", "121", "x86_64"))
     assert (returned, failed(report)) == (FAILED, {"PB104"})
 
 
-def test_what_was_not_run_is_unknown_and_no_figure_is_made_up(tmp_path):
+def test_reports_unknown_and_invents_no_figure(tmp_path):
     _, report = judged(torch_for(tmp_path / "site", "121"))
     assert report["host"] == json.loads(GB10.read_text())
     assert report["measurements"] is None
@@ -84,7 +84,7 @@ def test_what_was_not_run_is_unknown_and_no_figure_is_made_up(tmp_path):
 
 
 @pytest.mark.skipif(bool(RUNNER), reason="QEMU's user mode starts no measuring child")
-def test_a_report_of_this_machine_becomes_one_for_that(tmp_path):
+def test_converts_a_report_to_the_recorded_machine(tmp_path):
     """Only what it says of files is kept: what ran, ran elsewhere."""
     mine = tmp_path / "mine.json"
     run("report", torch_for(tmp_path / "site", "121"), "--format", "json", "--output", mine)
@@ -94,7 +94,7 @@ def test_a_report_of_this_machine_becomes_one_for_that(tmp_path):
     assert report["host"]["gpus"][0]["name"] == "NVIDIA GB10"
 
 
-def test_a_report_states_a_host_too(tmp_path):
+def test_reads_the_host_of_a_report(tmp_path):
     theirs = tmp_path / "theirs.json"
     torch = torch_for(tmp_path / "site", "121")
     theirs.write_text(run("report", torch, "--host", GB10, "--format", "json").stdout)
@@ -105,7 +105,7 @@ def test_a_report_states_a_host_too(tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"schema": "pbprobe.host/1"}', '{"schema": "pbprobe.report/1"}', None]
 )
-def test_a_file_that_states_none_is_refused(tmp_path, text):
+def test_refuses_a_file_without_a_host(tmp_path, text):
     file = tmp_path / "host.json"
     if text is not None:
         file.write_text(text)

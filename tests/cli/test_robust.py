@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Files that change, that are holes, or that are no files, while they are read: named, at once, and nobody dies."""
+"""Files that change during reading, sparse files and special files: named at once, without a crash."""
 
 import json
 import os
@@ -94,7 +94,7 @@ CUT = r"libtorch_cpu\.so: (it was cut from \d+ to \d+ bytes while|the file chang
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("size", [0, 4096])
-def test_a_library_that_is_cut_while_it_is_read_is_named(shim, build, command, size):
+def test_names_a_library_that_is_cut_during_reading(shim, build, command, size):
     result = run(*COMMANDS[command], build, env=cutting(shim, "libtorch_cpu.so", size))
     assert result.returncode == FAILED, result.stdout + result.stderr
     reported = " ".join(result.stdout.split())
@@ -103,7 +103,7 @@ def test_a_library_that_is_cut_while_it_is_read_is_named(shim, build, command, s
         assert "PB101" in reported
 
 
-def test_the_same_file_alone_and_as_it_was(shim, build):
+def test_reads_the_same_file_alone(shim, build):
     library = build / "torch/lib/libtorch_cpu.so"
     assert run("audit", library).returncode == 0
     result = run("audit", library, env=cutting(shim, "libtorch_cpu.so", 4096))
@@ -112,7 +112,7 @@ def test_the_same_file_alone_and_as_it_was(shim, build):
 
 
 @pytest.mark.parametrize("size", [100, 4096])
-def test_a_wheel_that_is_cut_while_it_is_read_is_named(shim, build, tmp_path, size):
+def test_names_a_wheel_that_is_cut_during_reading(shim, build, tmp_path, size):
     wheel = tmp_path / "torch-2.10.0-cp313-cp313-linux_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for file in sorted(build.rglob("*")):
@@ -151,7 +151,7 @@ mapped[0]
     assert "Fatal Python error: Bus error" in ended.stderr
 
 
-def test_a_file_that_vanishes_is_named(shim, build):
+def test_names_a_file_that_vanishes(shim, build):
     result = run("audit", build, env={"LD_PRELOAD": str(shim), "REMOVED_FILE": "libc10.so"})
     assert result.returncode == FAILED
     assert "cannot open" in result.stdout
@@ -186,7 +186,7 @@ def bounded(*arguments):
 
 @pytest.mark.parametrize("size", [8 * GB, 8 << 30, 400 * GB])
 @pytest.mark.parametrize("content", ["nothing", "a library"])
-def test_a_library_that_is_mostly_a_hole_is_named_at_once(build, size, content):
+def test_names_a_sparse_library_at_once(build, size, content):
     library = build / "torch/lib/libtorch_cuda.so"
     if content == "a library":
         shutil.copy(build / "torch/lib/libtorch_cpu.so", library)
@@ -198,7 +198,7 @@ def test_a_library_that_is_mostly_a_hole_is_named_at_once(build, size, content):
     assert "libtorch_cuda.so" in bounded("audit", library)
 
 
-def test_a_wheel_that_is_mostly_a_hole_is_named_at_once(tmp_path):
+def test_names_a_sparse_wheel_at_once(tmp_path):
     wheel = tmp_path / "torch-2.10.0-cp313-cp313-linux_x86_64.whl"
     wheel.write_bytes(b"PK\3\4")
     os.truncate(wheel, 400 * GB)
@@ -207,7 +207,7 @@ def test_a_wheel_that_is_mostly_a_hole_is_named_at_once(tmp_path):
 
 
 @pytest.mark.parametrize("start", ['{"schema": "pbprobe.report/1"', "{", "   {"])
-def test_a_report_that_is_mostly_a_hole_is_refused_at_once(tmp_path, start):
+def test_refuses_a_sparse_report_at_once(tmp_path, start):
     file = tmp_path / "report.json"
     file.write_text(start)
     os.truncate(file, 5 * GB)
@@ -227,7 +227,7 @@ def test_evidence_that_is_mostly_a_hole_is_refused_at_once(evidence, keys, tmp_p
     assert "are the limit" in bounded("verify", folder, "--key", keys / "pub")
 
 
-def test_a_policy_or_key_of_gigabytes_is_refused_at_once(sound, tmp_path):
+def test_refuses_a_huge_policy_or_key_at_once(sound, tmp_path):
     file = tmp_path / "file"
     file.touch()
     os.truncate(file, 50 * GB)
@@ -235,7 +235,7 @@ def test_a_policy_or_key_of_gigabytes_is_refused_at_once(sound, tmp_path):
     assert "are the limit" in bounded("gate", sound, "--claim", CLAIM, "--evidence", tmp_path / "e", "--sign", file)
 
 
-def test_a_version_file_of_gigabytes_is_named_at_once(build):
+def test_names_a_huge_version_file_at_once(build):
     os.truncate(build / "torch/version.py", 50 * GB)
     assert "version.py: 50000000000 bytes, 1048576 are the limit" in " ".join(bounded("audit", build).split())
 
@@ -262,7 +262,7 @@ def no_file(request, tmp_path):
     return folder, "is a device"
 
 
-def test_what_is_to_be_a_file_and_is_none_is_refused_at_once(no_file, sound, keys, evidence, tmp_path):
+def test_refuses_special_files_at_once(no_file, sound, keys, evidence, tmp_path):
     path, word = no_file
     wanted = ["gate", sound, "--claim", CLAIM]
     for command in (
@@ -275,7 +275,7 @@ def test_what_is_to_be_a_file_and_is_none_is_refused_at_once(no_file, sound, key
     assert not (tmp_path / "new").exists()
 
 
-def test_an_artifact_that_is_no_file_is_refused_at_once(no_file, sound, keys):
+def test_refuses_a_special_file_as_artifact_at_once(no_file, sound, keys):
     path, word = no_file
     for command in (
         ["audit", path],
@@ -293,8 +293,8 @@ def test_an_artifact_that_is_no_file_is_refused_at_once(no_file, sound, keys):
     assert path.name in result.stdout
 
 
-def test_the_report_takes_the_place_of_nothing_but_a_file(no_file, tmp_path):
-    """A device is written to, a pipe where somebody reads it."""
+def test_replaces_only_regular_files(no_file, tmp_path):
+    """Writes to a device, and to a pipe with a reader."""
     path, word = no_file
     before = path.stat()
     result = run("report", tmp_path / "nothing", "--output", path, timeout=20)
@@ -303,7 +303,7 @@ def test_the_report_takes_the_place_of_nothing_but_a_file(no_file, tmp_path):
     assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
 
 
-def test_pipes_inside_an_artifact_hang_nobody(build, tmp_path):
+def test_pipes_in_an_artifact_do_not_block(build, tmp_path):
     for name in ("torch/version.py", "torch/lib/libpipe.so", "pyvenv.cfg", "made.pth"):
         (build / name).unlink(missing_ok=True)
         os.mkfifo(build / name)
@@ -327,7 +327,7 @@ def test_loops_of_links_end(build, tmp_path):
     assert "libloop.so: cannot read: Too many levels of symbolic links" in reported
 
 
-# Deeper than a path can be named: what lies there was not read, and that is reported.
+# Reports files deeper than the longest path as unread.
 def test_folders_too_deep_to_enter_are_named(build):
     here = pathlib.Path.cwd()
     os.chdir(build / "torch")
@@ -344,7 +344,7 @@ def test_folders_too_deep_to_enter_are_named(build):
     assert "File name too long" in " ".join(result.stdout.split())
 
 
-def test_a_path_of_a_thousand_folders_is_read(build):
+def test_reads_a_path_of_a_thousand_folders(build):
     here = pathlib.Path.cwd()
     os.chdir(build / "torch")
     try:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""System calls that fail now and then, in the program and its child: no fault of torch's, and nothing is left behind.
+"""Failing system calls in the program and its child: no fault of torch is reported, and no file is left.
 
 PBPROBE_SOAK=3600 draws for an hour; by default each call fails once.
 """
@@ -94,7 +94,7 @@ def shim(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def faults_at_rest(sound):
-    """What is wrong with it where nothing fails: it does not compute."""
+    """Returns the findings without failing calls: the build does not compute."""
     return faults_of(run("report", sound, "--budget", 2, "--format", "json"))
 
 
@@ -135,7 +135,7 @@ def soaked(shim, sound, at_rest, folder, call, every):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_that_fails_finds_no_fault_and_leaves_nothing(shim, sound, faults_at_rest, tmp_path, call):
+def test_reports_no_fault_after_a_failed_call(shim, sound, faults_at_rest, tmp_path, call):
     for every in (5000, 30000) if call == "malloc" else (1, 2, 5, 9):
         soaked(shim, sound, faults_at_rest, tmp_path, call, every)
 
@@ -146,13 +146,13 @@ def interrupting(shim, call):
 
 @pytest.mark.parametrize("call", INTERRUPTED)
 @pytest.mark.parametrize("command", ["host", "audit", "bench --shape 64x64x64"])
-def test_a_call_that_is_always_interrupted_is_not_made_for_ever(shim, sound, call, command):
+def test_stops_repeating_an_interrupted_call(shim, sound, call, command):
     arguments = [*command.split(), sound] if command == "audit" else command.split()
     result = run(*arguments, env=interrupting(shim, call), timeout=60)
     assert result.returncode in (PASSED, FAILED, COULD_NOT_RUN), result.stderr
 
 
-def test_what_cannot_be_read_for_interruptions_is_named(shim, sound):
+def test_names_a_file_with_interrupted_reads(shim, sound):
     environment = interrupting(shim, "read")
     assert "version.py: Interrupted system call" in " ".join(run("audit", sound, env=environment).stdout.split())
     refused(
@@ -163,14 +163,14 @@ def test_what_cannot_be_read_for_interruptions_is_named(shim, sound):
 
 # The names of entries: libstdc++'s iterators of folders end the process there.
 @pytest.mark.parametrize("command", ["audit", "gate", "report", "recipes verify"])
-def test_a_folder_without_memory_for_its_entries_could_not_be_listed(shim, sound, command):
+def test_reports_a_folder_without_memory_for_its_entries(shim, sound, command):
     more = {"gate": ["--claim", CLAIM], "report": ["--budget", 2]}.get(command, [])
     folder = SOURCE / ".flox/pkgs" if command.startswith("recipes") else sound
     environment = {"LD_PRELOAD": str(shim), "FAIL_IN": "readdir", "FAIL_EVERY": "4"}
     refused(run(*command.split(), folder, *more, env=environment), "too little memory")
 
 
-def test_where_memory_ends_it_says_so(shim):
+def test_reports_a_lack_of_memory(shim):
     """In a destructor too, which cannot throw: three in a hundred of these draws."""
     ends = set()
     for every in range(6000, 9000, 6):

@@ -19,7 +19,7 @@ def test_closed_streams_never_abort(sound, closed, command):
     assert ended.returncode in (0, 1, COULD_NOT_RUN)
 
 
-def test_a_result_that_nobody_receives_is_an_error(sound):
+def test_fails_if_the_result_cannot_be_written(sound):
     ended = subprocess.run(["bash", "-c", f"exec {PROGRAM} gate {sound} --claim {CLAIM} >&-"], check=False)
     assert ended.returncode == COULD_NOT_RUN
 
@@ -29,7 +29,7 @@ OPTIONS = ["--output", "--sarif", "--junit", "--markdown"]
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("by_link", [False, True])
-def test_an_output_that_is_the_judged_wheel_is_refused(wheel, tmp_path, option, by_link):
+def test_refuses_to_overwrite_the_judged_wheel(wheel, tmp_path, option, by_link):
     before = wheel.read_bytes()
     named = tmp_path / "link"
     if by_link:
@@ -42,7 +42,7 @@ def test_an_output_that_is_the_judged_wheel_is_refused(wheel, tmp_path, option, 
 
 @pytest.mark.parametrize("command", [("gate", "--claim", CLAIM), ("audit",)])
 @pytest.mark.parametrize("option", OPTIONS)
-def test_an_output_inside_the_judged_folder_is_refused(sound, command, option):
+def test_refuses_an_output_in_the_judged_folder(sound, command, option):
     inside = sound / "torch/new.txt"
     ended = run(command[0], sound, *command[1:], option, inside)
     assert ended.returncode == COULD_NOT_RUN
@@ -50,6 +50,6 @@ def test_an_output_inside_the_judged_folder_is_refused(sound, command, option):
     assert not inside.exists()
 
 
-def test_an_output_beside_what_is_judged_is_written(sound, tmp_path):
+def test_writes_an_output_next_to_the_artifact(sound, tmp_path):
     assert run("gate", sound, "--claim", CLAIM, "--output", tmp_path / "out.txt").returncode == 0
     assert (tmp_path / "out.txt").read_text()

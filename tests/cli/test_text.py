@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""How a report is shown: --verbose, --quiet, --strict, --color, --format markdown."""
+"""Output options of a report: --verbose, --quiet, --strict, --color, --format markdown."""
 
 import pytest
 from test_cli import COULD_NOT_RUN, FAILED, PASSED, SOURCE, refused, run
@@ -38,7 +38,7 @@ def test_colour_is_asked_for_or_refused():
     refused(run("report", "--color", "sometimes"), "auto|always|never")
 
 
-def test_a_report_as_markdown():
+def test_renders_a_report_as_markdown():
     text = run("report", GOLDEN / "h200.json", "--format", "markdown").stdout
     assert text.startswith("### pbprobe: pass for torch")
     assert "torch 2.11.0+cu130 on NVIDIA H200 (sm_90)" in text.splitlines()[0]

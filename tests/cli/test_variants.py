@@ -12,7 +12,7 @@ PROVIDERS = {"x86_64": ("provider_variant_x86_64.plugin", "X8664Plugin"),
              "aarch64": ("provider_variant_aarch64.plugin", "AArch64Plugin")}  # fmt: skip
 
 
-# What an operating system for the architecture's first level needs already, or what the level itself says.
+# Features that the first level of the architecture implies.
 OF_EVERY_CPU = {"mmx", "sse", "sse2", "cx16", "lahf_lm", "xsave", "fp", "asimd", "cpuid", "evtstrm"}
 
 
@@ -29,8 +29,8 @@ def stated():
     return [models.VariantProperty.from_str(line) for line in run("host", "--format", "variant").stdout.splitlines()]
 
 
-def test_what_the_provider_finds_is_stated(provider, stated):
-    """It looks up the CPU by name, and of one that it does not know lists the features of its level only."""
+def test_states_the_findings_of_the_provider(provider, stated):
+    """The provider looks up the CPU by name, and lists only the features of its level for an unknown CPU."""
     found = {config.name for config in provider.get_supported_configs(None)} - OF_EVERY_CPU - {"level"}
     assert found - {one.feature for one in stated} == set()
 
@@ -42,7 +42,7 @@ def test_its_levels_are_the_provider_s(provider, stated):
     assert [one.value for one in stated if one.feature == "level"] == configs["level"]
 
 
-def test_each_property_is_valid_for_its_provider(provider, stated):
+def test_writes_valid_properties_for_each_provider(provider, stated):
     def valid(one):
         return one.namespace != provider.namespace or provider.validate_property(one)
 

@@ -18,7 +18,7 @@ extern "C" void magma_version(int* major, int* minor, int* micro) {
   if (major && minor && micro) { *major = 2; *minor = 0; *micro = 13; }
 }
 """
-# Numbers that no code tells: what it answers stands elsewhere.
+# The version is in a variable, not in constants of the function.
 MAGMA_TWIN = """
 extern int numbers[3];
 int numbers[3] = {2, 0, 13};
@@ -59,7 +59,7 @@ def test_nccl_tells_its_version_by_its_constants(tmp_path):
     assert versions(compiled(tmp_path, "libother.so", NCCL)) == {}, "words about NCCL do not make one"
 
 
-def test_the_text_says_what_is_linked_in_and_where_the_rest_comes_from(tmp_path):
+def test_prints_linked_and_external_libraries(tmp_path):
     opens = 'extern "C" const char* opens() { __builtin_puts(""); return "libmade_up_part.so.7"; }\n'
     library = compiled(tmp_path, "libtorch_cuda.so", MAGMA + NCCL + NCCL_FUNCTIONS + opens)
     text = run("audit", library).stdout
@@ -71,7 +71,7 @@ def test_the_text_says_what_is_linked_in_and_where_the_rest_comes_from(tmp_path)
 
 
 @needs_torch
-def test_the_real_torch_holds_the_magma_and_the_nccl_that_it_names():
+def test_finds_the_stated_magma_and_nccl_in_a_real_torch():
     inventory = json.loads(audited_torch().read_text())
     known = {}
     for file in inventory["files"]:

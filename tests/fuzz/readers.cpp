@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "readers.hpp"
-#include "core/base_name.hpp"
+#include "core/strings.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

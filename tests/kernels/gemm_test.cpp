@@ -5,13 +5,10 @@
 // and, of a GPU, <id>.cubin. CTest labels them with the target's id.
 //
 // PBPROBE_EVIDENCE_DIR=folder: a kernel that passes ManyShapes adds its evidence record to <target>.json there.
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <functional>
-#include <set>
 #include <vector>
 
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/bench_threads.hpp"
+#include "probes/measure/thread_pool.hpp"
 
 #include <atomic>
 #include <cstdlib>

@@ -43,7 +43,7 @@ TEST(CheckBench, NamesWrongArgumentWithItsChoices) {
   EXPECT_EQ(refusal({.target = "sm90", .prepacked = true}, request_on(host_with_gpus())),
             "sm90 is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked");
   EXPECT_EQ(refusal({.against = {"mkl"}}, request),
-            "unknown peer \"mkl\": choose libtorch, cublaslt, cublaslt_best, cutlass, bf16");
+            "unknown peer \"mkl\": choose libtorch, cublaslt, cublaslt_best, bf16");
   EXPECT_EQ(refusal({.scaled = true, .against = {"cublaslt"}}, request),
             "against cublaslt: it does not scale C: with --scaled, choose bf16");
   EXPECT_THAT(refusal({.dtype = DType::int8, .out = DType::int32, .shapes = {{5, 6, 7}}, .scaled = true}, request),
@@ -67,8 +67,8 @@ TEST(CheckBench, NamesWrongArgumentWithItsChoices) {
   EXPECT_THAT(refusal({.dtype = DType::e4m3, .blocks = BlockScale::nvfp4}, request), HasSubstr("block scales"));
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::rows_squares, .against = {"cublaslt_best"}}, request),
             "accepted");
-  EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::rows_squares, .against = {"cutlass"}}, request),
-            "against cutlass: it is not asked for scales of blocks: choose cublaslt, cublaslt_best or bf16");
+  EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::rows_squares, .against = {"libtorch"}}, request),
+            "against libtorch: it is not asked for scales of blocks: choose cublaslt, cublaslt_best or bf16");
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::mx, .against = {"bf16"}}, request), "accepted");
   EXPECT_EQ(refusal({.threads = 3}, request), "3 threads: this process may use 1 to 2");
   EXPECT_THAT(refusal({.target = "sm999"}, request), HasSubstr("sm999"));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/process/gain.hpp"
+#include "probes/process/statistics.hpp"
 
 #include <algorithm>
 #include <random>

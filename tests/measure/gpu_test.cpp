@@ -360,43 +360,6 @@ TEST_F(OnGpu, CublasLtScalesWhatWeScale) {
   }
 }
 
-// Compares CUTLASS's kernels in the same way: the fastest of each family on this GPU.
-TEST_F(OnGpu, CutlassMultipliesWhatWeMultiply) {
-  auto library = Cutlass::load(cutlass_places());
-  if (!library.ok()) GTEST_SKIP() << library.error().message;
-  auto device = GpuDevice::open(index_);
-  ASSERT_TRUE(device.ok()) << device.error().message;
-  auto p = make_problem(264, 520, 256, DType::int8);
-  p.c = DType::int32;
-  std::vector<int8_t> a(static_cast<size_t>(p.m * p.k));
-  std::vector<int8_t> b(static_cast<size_t>(p.n * p.k));
-  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int8_t>(i % 251 - 125);
-  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int8_t>(i % 241 - 120);
-  std::vector<int32_t> c(static_cast<size_t>(p.m * p.n));
-  auto da = device->allocate(a.size());
-  auto db = device->allocate(b.size());
-  auto dc = device->allocate(c.size() * 4);
-  ASSERT_TRUE(da.ok() && db.ok() && dc.ok());
-  ASSERT_TRUE(device->upload(*da, 0, a.data(), a.size()).ok());
-  ASSERT_TRUE(device->upload(*db, 0, b.data(), b.size()).ok());
-  const Operands operands{.a = da->data(), .b = db->data(), .c = dc->data()};
-  for (const std::string& family : library->families()) {
-    ASSERT_TRUE(device->fill(*dc, 0x5a).ok());
-    auto gemm = library->plan(p, family, operands, *device);
-    ASSERT_TRUE(gemm.ok()) << gemm.error().message;
-    ASSERT_TRUE(gemm->run(operands, device->stream()).ok());
-    ASSERT_TRUE(device->download(c.data(), *dc, 0, c.size() * 4).ok());
-    for (int64_t i = 0; i < p.m; ++i) {
-      for (int64_t j = 0; j < p.n; ++j) {
-        int32_t sum = 0;
-        for (int64_t k = 0; k < p.k; ++k)
-          sum += a[static_cast<size_t>(i * p.k + k)] * b[static_cast<size_t>(j * p.k + k)];
-        ASSERT_EQ(c[static_cast<size_t>(i * p.n + j)], sum) << gemm->name() << " " << i << "," << j;
-      }
-    }
-  }
-}
-
 TEST_F(OnGpu, VerifiesAndTimesEachKernel) {
   const std::string target = gpu().target.value_or("");
   const TargetBuild* const build = find_build(target);

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "paths.hpp"
-#include "probes/process/gain.hpp"
+#include "probes/process/statistics.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe::test {

@@ -14,7 +14,7 @@
 #include "kernels/gemm/table.hpp"
 #include "paths.hpp"
 #include "probes/measure/dlopen.hpp"
-#include "probes/measure/libtorch_libraries.hpp"
+#include "probes/measure/libtorch_speeds.hpp"
 #include "probes/measure/libtorch_starts.hpp"
 #include "probes/process/statistics.hpp"
 #include "tests/measure/child.hpp"

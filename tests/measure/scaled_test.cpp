@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <ctime>
 #include <fstream>
 #include <mutex>
 #include <numeric>

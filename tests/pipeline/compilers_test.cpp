@@ -44,7 +44,7 @@ TEST_F(Headers, OfASoundTorchBuildAProgramThatRuns) {
   EXPECT_EQ(area.problem, std::nullopt);
 }
 
-TEST_F(Headers, ThatDoNotBuildAreQuoted) {
+TEST_F(Headers, QuotesErrorsOfHeaders) {
   const LibtorchArea area = area_with("#include <c10/absent.h>\n");
   if (area.skipped) GTEST_SKIP() << *area.skipped;
   EXPECT_THAT(area.problem.value_or(""), testing::AllOf(HasSubstr("does not build"), HasSubstr("c10/absent.h")));
@@ -56,7 +56,7 @@ TEST_F(Headers, WhoseProgramComputesWrongAreNamed) {
   EXPECT_THAT(area.problem.value_or(""), HasSubstr("ended with exit code 1"));
 }
 
-TEST_F(Headers, ThatAreNotThereAreNoFault) {
+TEST_F(Headers, AcceptsMissingHeaders) {
   const LibtorchArea area = try_headers((folder_.path() / "lib").string(), 60);
   EXPECT_EQ(area.problem, std::nullopt);
   EXPECT_THAT(area.skipped.value_or(""), HasSubstr("include has no "));
@@ -78,18 +78,18 @@ TEST_F(Compiler, MayBeSeveralWordsAsAShellReadsThem) {
   EXPECT_EQ(area.skipped, std::nullopt);
 }
 
-TEST_F(Compiler, ThatIsNotThereIsNotTorchsFault) {
+TEST_F(Compiler, DoesNotBlameTorchForAMissingCompiler) {
   const LibtorchArea area = area_by("/made-up/c++");
   EXPECT_EQ(area.obstacle, Obstacle::missing) << area.problem.value_or("");
 }
 
-TEST_F(Compiler, ThatBuildsNothingIsNotTorchsFault) {
+TEST_F(Compiler, DoesNotBlameTorchForABrokenCompiler) {
   const LibtorchArea area = area_by("false");
   EXPECT_EQ(area.obstacle, Obstacle::missing);
   EXPECT_THAT(area.problem.value_or(""), HasSubstr("set CXX"));
 }
 
-TEST_F(Compiler, ThatTakesTooLongIsNotTorchsFault) {
+TEST_F(Compiler, DoesNotBlameTorchForASlowCompiler) {
   const fs::path include = folder_.path() / "include/torch/csrc/api/include/torch";
   fs::create_directories(include);
   std::ofstream(include / "torch.h") << small_torch(36);
@@ -103,7 +103,7 @@ std::vector<LibtorchArea> ask(const std::string& script, double seconds = 20) {
   return ask_python({"/bin/sh", "-c", script, "sh"}, seconds);
 }
 
-TEST(AskPython, TheLaterWordOnAnAreaCounts) {
+TEST(AskPython, KeepsTheLaterAnswerOfAnArea) {
   const auto areas = ask(R"(echo '{"area": "a", "device": "cpu", "problem": "nothing came back"}' > $1
                             echo '{"area": "a", "device": "cpu", "problem": null}' >> $1
                             echo '{"area": "b", "device": "cpu", "problem": null, "skipped": "why"}' >> $1)");
@@ -124,7 +124,7 @@ TEST(AskPython, WhatEndsItIsTheProblemOfTheLast) {
   EXPECT_EQ(none[0].obstacle, std::nullopt);
 }
 
-TEST(AskPython, TheTimeAndTheMemoryAreNoFault) {
+TEST(AskPython, DoesNotBlameTorchForTimeOrMemory) {
   const auto areas = ask(R"(echo '{"area": "a", "device": "cpu", "problem": "nothing"}' > $1; sleep 60)", 0.5);
   ASSERT_EQ(areas.size(), 1U);
   EXPECT_EQ(areas[0].obstacle, Obstacle::time_limit);

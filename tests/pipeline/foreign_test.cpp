@@ -70,7 +70,7 @@ class Foreign : public ::testing::Test {
   std::map<std::string, std::string> env_;
 };
 
-TEST_F(Foreign, ANewerLibcIsStartedByItsLoader) {
+TEST_F(Foreign, StartsANewerLibcByItsLoader) {
   bring("2.40");
   const ForeignClosure closure = found();
   const std::string glibc = (folder_.path() / "glibc").string();
@@ -83,7 +83,7 @@ TEST_F(Foreign, ANewerLibcIsStartedByItsLoader) {
   EXPECT_TRUE(fs::is_empty(closure.links.path()));
 }
 
-TEST_F(Foreign, ALibcThatIsNotNewerNeedsNothing) {
+TEST_F(Foreign, NeedsNothingForAnOlderLibc) {
   for (const char* version : {"2.36", "2.9", "1.99"}) {
     bring(version);
     const auto closure = find();
@@ -92,7 +92,7 @@ TEST_F(Foreign, ALibcThatIsNotNewerNeedsNothing) {
   }
 }
 
-TEST_F(Foreign, WithoutItsLoaderNothingCanStartIt) {
+TEST_F(Foreign, FailsWithoutTheLoader) {
   bring("2.40");
   fs::remove(folder_.path() / "glibc" / kLoader);
   const auto closure = find();
@@ -101,7 +101,7 @@ TEST_F(Foreign, WithoutItsLoaderNothingCanStartIt) {
   EXPECT_THAT(closure.error().message, HasSubstr("(glibc 2.40; this machine has 2.36)"));
 }
 
-TEST_F(Foreign, WithoutACxxLibraryItGetsThisProgramsOwn) {
+TEST_F(Foreign, AddsItsOwnCxxLibrary) {
   if (PBPROBE_EMULATED) GTEST_SKIP() << "the paths of its own libraries are those inside QEMU's folder";
   bring("2.40");
   cxx_ = false;
@@ -110,7 +110,7 @@ TEST_F(Foreign, WithoutACxxLibraryItGetsThisProgramsOwn) {
   EXPECT_TRUE(fs::exists(closure.links.path() / "libgcc_s.so.1"));
 }
 
-TEST_F(Foreign, OnlyTheDriversFilesAreLinked) {
+TEST_F(Foreign, LinksOnlyFilesOfTheDriver) {
   bring("2.40");
   ldconfig_ =
       "3 libs found in cache\n"
@@ -132,7 +132,7 @@ TEST_F(Foreign, OnlyTheDriversFilesAreLinked) {
                    }));
 }
 
-TEST_F(Foreign, TheFolderOfNixosComesFirst) {
+TEST_F(Foreign, PrefersTheFolderOfNixos) {
   bring("2.40");
   folder_.write("opengl/libcuda.so.1", "");
   ldconfig_ = "\tlibcuda.so.1 (libc6," ARCHITECTURE ") => /usr/lib/libcuda.so.1\n";
@@ -142,7 +142,7 @@ TEST_F(Foreign, TheFolderOfNixosComesFirst) {
   EXPECT_TRUE(fs::is_empty(closure.links.path()));
 }
 
-TEST_F(Foreign, TheEnvironmentMayLeadToLibcuda) {
+TEST_F(Foreign, FindsLibcudaByTheEnvironment) {
   bring("2.40");
   env_["LD_FLOXLIB_FILES_PATH"] = "/somewhere";
   EXPECT_TRUE(found().loader.finds_libcuda);
@@ -152,7 +152,7 @@ TEST_F(Foreign, TheEnvironmentMayLeadToLibcuda) {
   EXPECT_TRUE(found().loader.finds_libcuda);
 }
 
-TEST_F(Foreign, AFileWithoutTheBannerHasNoVersion) {
+TEST_F(Foreign, FindsNoVersionWithoutTheBanner) {
   for (const char* text : {"",
                            "\x7f"
                            "ELF musl",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The package in surroundings that nobody chose for it: locales, folders, threads, event loops, forks, ZIP files."""
+"""The package in unusual surroundings: locales, folders, threads, event loops, forks, ZIP files."""
 
 import shutil
 import subprocess
@@ -67,7 +67,7 @@ def test_names_that_the_locale_lacks(elsewhere, sound, tmp_path, locale):
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_a_report_is_shown_on_any_output(build, encoding):
+def test_shows_a_report_on_any_output(build, encoding):
     code = (
         "import json, sys, pbprobe, pbprobe._functions as f\n"
         "f.render = lambda *_, **__: 'libc10.so \\u2026 0.97 \\u00d7\\n'\n"
@@ -85,7 +85,7 @@ def test_a_report_is_shown_on_any_output(build, encoding):
     assert shown.stdout == "libc10.so … 0.97 \u00d7\n".encode(encoding, "replace")
 
 
-def test_in_a_zip_file_it_says_what_to_do(build, tmp_path):
+def test_names_the_remedy_in_a_zip_file(build, tmp_path):
     with zipfile.ZipFile(tmp_path / "app.pyz", "w") as archive:
         for file in (build / "python/pbprobe").rglob("*.py"):
             archive.write(file, f"pbprobe/{file.relative_to(build / 'python/pbprobe')}")
@@ -96,7 +96,7 @@ def test_in_a_zip_file_it_says_what_to_do(build, tmp_path):
         assert done.stderr.splitlines()[-1].endswith("install it by pip, or unpack the file")
 
 
-def test_in_threads_loops_and_other_processes(build, sound, tmp_path):
+def test_runs_in_threads_loops_and_other_processes(build, sound, tmp_path):
     script = tmp_path / "beside.py"
     script.write_text(BESIDE)
     done = run([sys.executable, script, sound], PYTHONPATH=build / "python")
@@ -105,7 +105,7 @@ def test_in_threads_loops_and_other_processes(build, sound, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["-O", "-OO", "-I", "-Xdev", "-Werror"])
-def test_by_an_interpreter_with_options(build, sound, option):
+def test_runs_by_an_interpreter_with_options(build, sound, option):
     code = f"import sys; sys.path.insert(0, {str(build / 'python')!r})\n"
     code += "import pbprobe; print(pbprobe.audit(sys.argv[1])['layout'])"
     done = run([sys.executable, option, "-c", code, sound], PYTHONSAFEPATH=1)
@@ -113,7 +113,7 @@ def test_by_an_interpreter_with_options(build, sound, option):
     assert done.stdout == "site-packages\n"
 
 
-def test_without_a_home_and_with_its_streams_closed(build, sound, tmp_path):
+def test_runs_without_a_home_and_streams(build, sound, tmp_path):
     code = f"import pbprobe; print(pbprobe.audit({str(sound)!r})['layout'], file=open({str(tmp_path / 'seen')!r}, 'w'))"
     words = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", code]
     assert run(words, PYTHONPATH=build / "python").returncode == 0

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the documents name is there."""
+"""Files and options that documents name exist."""
 
 import re
 import subprocess
@@ -51,7 +51,7 @@ def test_make_help_names_every_target():
     assert [name for name in targets if name != "help" and name not in shown] == []
 
 
-def test_each_library_that_is_compiled_in_has_its_licence_named():
+def test_names_the_licence_of_each_compiled_library():
     libraries = (SOURCE / "cmake/debian-libraries.txt").read_text().split("\n")
     named = set(re.findall(r"`([\w-]+)`", (SOURCE / "docs/licenses.md").read_text()))
     assert {line for line in libraries if line and not line.startswith("#")} - named == set()

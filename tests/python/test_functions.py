@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the package's functions return and raise; each starts the real program."""
+"""Results and errors of the functions of the package; each starts the real program."""
 
 import html
 import inspect
@@ -33,12 +33,12 @@ def test_audit_reads_a_build_and_its_claim(sound):
 
 
 @pytest.mark.parametrize("function", [pbprobe.audit, lambda path: pbprobe.gate(path, CLAIM), pbprobe.report])
-def test_what_is_not_there_is_not_found(function, tmp_path):
+def test_raises_for_a_missing_artifact(function, tmp_path):
     with pytest.raises(FileNotFoundError, match="absent"):
         function(tmp_path / "absent")
 
 
-def test_a_claim_that_is_none_is_refused_in_the_programs_words(sound):
+def test_refuses_an_invalid_claim_in_the_words_of_the_program(sound):
     with pytest.raises(pbprobe.Error, match="sm999"):
         pbprobe.audit(sound, claim="sm999")
     with pytest.raises(ValueError, match="sm999"):
@@ -58,12 +58,12 @@ def test_gate_passes_what_keeps_its_claim_and_nothing_else(sound, tmp_path):
         unknown.raise_for_verdict()
 
 
-def test_a_report_has_no_truth_value():
+def test_report_has_no_truth_value():
     with pytest.raises(TypeError, match="raise_for_verdict"):
         bool(recorded())
 
 
-def test_a_report_of_another_machine_is_asked_nothing_of_this_package():
+def test_does_not_ask_the_package_for_another_machine():
     report = pbprobe.report(H200, show=False)
     assert (report.verdict, report.problems) == ("pass", [])
 
@@ -100,7 +100,7 @@ def test_findings_as_a_frame(library, sound, monkeypatch):
     assert list(frame["id"]) == [finding.id for finding in report.findings]
 
 
-def test_a_frame_takes_a_library(monkeypatch):
+def test_frame_needs_a_library(monkeypatch):
     for name in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(pbprobe.Error, match="pip install pandas"):

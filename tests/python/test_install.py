@@ -66,7 +66,7 @@ class Environment:
         ("uv", True, True, True),
     ],
 )
-def test_an_isolated_install_builds_the_operators_or_says_why_not(
+def test_isolated_install_builds_the_operators_or_explains(
     tmp_path,
     build,
     torch,

@@ -56,7 +56,7 @@ def test_gpu_without_a_target_is_reported(driver):
     assert "5.2" in run.stderr
 
 
-def test_no_device_is_no_complaint(driver):
+def test_accepts_a_machine_without_a_device(driver):
     run = resolve("native", driver=driver, init=100)
     assert (run.stdout, run.stderr) == (",".join(CPUS) + "\n", "")
 

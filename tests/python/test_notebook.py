@@ -11,7 +11,7 @@ nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed: ma
 pytest.importorskip("ipykernel", reason="ipykernel is not installed: make setup")
 
 
-def test_a_cell_shows_the_page_and_prints_nothing(build, sound, monkeypatch):
+def test_shows_the_page_in_a_cell_and_prints_nothing(build, sound, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(build / "python"))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     code = f"import sys; assert sys.executable == {sys.executable!r}\nimport pbprobe\npbprobe.report({str(sound)!r})"

@@ -167,7 +167,7 @@ def test_gradients_of_empty_layers_are_those_of_torch(device, rows, n, k):
 
 
 @pytest.mark.parametrize("needs_x, needs_weight", [(True, True), (True, False), (False, True), (False, False)])
-def test_only_what_a_gradient_needs_is_kept(needs_x, needs_weight):
+def test_keeps_only_tensors_for_the_gradient(needs_x, needs_weight):
     x = torch.randn(6, 8, requires_grad=needs_x)
     weight = torch.randn(4, 8, requires_grad=needs_weight)
     bias = torch.randn(4, requires_grad=True)
@@ -265,7 +265,7 @@ def test_int_mm_wraps_as_torch_does():
     assert torch.equal(ops.int_mm(a, b), torch._int_mm(a, b))
 
 
-def test_which_keeps_no_memory():
+def test_which_keeps_no_memory_of_tensors():
     a, b = torch.ones(2, 2), torch.ones(2, 2)
 
     def resident():
@@ -288,7 +288,7 @@ def of_copy(device):  # as much, of an operand whose strides no kernel reads
 
 
 @pytest.mark.parametrize("asked", [of_result, of_copy])
-def test_an_allocation_that_fails_raises_what_torch_raises(asked):
+def test_raises_the_error_of_torch_for_a_failed_allocation(asked):
     with pytest.raises(RuntimeError, match="DefaultCPUAllocator: can't allocate memory: you tried to") as caught:
         asked("cpu")
     assert len(str(caught.value).splitlines()) < 5
@@ -296,14 +296,14 @@ def test_an_allocation_that_fails_raises_what_torch_raises(asked):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: torch.OutOfMemoryError is its allocator's")
-def test_an_allocation_that_fails_on_a_gpu_raises_what_torch_raises():
+def test_raises_the_error_of_torch_for_a_failed_gpu_allocation():
     with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory"):
         of_result("cuda")
     assert torch.equal(ops.mm(torch.ones(2, 2, device="cuda"), torch.eye(2, device="cuda")).cpu(), torch.ones(2, 2))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-def test_on_a_gpu_without_room_it_is_right_or_out_of_memory():
+def test_is_right_or_out_of_memory_on_a_full_gpu():
     """Room for less and less, so that each allocation of a call fails in its turn: results, copies, workspaces."""
     shapes = [(33, 4097, 65), (1, 8193, 4099), (512, 3000, 1023), (130, 130, 20011)]
     total = torch.cuda.get_device_properties(0).total_memory
@@ -336,7 +336,7 @@ def test_names_no_folder_of_the_machine_that_built_it(build):
     assert named == []
 
 
-def test_which_names_the_kernel_and_use_forces_it():
+def test_names_the_kernel_by_which_and_forces_it_by_use():
     a, b = torch.randn(40, 50), torch.randn(50, 60)
     chosen = ops.which(a, b)
     forced = {"x86_64": "gemm_fp32_5x16_avx", "aarch64": "gemm_fp32_8x12_armv8_2"}[platform.machine()]
@@ -440,7 +440,7 @@ class TestOnCuda:
         assert product.shape == (1, size)
         assert int((product != 1).sum()) == 0
 
-    def test_a_row_that_no_gpu_kernel_takes_is_refused(self):
+    def test_refuses_a_row_without_a_gpu_kernel(self):
         size = 2**30 + 4096
         if torch.cuda.mem_get_info()[0] < 6 * size:
             pytest.skip("less than 7 GB free")
@@ -448,7 +448,7 @@ class TestOnCuda:
         with pytest.raises(RuntimeError, match="rows of up to 2147482623 bytes"):
             ops.mm(long, long.t())
 
-    def test_a_second_gpu_is_used_where_the_tensors_are(self):
+    def test_uses_the_gpu_of_the_tensors(self):
         if torch.cuda.device_count() < 2:
             pytest.skip("one GPU")
         a, b = exact(64, 64, torch.float32, "cuda:1"), exact(64, 64, torch.float32, "cuda:1")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What a package says of what it was built without: kernels for a GPU, operators."""
+"""Messages of a package about missing parts: kernels for a GPU, operators."""
 
 import json
 
@@ -17,17 +17,17 @@ def without(monkeypatch):
     monkeypatch.setattr(_built, "NO_OPERATORS", "it was built where there was no torch")
 
 
-def test_the_way_to_kernels_names_this_machines_gpus(without):
+def test_names_the_gpus_of_the_machine_in_the_remedy(without):
     assert _package.no_gpu_kernels(["sm121", "sm90", "sm121"]).startswith(f"{WAY_OUT}sm121,sm90 ")
     assert _package.no_gpu_kernels().startswith(WAY_OUT)
 
 
-def test_a_package_with_kernels_says_nothing(monkeypatch):
+def test_prints_nothing_for_a_package_with_kernels(monkeypatch):
     monkeypatch.setattr(_built, "GPU_KERNELS", ("sm90",))
     assert _package.no_gpu_kernels(["sm121"]) is None
 
 
-def test_a_gpu_is_seen_without_the_driver(tmp_path):
+def test_finds_a_gpu_without_the_driver(tmp_path):
     gpus, device = tmp_path / "gpus", tmp_path / "nvidia0"
     places = (str(gpus), str(device))
     assert not _package.has_gpu(places)
@@ -40,7 +40,7 @@ def test_a_gpu_is_seen_without_the_driver(tmp_path):
     assert _package.has_gpu(places)
 
 
-def test_the_report_of_a_machine_with_a_gpu_says_it(without):
+def test_warns_in_the_report_of_a_machine_with_a_gpu(without):
     document = {"host": {"gpus": [{"target": "sm90"}]}, "problems": []}
     assert _functions._with_missing_kernels(document)["problems"] == [f"{WAY_OUT}sm90 (it takes nvcc)"]
     unknown = {"host": {"gpus": [{"target": None}]}}
@@ -48,11 +48,11 @@ def test_the_report_of_a_machine_with_a_gpu_says_it(without):
 
 
 @pytest.mark.parametrize("host", [None, {"gpus": []}])
-def test_the_report_of_a_machine_without_one_does_not(without, host):
+def test_does_not_warn_in_the_report_without_a_gpu(without, host):
     assert _functions._with_missing_kernels({"host": host, "problems": []})["problems"] == []
 
 
-def test_the_import_says_it_where_a_gpu_is(python, tmp_path):
+def test_warns_at_import_on_a_machine_with_a_gpu(python, tmp_path):
     code = (
         "import sys, types; sys.modules['pbprobe._built'] = built = types.ModuleType('pbprobe._built');"
         "built.GPU_KERNELS, built.NO_OPERATORS = (), '';"
@@ -72,7 +72,7 @@ def test_why_there_are_no_operators(without):
     assert "PBPROBE_TORCH=" in _package.no_operators()
 
 
-def test_the_build_says_what_it_holds(build):
+def test_prints_the_contents_of_the_build(build):
     shown = json.loads(json.dumps(_built.GPU_KERNELS))
     assert all(name.startswith("sm") for name in shown)
     assert (build / "python/pbprobe/libpbprobe_ops.so").exists() == (_built.NO_OPERATORS == "")

@@ -62,7 +62,7 @@ print("torch" in sys.modules, "libtorch" in maps, "libcuda" in maps)
     assert run.stdout.splitlines() == [str(torch), "False False False"]
 
 
-def test_no_torch_is_an_error_with_the_way_out(python, bare_python):
+def test_names_the_remedy_for_a_missing_torch(python, bare_python):
     code = """
 import pbprobe
 try:
@@ -76,12 +76,12 @@ except pbprobe.Error as error:
     assert str(bare_python.parent.parent) in run.stdout
 
 
-def test_path_that_is_not_there(tmp_path):
+def test_raises_for_a_missing_path(tmp_path):
     with pytest.raises(FileNotFoundError, match="absent"):
         pbprobe.report(tmp_path / "absent", show=False)
 
 
-def test_what_cannot_be_read_is_an_error(tmp_path):
+def test_raises_for_an_unreadable_file(tmp_path):
     (tmp_path / "torch.whl").write_text("no wheel")
     with pytest.raises(pbprobe.Error, match=r"torch\.whl"):
         pbprobe.report(tmp_path / "torch.whl", show=False)

@@ -68,7 +68,7 @@ def test_right_by_fp64(shape, per_row, dtype):
 
 @gpu
 @pytest.mark.parametrize("per_row", [False, True], ids=["per tensor", "per row"])
-def test_as_torch(per_row):
+def test_computes_like_torch(per_row):
     if torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("torch scales by rows from 9.0 on")
     m, n, k = 384, 512, 4096
@@ -93,7 +93,7 @@ def test_keeps_the_digits_that_a_narrow_accumulator_loses():
 
 
 @gpu
-def test_in_a_graph_and_compiled():
+def test_runs_in_a_graph_and_compiled():
     a, b = normal(64, 128, E4M3, 6), normal(96, 128, E4M3, 7)
     scale_a, scale_b = scales(64, 96, False)
 
@@ -155,7 +155,7 @@ def test_blocks_of_128_right_by_fp64(shape, recipe, dtype):
 
 
 @blocks_of_fp32
-def test_a_scale_of_each_block_counts():
+def test_applies_the_scale_of_each_block():
     m, n, k = 300, 300, 500
     one = torch.ones(m, k, device="cuda").to(E4M3)
     for recipe in RECIPES:
@@ -249,7 +249,7 @@ def test_recipes_are_refused_with_a_reason():
 
 
 def test_is_refused_before_it_runs():
-    """What torch.compile and torch.export know of the result."""
+    """Meta tensors: torch.compile and torch.export see the refusals and the result type."""
     a, one = torch.zeros(16, 32, dtype=torch.uint8, device="meta").view(E4M3), torch.ones((), device="meta")
     for out_dtype in (None, E4M3, torch.int32):
         assert "out_dtype" in refusal(a, a.t(), one, one, out_dtype=out_dtype)

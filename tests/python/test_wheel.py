@@ -74,7 +74,7 @@ def test_it_is_at_most_15_megabytes(wheel):
     assert wheel.stat().st_size <= 15e6
 
 
-def test_two_of_them_have_the_same_bytes(build, wheel, tmp_path):
+def test_writes_equal_bytes_twice(build, wheel, tmp_path):
     mask = os.umask(0o077)
     try:
         again = packed(build, tmp_path)
@@ -165,7 +165,7 @@ def test_it_runs_from_the_file(wheel, torch, tmp_path, tool):
 
 
 def answers(python, path, torch, folder):
-    """What the package of that path says of one libtorch and of a claim that it does not keep."""
+    """Returns the results of the package in that path for a libtorch and a false claim."""
     code = (
         "import json, pbprobe, sys\n"
         "judged = pbprobe.gate(sys.argv[1], 'avx512,only,torch=1.0')\n"
@@ -178,15 +178,15 @@ def answers(python, path, torch, folder):
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME", shown)
 
 
-def test_both_ways_give_equal_results(installed, torch, build, tmp_path):
-    """By the module of this Python and the program as they were built from source, and by what the wheel brings."""
+def test_returns_equal_results_in_both_ways(installed, torch, build, tmp_path):
+    """Compares the module and program built from source with those of the wheel."""
     source = answers(sys.executable, build / "python", torch, tmp_path)
     wheel = answers(installed[0], "", torch, tmp_path)
     assert wheel == source
     assert "avx512 is claimed" in wheel
 
 
-def test_the_operators_compute_in_the_torch_that_is_there(installed, torch, tmp_path):
+def test_operators_compute_in_the_installed_torch(installed, torch, tmp_path):
     code = "import torch; from pbprobe import ops; a = torch.eye(3); assert torch.equal(ops.mm(a, a), a)"
     subprocess.run(
         [installed[0], "-c", code], check=True, cwd=tmp_path, env={"PYTHONPATH": str(torch.parent)}, timeout=120
@@ -194,7 +194,7 @@ def test_the_operators_compute_in_the_torch_that_is_there(installed, torch, tmp_
 
 
 @pytest.mark.wheel
-def test_the_whole_python_suite_passes_on_the_wheel(installed, torch, build, tmp_path):
+def test_wheel_passes_the_python_suite(installed, torch, build, tmp_path):
     """All that `python` asks of a build from source, of what pip installed: program, package and operators."""
     package = installed[1] / "pbprobe"
     stand_in = tmp_path / "build"

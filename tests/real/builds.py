@@ -102,7 +102,7 @@ BUILDS = (
 
 
 def present():
-    """The builds that are here, all of them or none: a table of some is not a table."""
+    """Returns all builds, or none if one is missing."""
     missing = [build.source.name for build in BUILDS if not build.source.exists()]
     if FOLDER and missing:
         raise FileNotFoundError(f"{FOLDER} lacks {', '.join(missing)}: run tests/real/fetch_builds {FOLDER}")

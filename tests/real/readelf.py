@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What readelf says of a file, in the audit's words."""
+"""Output of readelf for a file, in the words of the audit."""
 
 import os
 import re

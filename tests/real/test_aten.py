@@ -51,18 +51,18 @@ def built(identifier: str) -> aten.Built:
 
 @functools.cache
 def unguarded_text(identifier: str) -> str:
-    """What objdump makes of the object files that are of no CPU capability but the default."""
+    """Returns the disassembly of the object files with the default CPU capability."""
     command = ["objdump", "-d", "--no-show-raw-insn", *built(identifier).unguarded]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def given(target: dict) -> set[str]:
-    """What each CPU of that target has."""
+    """Returns the features of each CPU of that target."""
     return {*target["requires"], *target["recipe_requires"], *(target["implied"] or ())}
 
 
 def used(identifier: str) -> set[str]:
-    """What of the target's features a build for it is known to use."""
+    """Returns the target's features that a build for it uses."""
     asked = set(aten.targets()[identifier]["recipe_requires"])
     seldom = asked & SELDOM.keys()
     return (asked - seldom) | {name for name in seldom if re.search(SELDOM[name], unguarded_text(identifier))}
@@ -117,7 +117,7 @@ def test_claims_that_hold_are_those_of_the_table(identifier, claim):
 
 
 @pytest.mark.parametrize("identifier", TARGETS)
-def test_what_it_has_not_is_not_asked(identifier):
+def test_skips_missing_parts(identifier):
     """No version, no package, no CUDA: nothing of these was passed."""
     states = faults.states(built(identifier).folder, f"{identifier},only")
     absent = {"PB105", "PB107", "PB108", "PB110", "PB112", "PB119", "PB121", "PB125", "PB126", "PB127", "PB310"}

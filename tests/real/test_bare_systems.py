@@ -71,7 +71,7 @@ def judged(report):
     assert re.search(r"^ +CPU .* ok +ok +ok ", report.stdout, re.MULTILINE), report.stdout
 
 
-def test_from_pip_to_the_verdict(system, wheel, torch):
+def test_runs_from_pip_to_the_verdict(system, wheel, torch):
     release, system = system
     prepared(system)
     version = checked(as_user(system, "python3", "--version")).split()[1]
@@ -79,7 +79,7 @@ def test_from_pip_to_the_verdict(system, wheel, torch):
     busy = os.getloadavg()[0] > os.cpu_count()
     start = time.monotonic()
     checked(as_user(system, "python3", "-m", "venv", "/home/user/venv"))
-    # As `pip install dist/*.whl` does, and with no index to ask.
+    # Installs the wheel with pip and without an index.
     install = "/home/user/venv/bin/pip install --no-index --disable-pip-version-check /dist/" + wheel.name
     checked(as_user(system, "sh", "-c", install, wheel=wheel))
     installed = time.monotonic()
@@ -94,7 +94,7 @@ def test_from_pip_to_the_verdict(system, wheel, torch):
     assert "libc10.so" in checked(shown)
 
 
-def test_without_a_torch_it_says_so(system, wheel):
+def test_reports_a_missing_torch(system, wheel):
     _, system = system
     prepared(system)
     install = "python3 -m venv /home/user/venv && /home/user/venv/bin/pip install --no-index /dist/" + wheel.name
@@ -104,7 +104,7 @@ def test_without_a_torch_it_says_so(system, wheel):
     assert "targets compiled in" in checked(as_user(system, "/home/user/venv/bin/pbprobe", "--version"))
 
 
-def test_by_uv_and_uvx(system, wheel, torch):
+def test_runs_by_uv_and_uvx(system, wheel, torch):
     _, system = system
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if not uv:

@@ -36,7 +36,7 @@ def dist():
 
 
 class Container:
-    """What the file makes of a bare system."""
+    """Runs the steps of the file in a bare system."""
 
     def __init__(self, dist, folder):
         release = value("ARG").removeprefix("BASE=debian:").removesuffix("-slim")
@@ -78,7 +78,7 @@ class Container:
         self.words = json.loads(rest)
 
     def start(self, *words, shown=None, program=None):
-        """As `podman run --read-only --tmpfs /tmp --network none`."""
+        """Runs a command like `podman run --read-only --tmpfs /tmp --network none`."""
         command = [*(program or self.program), *(words or self.words)]
         return self.system.run(
             "env",
@@ -104,7 +104,7 @@ def test_it_is_a_user_without_rights_on_a_file_system_that_stays(container):
     assert "Read-only file system" in who.stderr
 
 
-def test_nothing_of_the_steps_is_left(container):
+def test_leaves_nothing_of_the_steps(container):
     left = container.start("ls /wheels /var/lib/apt/lists", program=["sh", "-c"])
     assert "/wheels" in left.stderr
     assert left.stdout.split() in ([], ["/var/lib/apt/lists:"])

@@ -56,7 +56,7 @@ def test_it_computes_correctly_by_the_capability_of_the_cpu(torch, cpu, capabili
     assert {area["problem"] for area in libtorch["areas"]} == {None}
 
 
-def test_on_a_cpu_below_its_least_the_instruction_is_named(torch):
+def test_names_the_instruction_on_a_cpu_below_the_minimum(torch):
     libtorch = emulated(torch, "cortex-a72")
     assert not libtorch["executed"]
     assert "SIGILL" in libtorch["problem"]

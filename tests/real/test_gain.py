@@ -39,7 +39,7 @@ def version(build):
     return text.split("__version__ = '")[1].split("'")[0].split("+")[0]
 
 
-def test_a_copy_gains_nothing_in_nineteen_of_twenty_runs(tmp_path):
+def test_shows_no_gain_of_a_copy_in_nineteen_of_twenty_runs(tmp_path):
     shutil.copytree(f"{TORCH}/torch", tmp_path / "copy/torch", copy_function=os.link, symlinks=True)
     shown = [compared(TORCH, tmp_path / "copy") for _ in range(RUNS)]
     for run, areas in enumerate(shown, 1):

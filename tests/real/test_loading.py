@@ -39,7 +39,7 @@ for file in files:
 
 
 def opened(environment, with_torch, files):
-    """What dlopen says of each; nothing where it opens."""
+    """Returns the error of dlopen for each file; nothing if it opens."""
     done = subprocess.run(
         [environment / "bin/python", "-c", OPEN_EACH], input=json.dumps([with_torch, files]), capture_output=True,
         text=True, check=True,
@@ -48,7 +48,7 @@ def opened(environment, with_torch, files):
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
-def test_what_loads_is_what_dlopen_opens(environment):
+def test_predicts_the_files_that_dlopen_opens(environment):
     command = [PROGRAM, "audit", environment, "--distributions", "--format", "json"]
     document = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     [site] = environment.glob("lib/python3*/site-packages")
@@ -82,7 +82,7 @@ def test_what_loads_is_what_dlopen_opens(environment):
 
 
 def traced(file, python, libraries):
-    """What ld.so itself does not find, as `ldd -r` prints it, where the file is a part of this Python's process."""
+    """Returns symbols that ld.so does not find in a process of this Python, as `ldd -r` prints them."""
     environment = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "LD_BIND_NOW": "yes", "LD_VERBOSE": "",
                    "LD_PRELOAD": str(file), "LD_LIBRARY_PATH": ":".join(map(str, libraries))}  # fmt: skip
     done = subprocess.run([python], env=environment, capture_output=True, text=True, check=False)
@@ -97,7 +97,7 @@ def exported(file):
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
-def test_what_is_unresolved_is_what_ldd_lists(environment):
+def test_lists_the_unresolved_symbols_of_ldd(environment):
     """Of every extension that links torch, and of torch's own. Where a library is missing, that is what is compared."""
     command = [PROGRAM, "audit", environment, "--distributions", "--format", "json"]
     document = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
@@ -135,7 +135,7 @@ for line in open("/proc/self/maps"):
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
-def test_what_a_process_has_mapped_is_what_the_files_lead_to(environment):
+def test_predicts_the_mapped_files_of_a_process(environment):
     command = [PROGRAM, "report", environment, "--full", "--budget", "600", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     imports = json.loads(done.stdout)["imports"]

@@ -77,7 +77,7 @@ def fetched(*command):
 
 
 def install(target, *what):
-    """By pip, as it does on that machine; nothing of it is run."""
+    """Installs with pip like that machine. Runs nothing of it."""
     tags = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (17, 28, 31)]
     how = ["--quiet", "--no-deps", "--only-binary=:all:", "--python-version=3.11", *tags, "--target", target]
     return [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", *how, *what]
@@ -93,7 +93,7 @@ def wheel():
 
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory):
-    """What a process of that Python sees."""
+    """Returns the environment of a process of that Python."""
     torch = KEPT / f"torch-{TORCH}"
     fetched(SOURCE / "ci/unpack-debian", "--with-needed", SYSTEM, "arm64", "bookworm", *DEBIAN)
     if not torch.is_dir():
@@ -125,7 +125,7 @@ def test_its_operators_are_right_in_a_real_torch(environment, cpu, target):
     assert {kernel.split("_")[1] for kernel in kernels} >= {"int8", "fp32"}
 
 
-def test_the_report_of_that_python(environment):
+def test_reports_for_the_other_python(environment):
     namespaces = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", ENTER, "enter"]
     env = {**environment, "QEMU": shutil.which("qemu-aarch64-static"), "QEMU_CPU": "max"}
     if subprocess.run([*namespaces, "true"], env=env, capture_output=True, check=False).returncode != 0:

@@ -57,7 +57,7 @@ def files(wheel, tmp_path):
 
 
 def listed(option, file):
-    """What cuobjdump lists: {"sm_90a": 3}. It has no suffix f."""
+    """Returns the list of cuobjdump: {"sm_90a": 3}. It prints no suffix f."""
     for program in filter(os.path.exists, CUOBJDUMPS):
         done = subprocess.run([program, option, file], capture_output=True, text=True, check=False)
         if done.returncode == 0 or "does not contain device code" in done.stdout + done.stderr:
@@ -71,7 +71,7 @@ MAGIC = struct.pack("<IHH", 0xBA55ED50, 1, 16)
 
 
 def elsewhere(file, kind):
-    """What lies in sections where cuobjdump does not look: cuBLASLt has 383 fatbins in .cask_resource."""
+    """Counts cubins in sections that cuobjdump does not read: cuBLASLt has 383 fatbins in .cask_resource."""
     counts = collections.Counter()
     content = file.read_bytes()
     table = subprocess.run(["readelf", "-SW", file], capture_output=True, text=True, check=True).stdout
@@ -176,7 +176,7 @@ def test_versions_of_ptx_are_what_its_text_says(wheel, files, rows):
 
 
 @pytest.mark.skipif(not (SITE / "torch/lib").is_dir(), reason="PBPROBE_TEST_TORCH names no environment with a torch")
-def test_an_environment_s_rows_are_what_cuobjdump_lists():
+def test_lists_the_rows_of_an_environment_like_cuobjdump():
     rows = audited(SITE)
     assert "torch" in {row["name"] for row in rows}
     for row in rows:

@@ -42,7 +42,7 @@ class Copied:
         return next(self.place.glob("lib/python3*/site-packages"))
 
     def findings(self, name="NVIDIA H100", capability="9.0"):
-        """What is found on this machine, had it that GPU."""
+        """Returns the findings of this machine as if it had that GPU."""
         own = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
         driver = GB10["driver"] | {"cuda_version": "13.0"}
         self.host.write_text(json.dumps(own | {"gpus": [gpu(name, capability)], "driver": driver}))
@@ -54,7 +54,7 @@ class Copied:
 
     @contextlib.contextmanager
     def without(self, *names):
-        """These paths of site-packages are away, and come back as they were."""
+        """Removes these paths of site-packages, and restores them."""
         away = self.place.parent / "away"
         for name in names:
             (away / name).parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ class Copied:
 
     @contextlib.contextmanager
     def replaced(self, package, other):
-        """The package is that of another environment."""
+        """Replaces the package by the package of another environment."""
         [site] = pathlib.Path(other).glob("lib/python3*/site-packages")
         with self.without(*self.names_of(package)):
             there = Copied(pathlib.Path(other), self.host, self.variables).names_of(package)
@@ -139,12 +139,12 @@ def planted(copied, sound, *machine):
     return [one for one in copied.findings(*machine) if one["what"] not in sound]
 
 
-def test_the_sound_one_has_none_but_what_its_packages_truly_lack(sound):
+def test_finds_only_true_faults_in_a_sound_environment(sound):
     assert all(what.startswith("xformers 0.0.35") and "libcudart.so.12" in what for what in sound), sound
 
 
 @pytest.mark.parametrize("package", ["torchvision", "xformers"])
-def test_a_package_of_another_torch(copied, sound, mismatched, package):
+def test_finds_a_package_of_another_torch(copied, sound, mismatched, package):
     with copied.replaced(package, mismatched):
         found = only(planted(copied, sound))
     assert (found["id"], found["severity"], found["distribution"]) == ("PB163", "fail", package)
@@ -152,7 +152,7 @@ def test_a_package_of_another_torch(copied, sound, mismatched, package):
     assert found["remedy"].startswith("install the build of it that is made for torch 2.11.0")
 
 
-def test_an_overwritten_cublaslt(copied, sound):
+def test_finds_an_overwritten_cublaslt(copied, sound):
     [file] = copied.site.glob("nvidia/**/libcublasLt.so.*")
     name = str(file.relative_to(copied.site))
     with copied.without(name) as away:
@@ -166,7 +166,7 @@ def test_an_overwritten_cublaslt(copied, sound):
     installs_again(found, copied, "nvidia-cublas")
 
 
-def test_a_missing_ptxas(copied, sound):
+def test_finds_a_missing_ptxas(copied, sound):
     with copied.without(PTXAS):
         found = only(planted(copied, sound))
     assert (found["id"], found["severity"], found["distribution"]) == ("PB168", "fail", "triton")
@@ -174,7 +174,7 @@ def test_a_missing_ptxas(copied, sound):
     installs_again(found, copied, "triton")
 
 
-def test_a_package_built_without_this_sm(copied, sound):
+def test_finds_a_package_without_this_sm(copied, sound):
     """bitsandbytes as a build for 8.0 only leaves it, and its twin for 9.0."""
     libraries = [str(file.relative_to(copied.site)) for file in copied.site.glob("bitsandbytes/lib*cuda*.so")]
     assert libraries
@@ -193,7 +193,7 @@ def test_a_package_built_without_this_sm(copied, sound):
             assert "TORCH_CUDA_ARCH_LIST=9.0" in found[0]["remedy"]
 
 
-def test_a_package_of_cubins_without_this_sm(copied, sound):
+def test_finds_a_package_of_cubins_without_this_sm(copied, sound):
     source = SOURCE / "tests/audit/planted/unit.cu"
 
     def cubin(sm):
@@ -207,7 +207,7 @@ def test_a_package_of_cubins_without_this_sm(copied, sound):
         assert planted(copied, sound) == []
 
 
-def test_a_module_of_another_processor(copied, sound):
+def test_finds_a_module_of_another_processor(copied, sound):
     """As an rsync from another machine leaves it: only the processor in the header is another one."""
     [file] = copied.site.glob("torchvision/_C*.so")
     name = str(file.relative_to(copied.site))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the audit says of the links of each file of a whole torch, against readelf and strings."""
+"""Links of each file of a whole torch in the audit, compared with readelf and strings."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def test_sonames_of_the_toolkit_are_those_of_the_table(files):
         assert inventory["component_versions"][component["component"]].startswith(component["version"])
 
 
-def test_what_compilers_know_stands_in_their_files(files):
+def test_reads_the_targets_of_compilers(files):
     """`strings` finds each target that the audit names, and none that the audit leaves out."""
     compilers = {path: file["compiler"] for path, file in files.items() if file["compiler"]}
     assert compilers

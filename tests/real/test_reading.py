@@ -36,7 +36,7 @@ def timed(folder, *arguments):
 
 @pytest.mark.skipif(not ENVIRONMENTS, reason="PBPROBE_TEST_ENVIRONMENTS names no environment")
 @pytest.mark.parametrize("place", ENVIRONMENTS, ids=lambda place: place.name)
-def test_what_was_read_is_not_read_again(place, tmp_path):
+def test_does_not_read_a_file_again(place, tmp_path):
     host = tmp_path / "host.json"
     host.write_bytes(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
     caches = [tmp_path / name for name in ("read", "whole")]

@@ -71,7 +71,7 @@ def predicted(tmp_path_factory):
 
 
 @pytest.mark.parametrize("torch", TORCHES, ids=lambda folder: folder.name)
-def test_each_file_opens_in_the_predicted_releases(torch, predicted):
+def test_opens_each_file_in_the_predicted_releases(torch, predicted):
     version = re.search(r"__version__ = '(\d+\.\d+)", (torch / "torch/version.py").read_text())[1]
     environment = {**os.environ, "PYTHONPATH": str(torch), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-c", OPEN, *predicted], capture_output=True, text=True, check=False,

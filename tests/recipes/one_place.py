@@ -38,7 +38,7 @@ ALLOWED = {
     ("core/cpu_needs.cpp", "avx512"),
     # The example in a field's description.
     ("core/facts/environment.hpp", "avx512"),
-    # What ATEN_CPU_CAPABILITY calls its CPU capabilities.
+    # Names of CPU capabilities in ATEN_CPU_CAPABILITY.
     ("probes/measure/libtorch_starts.cpp", "avx512"),
 }
 
@@ -47,7 +47,7 @@ ORACLES = {"ci/check-recipes", "ci/recipe-builds", "ci/recipe_faults.py"}
 
 
 def patterns(table):
-    """What names a target: ids, cubin names, flags. Names that are CPU features too (avx, avx2) are no evidence."""
+    """Names of targets: ids, cubin names, flags. Names that are also CPU features (avx, avx2) do not count."""
     features = {feature for row in table for feature in row["requires"]}
     ids = [row["id"] for row in table if row["id"] not in features]
     flags = {flag for row in table for flag in row["flags"] + row["recipe_flags"] if flag.startswith("-m")}

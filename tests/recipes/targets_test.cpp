@@ -37,7 +37,7 @@ const Target& row(std::string_view id) {
   return target == nullptr ? none : *target;
 }
 
-TEST(Targets, TheProgramHoldsTheFile) {
+TEST(Targets, EmbedsTheFile) {
   TargetTable embedded;
   embedded.targets = all_targets();
   EXPECT_EQ(to_json(embedded), table());
@@ -67,7 +67,7 @@ TEST(Targets, AmxIsOnlyForTheKernelsAndSm70OnlyForAudits) {
   EXPECT_EQ(row("sm70").last_cuda, "12.9");
 }
 
-TEST(Targets, AGpuRowAgreesWithItself) {
+TEST(Targets, HasConsistentGpuRows) {
   for (const auto& target : all_targets()) {
     if (target.kind != TargetKind::gpu) continue;
     SCOPED_TRACE(target.id);
@@ -96,7 +96,7 @@ TEST(Targets, AGpuRowAgreesWithItself) {
   }
 }
 
-TEST(Targets, ACpuRowAgreesWithItself) {
+TEST(Targets, HasConsistentCpuRows) {
   for (const auto& target : all_targets()) {
     if (target.kind != TargetKind::cpu) continue;
     SCOPED_TRACE(target.id);
@@ -108,7 +108,7 @@ TEST(Targets, ACpuRowAgreesWithItself) {
   }
 }
 
-TEST(Targets, EveryRowPromisesInstructionsOfKnownTypes) {
+TEST(Targets, PromisesInstructionsOfKnownTypes) {
   std::set<std::string> types;
   for (const auto& [type, name] : kDTypeNames) types.insert(std::string(name));
   for (const auto& target : all_targets()) {
@@ -217,7 +217,7 @@ class Breaker {
   int tried_ = 0;
 };
 
-TEST(Targets, EveryMissingKeyAndEveryWrongTypeIsRefused) {
+TEST(Targets, RefusesEveryMissingKeyAndWrongType) {
   Breaker breaker;
   breaker.walk();
   EXPECT_GT(breaker.tried(), 100);

@@ -159,8 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Reports, Golden,
                                          Document{"package", &package_document}),
                          make_test_name);
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenJson,
-                         testing::Values(Document{"h200", &h200_document}, Document{"no-torch", &no_torch_document},
-                                         Document{"package", &package_document}),
+                         testing::Values(Document{"h200", &h200_document}, Document{"no-torch", &no_torch_document}),
                          make_test_name);
 
 }  // namespace

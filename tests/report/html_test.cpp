@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Tests of HTML pages without a browser; tests/report/pages uses one.
-#include "probes/report/html/html.hpp"
+#include "probes/report/text.hpp"
 
 #include <gmock/gmock.h>
 
+#include "probes/report/attest.hpp"
 #include "probes/report/html/chart.hpp"
 #include "probes/report/html/document.hpp"
-#include "probes/report/markdown.hpp"
 #include "tests/report/documents.hpp"
 
 namespace pbprobe::test {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/report/redact.hpp"
 #include "core/facts/json.hpp"
+#include "probes/report/attest.hpp"
 
 #include <gmock/gmock.h>
 

@@ -39,7 +39,7 @@ exec /usr/sbin/chroot --userspec="$USER_ID:$USER_ID" "$ROOT" "$@"
 
 
 def require() -> None:
-    """Skips where there are no such systems."""
+    """Skips if debootstrap or root is missing."""
     for tool, package in (("debootstrap", "debootstrap"), ("unshare", "util-linux")):
         if not shutil.which(tool):
             pytest.skip(f"{tool} is not installed: apt-get install {package}")
@@ -48,7 +48,7 @@ def require() -> None:
 
 
 def mirror() -> str:
-    """Debian's, as this machine's sources name it."""
+    """Returns the Debian mirror in the sources of this machine."""
     command = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(COMPONENT)"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for line in shown.splitlines():

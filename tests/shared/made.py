@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What compilers, linkers and nvcc write, made once: a file lies under a digest of all that it is made from."""
+"""Cache of compiler, linker and nvcc output. The name of a file is the digest of its inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IN = "@IN@"  # in a word of a command: the path that comes last, which is not a 
 
 
 def compiler(machine: str, kind: str = "g++") -> str:
-    """Of this machine, or the cross compiler for another."""
+    """Returns the compiler of this machine, or the cross compiler."""
     if machine == MACHINE:
         return "c++" if kind == "g++" else "cc"
     name = f"{machine}-linux-gnu-{kind}"
@@ -40,13 +40,13 @@ def nvcc() -> str:
 
 @functools.cache
 def cuda_release() -> str:
-    """Of that nvcc: "13.0"."""
+    """Returns the version of nvcc: "13.0"."""
     return re.search(r"release (\d+\.\d+)", version_of(nvcc()))[1]
 
 
 @functools.cache
 def version_of(program: str) -> str:
-    """What the program says of itself: another compiler makes another file."""
+    """Returns the version text of a program, as an input of the digest."""
     return subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
 
 
@@ -56,7 +56,7 @@ def digest_of(path: pathlib.Path) -> str:
 
 
 def kept(name: str, digest: hashlib._Hash, write) -> pathlib.Path:
-    """The file `name` under that digest; `write` writes it where it is not there. Safe beside others."""
+    """Returns the file `name` of that digest; calls `write` if it is missing. Safe for concurrent callers."""
     folder = MADE / digest.hexdigest()[:32]
     if not folder.exists():
         MADE.mkdir(parents=True, exist_ok=True)

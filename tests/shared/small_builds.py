@@ -40,7 +40,7 @@ class Library:
 
 
 def stub(name: str, machine: str) -> pathlib.Path:
-    """What a needed library is linked against."""
+    """Stub that a needed library is linked against."""
     source = text("stub.c", "")
     return made(
         f"{name}.stub", compiler(machine, "gcc"), "-shared", "-nostdlib", f"-Wl,-soname,{name}", "-o", OUT, source

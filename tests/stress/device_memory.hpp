@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "core/driver/driver_api.hpp"
 #include "core/result.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "kernels/cuda/host/gpu.hpp"
 #include "kernels/dispatch/run.hpp"

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "tests/stress/device_memory.hpp"
 
 namespace pbprobe {
+
 class GpuKernels;
 }
 

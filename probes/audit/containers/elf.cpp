@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/strings.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -99,14 +101,8 @@ Result<void> check_overlap(const Bytes& file, const std::vector<ElfSection>& sec
 }
 
 std::vector<std::string> split_path(const std::string& list) {
-  std::vector<std::string> folders;
-  size_t start = 0;
-  while (start <= list.size()) {
-    const size_t end = std::min(list.find(':', start), list.size());
-    folders.push_back(list.substr(start, end - start));
-    start = end + 1;
-  }
-  return folders;
+  const auto folders = split(list, ':');
+  return {folders.begin(), folders.end()};
 }
 
 Result<Bytes> dynamic_strings(const Elf& elf, const std::vector<Elf64_Dyn>& entries) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/sm.hpp"
 #include "probes/audit/containers/bytes.hpp"
 #include "probes/audit/containers/elf.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
 
 namespace pbprobe {
 
@@ -85,5 +87,12 @@ struct EntryHeader {
 
 // The same of all sections of constants.
 [[nodiscard]] Fatbins find_fatbins(const Elf& elf);
+
+// Returns the bytes of a fatbin entry: in the file if it is not compressed, else in `scratch`, which grows and can be
+// reused. `payload` has the stored bytes of `entry`; `name` begins the messages. Errors: malformed (broken data, or
+// another size than in the header), limit (above kMaxEntryBytes).
+[[nodiscard]] Result<std::span<const uint8_t>> decompress_entry(const FatbinEntry& entry,
+                                                                std::span<const uint8_t> payload, Mapping& scratch,
+                                                                const std::string& name);
 
 }  // namespace pbprobe

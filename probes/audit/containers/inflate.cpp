@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "probes/audit/containers/isal.hpp"
-#include "probes/audit/containers/read_counts.hpp"
 #include "probes/audit/containers/zip.hpp"
 
 namespace pbprobe {

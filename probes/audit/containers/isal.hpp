@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// ISA-L's inflate and CRC, twice as fast as zlib's: loaded at run time where the machine has libisal.so.2, so that no
-// program needs it to start.
+// Inflate and CRC of ISA-L, twice as fast as zlib. Loaded at run time if the machine has libisal.so.2, so that programs
+// start without it.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace pbprobe {
 
 [[nodiscard]] bool isal_is_there();
 
-enum class InflateEnd { whole, stopped, broken, cut };  // cut: the data end before they say that they do
+enum class InflateEnd { whole, stopped, broken, cut };  // cut: the data end early
 
-// Takes the next piece; false stops.
+// Receives the next piece; returns false to stop.
 using PieceSink = std::function<bool(std::span<const uint8_t>)>;
 
-// Raw deflate data through `buffer`. Only where isal_is_there().
+// Inflates raw deflate data through `buffer`. Requires isal_is_there().
 [[nodiscard]] InflateEnd isal_inflate_raw(std::span<const uint8_t> data, std::span<uint8_t> buffer,
                                           const PieceSink& sink);
 
-// As zlib's crc32. Only where isal_is_there().
+// Computes the CRC like crc32 of zlib. Requires isal_is_there().
 [[nodiscard]] uint32_t isal_crc32(uint32_t crc, std::span<const uint8_t> bytes);
 
 }  // namespace pbprobe

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/containers/mapped_file.hpp"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <limits>
+#include <mutex>
 #include <system_error>
 
 namespace pbprobe {
@@ -74,6 +78,131 @@ Result<Mapping> map_memory(uint64_t size) {
     return make_error(ErrorCode::limit, "cannot get {} bytes of memory: {}", size, reason(errno));
   madvise(address, size, MADV_HUGEPAGE);  // a hint: large members fault in fewer, larger pages
   return Mapping(address, size);
+}
+
+struct WatchedRange {
+  std::atomic<bool> taken{false};
+  std::atomic<uintptr_t> begin{0};  // 0: none; written last, and cleared first
+  std::atomic<uintptr_t> end{0};
+  std::atomic<uint64_t> failed{0};
+};
+
+namespace {
+
+constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+constexpr int kMostHandlers = 8;  // that pass a signal on to each other before it counts as a circle
+
+std::array<WatchedRange, 2048> ranges;
+std::mutex installing;
+size_t watched = 0;  // guarded by `installing`, as are the next two but for the handler, which only reads them
+struct sigaction before {};
+uintptr_t page_bytes = 0;
+std::atomic<int> passed_on{0};
+
+static_assert(std::atomic<uintptr_t>::is_always_lock_free);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// Zeros from this page to the end of the range: what was cut is gone to its end, and each page by itself would split
+// the mapping into more parts than the kernel allows.
+bool read_as_zeros(uintptr_t address) {
+  for (auto& range : ranges) {
+    const uintptr_t begin = range.begin.load();
+    const uintptr_t end = range.end.load();
+    if (begin == 0 || begin != range.begin.load() || address < begin || address >= end) continue;
+    const uintptr_t page = address / page_bytes * page_bytes;
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+    void* zeros = mmap(reinterpret_cast<void*>(page), end - page, PROT_READ, kFlags, -1, 0);
+    if (zeros == MAP_FAILED) return false;
+    uint64_t none = kNone;
+    range.failed.compare_exchange_strong(none, page - begin);
+    return true;
+  }
+  return false;
+}
+
+void pass_on(int number, siginfo_t* info, void* context) {
+  const bool circle = passed_on.fetch_add(1) >= kMostHandlers;
+  if (!circle && (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction != nullptr) {
+    before.sa_sigaction(number, info, context);
+  } else if (!circle && before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(number);
+  } else {  // the instruction is tried again, and the program ends as if we had never been
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;
+    sigaction(number, &plain, nullptr);
+  }
+  passed_on.fetch_sub(1);
+}
+
+void on_bus_error(int number, siginfo_t* info, void* context) {
+  const int kept = errno;
+  const bool ours = info->si_code > 0 && read_as_zeros(reinterpret_cast<uintptr_t>(info->si_addr));
+  errno = kept;
+  if (!ours) pass_on(number, info, context);
+}
+
+bool is_ours(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_bus_error;
+}
+
+void install() {
+  struct sigaction now {};
+  sigaction(SIGBUS, nullptr, &now);
+  if (is_ours(now)) return;
+  page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  before = now;
+  struct sigaction ours {};
+  ours.sa_sigaction = on_bus_error;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGBUS, &ours, nullptr);
+}
+
+// Unless somebody took the signal meanwhile, who may still pass it on to us.
+void uninstall() {
+  struct sigaction now {};
+  sigaction(SIGBUS, nullptr, &now);
+  if (is_ours(now)) sigaction(SIGBUS, &before, nullptr);
+}
+
+}  // namespace
+
+WatchedRange* watch_range(void* address, uint64_t size) {
+  for (auto& range : ranges) {
+    if (range.taken.exchange(true)) continue;
+    {
+      const std::lock_guard lock(installing);
+      if (watched++ == 0) install();
+    }
+    const auto begin = reinterpret_cast<uintptr_t>(address);
+    range.failed = kNone;
+    range.end = begin + size;
+    range.begin = begin;
+    return &range;
+  }
+  return nullptr;
+}
+
+void unwatch_range(WatchedRange* range) {
+  range->begin = 0;
+  range->end = 0;
+  {
+    const std::lock_guard lock(installing);
+    if (--watched == 0) uninstall();
+  }
+  range->taken = false;
+}
+
+bool is_watched(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  return std::any_of(ranges.begin(), ranges.end(), [&](const WatchedRange& range) {
+    const uintptr_t begin = range.begin.load();
+    return begin != 0 && begin <= at && at < range.end.load();
+  });
+}
+
+std::optional<uint64_t> first_failure(const WatchedRange& range) {
+  const uint64_t failed = range.failed;
+  return failed == kNone ? std::nullopt : std::optional(failed);
 }
 
 }  // namespace pbprobe

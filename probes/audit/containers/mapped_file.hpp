@@ -6,15 +6,28 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "core/open_file.hpp"
 #include "core/result.hpp"
-#include "probes/audit/containers/bus_errors.hpp"
 
 namespace pbprobe {
 
+struct WatchedRange;  // one of a fixed number, which the signal handler goes through
+
+// Watches a range; returns null if too many ranges are watched. Requires a mapping of whole pages.
+[[nodiscard]] WatchedRange* watch_range(void* address, uint64_t size);
+
+// Stops watching `range`. Call before unmapping it.
+void unwatch_range(WatchedRange* range);
+
+// Reports whether `address` is in a watched range.
+[[nodiscard]] bool is_watched(const void* address);
+
+// Returns the offset of the first failed page in bytes.
+[[nodiscard]] std::optional<uint64_t> first_failure(const WatchedRange& range);
 class Mapping {
  public:
   Mapping() = default;

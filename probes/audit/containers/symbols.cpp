@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/containers/symbols.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 namespace pbprobe {

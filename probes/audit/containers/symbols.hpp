@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Symbol tables, and the versions of other libraries' symbols that a file needs.
+// Symbol tables of an ELF file, and the symbol versions that it needs.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@
 
 namespace pbprobe {
 
-// Calls `visit` for each symbol of the first section of this name (".dynsym", ".symtab"); none where there is no such
-// section. Names are views into the file.
+// Calls `visit` for each symbol of the first section of this name (".dynsym", ".symtab"), if it exists. Names are views
+// into the file.
 [[nodiscard]] Result<void> visit_symbols(const Elf& elf, std::string_view section,
                                          const std::function<void(std::string_view, const Elf64_Sym&)>& visit);
 
-// The highest version needed of each set of versions: {"GLIBC": "2.28", "GLIBCXX": "3.4.22", "CXXABI": "1.3.11"}.
+// Returns the highest needed version of each version set: {"GLIBC": "2.28", "GLIBCXX": "3.4.22", "CXXABI": "1.3.11"}.
 [[nodiscard]] Result<std::map<std::string, std::string>> read_version_floors(const Elf& elf);
 
-// Whether version `a` ("2.9") is lower than `b` ("2.28"), by its numbers.
+// Reports whether version `a` ("2.9") is lower than `b` ("2.28"), by numbers.
 [[nodiscard]] bool version_less(std::string_view a, std::string_view b);
 
 }  // namespace pbprobe

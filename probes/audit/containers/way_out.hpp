@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What to do about something that could not be read, by the kind of its error. Readers say what they saw and where;
-// what helps depends on where their bytes came from, which the audit knows.
+// Remedies for read errors. Readers report what they saw and where; the remedy depends on the origin of the bytes,
+// which only the audit knows.
 #pragma once
 
 #include "core/result.hpp"
@@ -15,7 +15,7 @@ enum class ReadFrom {
   text,   // a small file of torch's package: version.py, METADATA
 };
 
-// The same error, with the way out at the end of its message. Kinds other than malformed and limit bring their own.
+// Appends the remedy to the message of a malformed or limit error; other errors already have one.
 [[nodiscard]] Error with_way_out(Error error, ReadFrom from);
 
 }  // namespace pbprobe

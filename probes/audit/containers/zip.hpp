@@ -6,9 +6,9 @@
 // inflated.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,5 +54,14 @@ enum class Inflate { zlib, isal };
 // Inflates a member piece by piece. Errors: more or fewer bytes than announced, a wrong checksum, broken data.
 [[nodiscard]] Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink,
                                           Inflate library = best_inflate());
+
+struct ReadCounts {
+  std::atomic<int64_t> inflated = 0;  // members of wheels, whole or in part
+};
+
+[[nodiscard]] inline ReadCounts& read_counts() {
+  static ReadCounts counts;
+  return counts;
+}
 
 }  // namespace pbprobe

@@ -13,7 +13,7 @@
 
 #include "core/parallel.hpp"
 #include "probes/audit/containers/cubin.hpp"
-#include "probes/audit/containers/decompress.hpp"
+#include "probes/audit/containers/fatbin.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/containers/symbols.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "probes/audit/containers/symbols.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 
 #include "probes/audit/host_code/aarch64_masks.hpp"
 #include "probes/audit/host_code/code.hpp"

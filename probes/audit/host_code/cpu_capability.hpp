@@ -4,7 +4,6 @@
 // Who decides whether a function runs: known by its name, and by the source file that its symbol names.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "core/facts/inventory.hpp"

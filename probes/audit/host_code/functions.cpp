@@ -3,7 +3,6 @@
 #include "probes/audit/host_code/functions.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
 
 #include "probes/audit/containers/symbols.hpp"

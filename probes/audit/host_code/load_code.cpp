@@ -3,7 +3,6 @@
 #include "probes/audit/host_code/load_code.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "core/demangle.hpp"

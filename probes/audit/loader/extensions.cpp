@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <set>
 #include <system_error>
@@ -18,7 +17,7 @@
 #include "probes/audit/audit.hpp"
 #include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/closure.hpp"
-#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/processors.hpp"
 #include "probes/audit/packages/walk.hpp"

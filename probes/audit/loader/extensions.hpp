@@ -16,7 +16,6 @@
 #include "core/facts/loading.hpp"
 #include "probes/audit/loader/preloaded.hpp"
 #include "probes/audit/loader/process.hpp"
-#include "probes/audit/loader/redirected.hpp"
 #include "probes/audit/packages/distributions.hpp"
 
 namespace pbprobe {

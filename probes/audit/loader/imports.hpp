@@ -1,32 +1,32 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a process has mapped that imports torch, or opens an extension after it: by the files, to be held against what
-// came.
+// Prediction of the libraries that a process maps when it imports torch, or opens an extension after torch. The
+// prediction is compared with a real import.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "core/facts/imports.hpp"
+#include "core/facts/loading.hpp"
 #include "probes/audit/loader/extensions.hpp"
 
 namespace pbprobe {
 
 class Imports {
  public:
-  // `library_path`: LD_LIBRARY_PATH, as whoever imports them has it.
+  // `library_path`: LD_LIBRARY_PATH of the importing process.
   Imports(const std::filesystem::path& packages, const std::string& library_path);
 
-  // The environment's interpreter by the name that makes it one; empty: it has none that could be followed.
+  // Returns the interpreter of the environment; "" if none was found.
   [[nodiscard]] std::filesystem::path python() const;
 
-  // torch first, then each file of another package that links it. Of files whose names differ by numbers only, and of
-  // which one should load, the others are left out; so is what its package has to open other libraries for.
+  // Returns torch first, then each file of another package that links torch. Of files whose names differ only by
+  // numbers, returns one that should load. Omits files for which their package opens other libraries first.
   [[nodiscard]] std::vector<Import> predicted();
 
-  // What of `loaded` is not as predicted.
+  // Records the differences between `loaded` and the prediction.
   void compare(Import& tried);
 
  private:

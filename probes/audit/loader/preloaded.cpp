@@ -2,14 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/loader/preloaded.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "core/open_file.hpp"
+#include "probes/audit/packages/constants.hpp"
+#include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/walk.hpp"
 
 namespace pbprobe {
@@ -76,6 +81,113 @@ std::vector<fs::path> find_preloaded(const fs::path& torch, const std::string& c
     paths.push_back(*found);
   }
   return paths;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Installed = std::map<std::string, std::vector<fs::path>>;
+
+// Rules that do not start from the file that needs the library.
+bool is_from_outside(std::string_view how) {
+  constexpr std::array<std::string_view, 3> kRules{"LD_LIBRARY_PATH", "ld.so.cache", "the system's default folders"};
+  return std::find(kRules.begin(), kRules.end(), how) != kRules.end();
+}
+
+bool is_of_cuda(const std::string& name) {
+  constexpr std::array<std::string_view, 13> kComponents{"cuDNN",    "cuBLAS",       "cuFFT",  "cuSPARSELt", "cuSPARSE",
+                                                         "cuSOLVER", "CUDA runtime", "NVRTC",  "nvJitLink",  "cuRAND",
+                                                         "CUPTI",    "NCCL",         "NVSHMEM"};
+  const auto component = component_of(name);
+  return component && std::find(kComponents.begin(), kComponents.end(), *component) != kComponents.end();
+}
+
+// A copy of the same release does no harm.
+bool has_other_content(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  if (fs::equivalent(one, other, error)) return false;
+  const auto first = map_file(one);
+  const auto second = map_file(other);
+  if (!first || !second) return false;
+  const auto a = first->bytes();
+  const auto b = second->bytes();
+  return a.size() != b.size() || !std::equal(a.begin(), a.end(), b.begin());
+}
+
+// "9" of libcudnn.so.9.
+std::string get_number(const std::string& name) {
+  const size_t at = name.rfind(".so");
+  return at == name.npos ? "" : name.substr(at + std::string_view(".so").size());
+}
+
+// Names that the library may give to dlopen(). cuDNN appends the number of its own SONAME to "libcudnn_ops.so".
+std::set<std::string> read_opened_names(const fs::path& path) {
+  const auto mapping = map_file(path);
+  const auto elf = mapping ? read_elf(Bytes(mapping->bytes(), path.filename().string())) : Result<Elf>(mapping.error());
+  const auto names = elf ? read_library_names(*elf) : Result<std::vector<std::string>>(elf.error());
+  std::set<std::string> opened;
+  for (const auto& name : names ? *names : std::vector<std::string>()) {
+    opened.insert(name);
+    if (name.ends_with(".so")) opened.insert(name + get_number(path.filename().string()));
+  }
+  return opened;
+}
+
+class RedirectedLibraries {
+ public:
+  RedirectedLibraries(Process& process, const Installed& installed) : process_(process), installed_(installed) {}
+
+  void add_loaded() {
+    for (const auto& object : process_.objects()) {
+      const auto own = installed_.find(object->path.filename().string());
+      if (own == installed_.end() || !is_of_cuda(own->first)) continue;
+      const auto* loader = object->loader;
+      add(own->first, loader == nullptr ? fs::path() : loader->path, {object->path, object->how}, own->second.front());
+    }
+  }
+
+  // What lies beside a library of CUDA and would be found elsewhere, if that library names it.
+  void add_opened() {
+    const auto objects = process_.objects();
+    for (const auto& object : objects) {
+      if (!is_of_cuda(object->path.filename().string())) continue;
+      std::optional<std::set<std::string>> opened;
+      for (const auto& name : names_in(object->path.parent_path())) {
+        if (!is_of_cuda(name)) continue;
+        const auto place = process_.find_for_dlopen(name, *object);
+        if (!place || !is_from_outside(place->how)) continue;
+        if (!opened) opened = read_opened_names(object->path);
+        if (opened->contains(name)) add(name, object->path, *place, object->path.parent_path() / name);
+      }
+    }
+  }
+
+  std::vector<RedirectedLibrary> take() && { return std::move(found_); }
+
+ private:
+  void add(const std::string& name, const fs::path& needed_by, const Process::Place& taken, const fs::path& own) {
+    if (!is_from_outside(taken.how) || !has_other_content(taken.path, own) || !names_.insert(name).second) return;
+    found_.push_back({.name = name,
+                      .needed_by = needed_by.string(),
+                      .taken = taken.path.string(),
+                      .how = taken.how,
+                      .installed = own.string()});
+  }
+
+  Process& process_;
+  const Installed& installed_;
+  std::set<std::string> names_;
+  std::vector<RedirectedLibrary> found_;
+};
+
+}  // namespace
+
+std::vector<RedirectedLibrary> find_redirected_libraries(Process& process, const Installed& installed) {
+  RedirectedLibraries libraries(process, installed);
+  libraries.add_loaded();
+  libraries.add_opened();
+  return std::move(libraries).take();
 }
 
 }  // namespace pbprobe

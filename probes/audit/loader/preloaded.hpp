@@ -1,23 +1,34 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// CUDA's libraries that torch/__init__.py opens by their paths.
+// CUDA libraries that torch/__init__.py opens by path, and CUDA libraries that the loader takes from another place than
+// the installed packages.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
+
+#include "core/facts/loading.hpp"
+#include "probes/audit/loader/process.hpp"
 
 namespace pbprobe {
 
 enum class PreloadOrder {
   of_torch_2_11,
-  of_init_py,  // of this torch/__init__.py: libraries that it does not name are left out
+  of_init_py,  // order of this torch/__init__.py, without libraries that it does not name
 };
 
 // Returns the paths in order, up to the first library that is not installed beside `torch`, where torch stops.
 // `cuda`: major version, "13".
 [[nodiscard]] std::vector<std::filesystem::path> find_preloaded(const std::filesystem::path& torch,
                                                                 const std::string& cuda, PreloadOrder order);
+
+// Returns the libraries that `process` has loaded, or that CUDA's libraries in it open with dlopen() (parts of cuDNN,
+// nvrtc-builtins), if the loader takes them by LD_LIBRARY_PATH, ld.so.cache or the system's folders, and a package has
+// another file of that name. `installed`: libraries of all packages by file name.
+[[nodiscard]] std::vector<RedirectedLibrary> find_redirected_libraries(
+    Process& process, const std::map<std::string, std::vector<std::filesystem::path>>& installed);
 
 }  // namespace pbprobe

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/loader/process.hpp"
 
+#include <elf.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostObjects = 2000;
 
-std::vector<std::string> split(const std::string& list) {
+std::vector<std::string> split_folders(const std::string& list) {
   std::vector<std::string> folders;
   for (size_t at = 0; at < list.size();) {
     const size_t end = std::min(list.find_first_of(":;", at), list.size());
@@ -36,7 +37,7 @@ std::vector<std::string> folders_of_musl(const fs::path& root, uint16_t machine)
   const auto list = read_whole_file(inside_root(root, fmt::format("/etc/ld-musl-{}.path", machine_name(machine))));
   std::string text = list ? *list : "/lib:/usr/local/lib:/usr/lib";
   std::replace(text.begin(), text.end(), '\n', ':');
-  return split(text);
+  return split_folders(text);
 }
 
 // "libm.so.6", "libc.musl-x86_64.so.1": its loader is all of these itself, whatever file has the name.
@@ -81,7 +82,7 @@ void ObjectStore::close_unused() {
 LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter, const std::string& library_path,
                              const fs::path& root) {
   LoaderFolders folders{.machine = machine, .root = root};
-  if (root.empty()) folders.environment = split(library_path);  // nobody knows how another system is started
+  if (root.empty()) folders.environment = split_folders(library_path);  // nobody knows how another system is started
   if (interpreter.starts_with("/nix/store/")) {
     folders.defaults = {fs::path(interpreter).parent_path().string()};
     return folders;
@@ -274,6 +275,51 @@ Loading Process::open(const fs::path& path, bool global) {
   }
   for (size_t i = before; i < objects_.size(); ++i) relocate(*objects_[i], scope, loading);
   return loading;
+}
+
+namespace {
+
+constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
+constexpr uint64_t kHeaderBytes = 48;
+constexpr uint64_t kEntryBytes = 24;
+constexpr uint32_t kLibc6Elf = 3;
+constexpr uint32_t kX86Libraries = 0x0300;
+constexpr uint32_t kAarch64Libraries = 0x0a00;
+
+// What ldconfig calls libraries of this machine (sysdeps/generic/ldconfig.h).
+uint32_t flags_of(uint16_t machine) {
+  return kLibc6Elf | (machine == EM_AARCH64 ? kAarch64Libraries : kX86Libraries);
+}
+
+}  // namespace
+
+LoaderCache parse_loader_cache(const Bytes& file, uint16_t machine) {
+  LoaderCache cache;
+  const size_t magic = file.text().find(kMagic);  // an old cache may stand before it
+  if (magic == std::string_view::npos) return cache;
+  const auto rest = file.slice(magic, file.size() - magic, "cache");
+  const auto count = rest ? rest->read<uint32_t>(kMagic.size(), "count") : Result<uint32_t>(rest.error());
+  if (!count) return cache;
+  for (uint64_t i = 0; i < *count; ++i) {
+    const uint64_t at = kHeaderBytes + i * kEntryBytes;
+    const auto flags = rest->read<uint32_t>(at, "flags");
+    const auto key = rest->read<uint32_t>(at + 4, "name");
+    const auto value = rest->read<uint32_t>(at + 8, "path");
+    const auto capabilities = rest->read<uint64_t>(at + 16, "capabilities");
+    if (!flags || !key || !value || !capabilities) return cache;
+    if (*flags != flags_of(machine) || *capabilities != 0) continue;
+    const auto name = rest->string(*key, "name");
+    const auto path = rest->string(*value, "path");
+    if (name && path) cache.emplace(*name, *path);
+  }
+  return cache;
+}
+
+LoaderCache loader_cache(const std::filesystem::path& file, uint16_t machine) {
+  const auto text = read_whole_file(file);
+  if (!text) return {};
+  return parse_loader_cache(Bytes({reinterpret_cast<const uint8_t*>(text->data()), text->size()}, file.string()),
+                            machine);
 }
 
 }  // namespace pbprobe

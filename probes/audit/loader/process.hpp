@@ -4,6 +4,7 @@
 // What a process would have loaded, by the rules of glibc's ld.so, or of musl's. Nothing is run.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -14,11 +15,19 @@
 #include <vector>
 
 #include "core/facts/loading.hpp"
+#include "probes/audit/containers/bytes.hpp"
 #include "probes/audit/loader/linked_object.hpp"
-#include "probes/audit/loader/loader_cache.hpp"
 
 namespace pbprobe {
 
+// Libraries of ld.so.cache by needed name, in the order of the loader. Omits copies for better CPUs, which export the
+// same symbols. A damaged cache has its readable part.
+using LoaderCache = std::multimap<std::string, std::string, std::less<>>;
+
+[[nodiscard]] LoaderCache parse_loader_cache(const Bytes& file, uint16_t machine);
+
+// Reads a cache file; returns an empty cache if the file is missing.
+[[nodiscard]] LoaderCache loader_cache(const std::filesystem::path& file, uint16_t machine);
 // Shared objects that were read already, by their paths: for many processes.
 class ObjectStore {
  public:

@@ -6,13 +6,13 @@
 #include <functional>
 #include <set>
 
-#include "core/base_name.hpp"
+#include "core/strings.hpp"
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/loader/linked_object.hpp"
 #include "probes/audit/packages/closure.hpp"
-#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/contents.hpp"
 
 namespace pbprobe {
 namespace {

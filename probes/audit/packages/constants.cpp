@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
-#include <utility>
 
 #include "core/sm.hpp"
 #include "probes/audit/containers/fatbin.hpp"

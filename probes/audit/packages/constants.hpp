@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a host binary's constants tell: the libraries that it opens as it runs, and what a compiler can compile for.
+// Facts from the constants of a host binary: the libraries that it opens at run time, and the targets of a compiler.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,21 @@
 
 namespace pbprobe {
 
-// Whole strings that name a shared object, sorted: "libcupti.so.13". Errors: malformed (a section outside the file).
+// Returns the sorted strings that are names of shared objects: "libcupti.so.13". Errors: malformed (a section outside
+// the file).
 [[nodiscard]] Result<std::vector<std::string>> read_library_names(const Elf& elf);
 
-// "ptxas", "ptxas-blackwell": compilers that are programs.
+// Reports whether a file is a compiler program: "ptxas", "ptxas-blackwell".
 [[nodiscard]] bool is_compiler_program(std::string_view file_name);
 
-// Is this file, by its name, a compiler that runs when a program does?
+// Reports whether a file is, by its name, a compiler that runs at run time.
 [[nodiscard]] bool is_compiler(std::string_view file_name);
 
-// The first number with two dots that follows these words among the constants: "2.28.9" of "NCCL
-// version 2.28.9+cuda13.0". Errors: malformed (a section outside the file).
+// Returns the first number with two dots after these words: "2.28.9" of "NCCL version 2.28.9+cuda13.0". Errors:
+// malformed (a section outside the file).
 [[nodiscard]] Result<std::optional<std::string>> read_text_version(const Elf& elf, std::string_view words);
 
-// Errors: malformed (a section outside the file).
+// Reads the targets of a compiler. Errors: malformed (a section outside the file).
 [[nodiscard]] Result<Compiler> read_compiler(const Elf& elf);
 
 }  // namespace pbprobe

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <charconv>
 #include <map>
 #include <set>
 #include <system_error>
@@ -19,15 +19,14 @@
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
 #include "core/pep440.hpp"
+#include "core/strings.hpp"
 #include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/loader/inside_root.hpp"
-#include "probes/audit/packages/linked_torch.hpp"
+#include "probes/audit/packages/environments.hpp"
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
-#include "probes/audit/packages/record.hpp"
-#include "probes/audit/packages/sys_path.hpp"
 #include "probes/audit/packages/walk.hpp"
-#include "probes/audit/packages/wheel_variant.hpp"
+#include "probes/audit/packages/wheel_identity.hpp"
 
 namespace pbprobe {
 namespace {
@@ -219,11 +218,7 @@ class Packages {
     std::replace(name.begin(), name.end(), '-', '_');
     std::set<std::string> names{name};
     const std::string listed = read_text(info, "top_level.txt", layout);
-    for (size_t at = 0; at < listed.size();) {
-      const size_t end = std::min(listed.find('\n', at), listed.size());
-      names.insert(listed.substr(at, end - at));
-      at = end + 1;
-    }
+    for (const std::string_view line : split_lines(listed)) names.emplace(line);
     std::erase_if(names, [](const std::string& one) {
       return one.empty() || one.find('/') != one.npos || one == "." || one == "..";
     });
@@ -388,6 +383,57 @@ std::vector<InstalledPackages> packages_on_path(const fs::path& folder) {
     path.push_back(std::move(installed));
   }
   return path;
+}
+
+namespace {
+
+constexpr size_t kFields = 3;
+
+// The fields of one line of CSV; a quote in a quoted one is written twice. Null: a quote has no end.
+std::optional<std::vector<std::string>> fields_of(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      fields.back() += line[++i];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += line[i];
+    }
+  }
+  if (quoted) return std::nullopt;
+  return fields;
+}
+
+std::optional<uint64_t> number_in(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+Record parse_record(std::string_view text) {
+  Record record;
+  size_t number = 0;
+  for (std::string_view line : split_lines(text)) {
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    auto fields = line.find('\0') == line.npos ? fields_of(line) : std::nullopt;
+    const bool sound = fields && fields->size() == kFields && !fields->front().empty() &&
+                       ((*fields)[2].empty() || number_in((*fields)[2]));
+    if (sound) {
+      record.files.push_back({std::move((*fields)[0]), std::move((*fields)[1]), number_in((*fields)[2])});
+    } else if (!record.fault) {
+      record.fault = make_error(ErrorCode::malformed, "RECORD: line {} is not \"path,hash,bytes\"", number);
+    }
+  }
+  return record;
 }
 
 }  // namespace pbprobe

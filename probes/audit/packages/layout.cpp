@@ -13,14 +13,13 @@
 #include "core/list_folder.hpp"
 #include "probes/audit/containers/fatbin.hpp"
 #include "probes/audit/containers/way_out.hpp"
-#include "probes/audit/packages/component.hpp"
 #include "probes/audit/packages/constants.hpp"
+#include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/environments.hpp"
-#include "probes/audit/packages/linked_torch.hpp"
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/walk.hpp"
-#include "probes/audit/packages/wheel_variant.hpp"
+#include "probes/audit/packages/wheel_identity.hpp"
 
 namespace pbprobe {
 namespace {

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "core/program.hpp"
+#include "core/strings.hpp"
 #include "probes/audit/packages/packages.hpp"
 
 namespace pbprobe {
@@ -90,11 +91,8 @@ StorePath parse_store_path(std::string_view path) {
 
 std::vector<StorePath> parse_requisites(std::string_view text) {
   std::vector<StorePath> paths;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    if (end > at) paths.push_back(parse_store_path(text.substr(at, end - at)));
-    at = end + 1;
-  }
+  for (const std::string_view line : split_lines(text))
+    if (!line.empty()) paths.push_back(parse_store_path(line));
   return paths;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The Nix store: which outputs an artifact is made of, and all that they refer to, as nix-store tells it.
+// Nix store: the outputs of an artifact and their closure, as reported by nix-store.
 #pragma once
 
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,23 +13,23 @@
 
 namespace pbprobe {
 
-// NIX_STORE_DIR, else /nix/store.
+// Returns NIX_STORE_DIR, or /nix/store.
 [[nodiscard]] std::filesystem::path nix_store_dir();
 
-// "/nix/store/<hash>-<name>" of what lies in the store, after links were followed.
+// Returns "/nix/store/<hash>-<name>" for a path in the store, after following links.
 [[nodiscard]] std::optional<std::filesystem::path> store_path_of(const std::filesystem::path& path);
 
-// The outputs that `flox build` and `nix build` link beside result-NAME: itself, -lib, -dev and the others, as far as
-// they are there and lead into the store.
+// Returns the outputs that `flox build` and `nix build` link next to result-NAME (itself, -lib, -dev, …), if they lead
+// into the store.
 [[nodiscard]] std::vector<std::filesystem::path> outputs_beside(const std::filesystem::path& artifact);
 
-// "python3.13-torch" and "2.10.0" of "<hash>-python3.13-torch-2.10.0-lib", without the output's name.
+// Parses "<hash>-python3.13-torch-2.10.0-lib" as "python3.13-torch" and "2.10.0", without the output name.
 [[nodiscard]] StorePath parse_store_path(std::string_view path);
 
-// What `nix-store -qR` prints: a path each line. Whether they are there is not looked at.
+// Parses the output of `nix-store -qR`, one path per line, without checking that the paths exist.
 [[nodiscard]] std::vector<StorePath> parse_requisites(std::string_view text);
 
-// `nix-store -qR` of these store paths. What keeps it from answering stands in `problem`.
+// Runs `nix-store -qR` for these store paths. Stores an error in `problem`.
 [[nodiscard]] StoreClosure read_store_closure(const std::vector<std::filesystem::path>& outputs);
 
 }  // namespace pbprobe

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
-#include <utility>
 
 #include "core/base64.hpp"
 #include "core/pep440.hpp"

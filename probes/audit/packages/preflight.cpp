@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +20,7 @@
 #include "probes/audit/containers/bytes.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
-#include "probes/audit/loader/loader_cache.hpp"
+#include "probes/audit/loader/process.hpp"
 #include "probes/audit/packages/constants.hpp"
 
 namespace pbprobe {

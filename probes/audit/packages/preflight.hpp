@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Looks for what torch.compile and Triton call, link and write to, as their own sources look for it. Nothing is run or
-// written.
+// Search for the programs, libraries and folders that torch.compile and Triton use, by the rules of their sources. Runs
+// and writes nothing.
 #pragma once
 
 #include <filesystem>
@@ -15,17 +15,18 @@
 namespace pbprobe {
 
 struct PreflightSources {
-  std::function<std::optional<std::string>(const char* name)> variable;  // of the environment; null: not set, or empty
-  std::string root;  // put before /sbin, /tmp and the folders of ldconfig's cache; empty on a real machine
-  std::optional<std::string> user;  // by the number of this process's user; null: it has no name
+  std::function<std::optional<std::string>(const char* name)>
+      variable;      // reads an environment variable; nullopt if unset or empty
+  std::string root;  // prefix of /sbin, /tmp and the folders of ldconfig's cache; empty on a real machine
+  std::optional<std::string> user;  // name of this process's user; null if the number has no name
 };
 
 [[nodiscard]] PreflightSources preflight_sources();
 
-// The folder that this torch is imported from; null: it is none that is installed for Python.
+// Returns the folder that this torch is imported from; nullopt if it is not installed for Python.
 [[nodiscard]] std::optional<std::filesystem::path> packages_of(const Inventory& inventory);
 
-// `packages`: the folder that has torch in it.
+// Runs the search. `packages` is the folder that contains torch.
 [[nodiscard]] Preflight look_before_compiling(const std::filesystem::path& packages, const PreflightSources& sources);
 
 }  // namespace pbprobe

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "core/base_name.hpp"
+#include "core/strings.hpp"
 #include "core/torch_names.hpp"
 #include "probes/audit/containers/symbols.hpp"
-#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/stream.hpp"
 

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Walks folders for shared objects. Links are followed, each folder is entered once, and a loop is reported, not
-// followed.
+// Search of folders for shared objects. Follows links, enters each folder once, and reports loops.
 #pragma once
 
 #include <filesystem>
@@ -15,15 +14,15 @@
 
 namespace pbprobe {
 
-// Appends what lies under `folder` to the layout's items; their paths start with `prefix` ("torch/"). `wanted` sees
-// file names.
+// Appends the files below `folder` to the items of the layout, with paths that start with `prefix` ("torch/"). `wanted`
+// selects by file name.
 void walk_shared_objects(const std::filesystem::path& folder, const std::string& prefix, bool recursive,
                          const std::function<bool(std::string_view)>& wanted, ArtifactLayout& layout);
 
-// Sorts the items, and leaves out links to files that are listed under their own name.
+// Sorts the items and removes links to listed files.
 void settle_items(ArtifactLayout& layout);
 
-// The names in a folder, sorted; none where it cannot be read.
+// Returns the sorted names in a folder; nothing if it cannot be read.
 [[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 }  // namespace pbprobe

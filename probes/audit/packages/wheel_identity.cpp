@@ -4,36 +4,31 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <mutex>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/base_name.hpp"
 #include "core/facts/environment.hpp"
+#include "core/json.hpp"
 #include "core/major_minor.hpp"
 #include "core/parallel.hpp"
 #include "core/pep440.hpp"
 #include "core/sha256.hpp"
+#include "core/strings.hpp"
+#include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
-#include "probes/audit/packages/record.hpp"
 
 namespace pbprobe {
 namespace {
 
 constexpr size_t kNamed = 3;  // members in one sentence
 
-std::vector<std::string> split(std::string_view text, char mark) {
-  std::vector<std::string> parts;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(mark, at), text.size());
-    parts.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
+std::vector<std::string> split_name(std::string_view text, char separator) {
+  const auto parts = split(text, separator);
+  return {parts.begin(), parts.end()};
 }
 
 struct WheelName {
@@ -48,14 +43,15 @@ std::optional<WheelName> parse_name(std::string file) {
   constexpr std::string_view kExtension = ".whl";
   if (!file.ends_with(kExtension)) return std::nullopt;
   file.resize(file.size() - kExtension.size());
-  const auto parts = split(file, '-');
+  const auto parts = split_name(file, '-');
   if (parts.size() != 5 && parts.size() != 6) return std::nullopt;
   const size_t tag = parts.size() - 3;
   std::string version = parts[1];
   for (const std::string_view plus : {"%2B", "%2b"}) {  // as a URL has it
     if (const size_t at = version.find(plus); at != version.npos) version.replace(at, plus.size(), "+");
   }
-  return WheelName{parts[0], version, split(parts[tag], '.'), split(parts[tag + 1], '.'), split(parts[tag + 2], '.')};
+  return WheelName{parts[0], version, split_name(parts[tag], '.'), split_name(parts[tag + 1], '.'),
+                   split_name(parts[tag + 2], '.')};
 }
 
 // glibc's release that a platform's tag promises; null: another tag.
@@ -67,7 +63,7 @@ std::optional<MajorMinor> glibc_promised(const std::string& platform) {
   }
   constexpr std::string_view kBegin = "manylinux_";
   if (!platform.starts_with(kBegin)) return std::nullopt;
-  const auto numbers = split(std::string_view(platform).substr(kBegin.size()), '_');
+  const auto numbers = split_name(std::string_view(platform).substr(kBegin.size()), '_');
   return numbers.size() < 2 ? std::nullopt : parse_major_minor(numbers[0] + "." + numbers[1]);
 }
 
@@ -295,6 +291,37 @@ MemberDigests digest_members(const Wheel& wheel, const std::vector<File>& files,
 std::vector<std::string> find_wheel_faults(const std::string& file_name, const ArtifactLayout& layout,
                                            const std::vector<File>& files, const MemberDigests& digests) {
   return Identity(file_name, layout, files, digests).run();
+}
+
+namespace {
+
+using Features = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
+
+struct VariantDocument {
+  std::map<std::string, Features> variants;  // by label
+};
+
+template <class Visitor, SameAs<VariantDocument> T>
+void fields(Visitor& visit, T& document) {
+  visit("variants", document.variants, "by label");
+}
+
+}  // namespace
+
+Result<WheelVariant> parse_variant_json(std::string_view text) {
+  PBPROBE_TRY(const Json json, parse_json(text), "{}", kVariantFile);
+  PBPROBE_TRY(const auto document, from_json<VariantDocument>(json), "{}", kVariantFile);
+  if (document.variants.size() != 1)
+    return make_error(ErrorCode::malformed, "{}: it holds {} variants, and a wheel is one", kVariantFile,
+                      document.variants.size());
+  const auto& [label, providers] = *document.variants.begin();
+  WheelVariant variant{.label = label};
+  for (const auto& [provider, features] : providers) {
+    for (const auto& [feature, values] : features) {
+      for (const auto& value : values) variant.properties.push_back({provider, feature, value});
+    }
+  }
+  return variant;
 }
 
 }  // namespace pbprobe

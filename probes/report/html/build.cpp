@@ -30,7 +30,7 @@ void take(const std::optional<DeviceCode>& code, Held& held) {
 
 Cell count_cell(const std::map<Sm, int64_t>& counts, const Sm& sm, Colour colour) {
   const auto found = counts.find(sm);
-  if (found == counts.end() || found->second == 0) return {"-", Colour::faint, {}};
+  if (found == counts.end() || found->second == 0) return {"-", Colour::faint};
   return {fmt::format("{}", found->second), colour, static_cast<double>(found->second)};
 }
 
@@ -55,7 +55,7 @@ void add_device_code(Document& page, const Report& report) {
   for (const auto& sm : virtuals) table.head.push_back("PTX " + compute_name(sm));
   if (report.host && !report.host->gpus.empty()) table.here = text::format_sm(report.host->gpus.front().capability);
   for (const auto& [name, held] : packages) {
-    table.rows.push_back({{name, Colour::none, {}}});
+    table.rows.push_back({{name}});
     for (const auto& sm : sms) table.rows.back().push_back(count_cell(held.cubins, sm, Colour::good));
     for (const auto& sm : virtuals) table.rows.back().push_back(count_cell(held.ptx, sm, Colour::doubt));
   }

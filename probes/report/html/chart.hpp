@@ -4,7 +4,6 @@
 // Charts as inline SVG. Each chart has a text for screen readers, and its figures are also in a table.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -3,7 +3,6 @@
 #include "probes/report/html/document.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -31,19 +30,18 @@ std::vector<Cell> make_row_cells(const RoofPoint& point) {
   Cell reached{"-"};
   if (point.roof) reached = percent_cell(point.gflops / *point.roof);
   const char* set_by = !point.roof ? "-" : point.by_memory ? "memory" : "instruction";
-  return {{point.who, Colour::none, {}},
-          {point.dtype, Colour::none, {}},
-          {point.shape.empty() ? "-" : point.shape, Colour::none, {}},
+  return {{point.who},
+          {point.dtype},
+          {point.shape.empty() ? "-" : point.shape},
           rate_cell(point.gflops),
-          {range + "op/s", Colour::none, {}},
+          {range + "op/s"},
           point.roof ? rate_cell(*point.roof) : Cell{"-"},
-          {set_by, Colour::none, {}},
+          {set_by},
           reached,
           {point.above       ? "above its roof: measurement error"
            : point.disturbed ? "not judged: other processes used the GPU"
                              : "-",
-           point.above ? Colour::bad : Colour::doubt,
-           {}}};
+           point.above ? Colour::bad : Colour::doubt}};
 }
 
 void add_roof(Document& page, const Roof& roof) {
@@ -68,16 +66,16 @@ void add_roof(Document& page, const Roof& roof) {
 
 std::vector<Cell> make_row_cells(const BenchRow& row, const std::set<std::string>& peers) {
   const std::string threads = row.threads == 0 ? "GPU" : fmt::format("{}", row.threads);
-  std::vector<Cell> cells{{row.kernel, Colour::none, {}},
-                          {row.best ? "✓" : "-", Colour::good, {}},
-                          {row.target, Colour::none, {}},
-                          {row.dtype, Colour::none, {}},
-                          {fmt::format("{}×{}×{}", row.m, row.n, row.k), Colour::none, {}},
-                          {row.layout, Colour::none, {}},
-                          {threads, Colour::none, {}},
+  std::vector<Cell> cells{{row.kernel},
+                          {row.best ? "✓" : "-", Colour::good},
+                          {row.target},
+                          {row.dtype},
+                          {fmt::format("{}×{}×{}", row.m, row.n, row.k)},
+                          {row.layout},
+                          {threads},
                           rate_cell(row.gflops)};
   if (launch_decides(row))
-    cells.push_back({"launch", Colour::faint, {}});
+    cells.push_back({"launch", Colour::faint});
   else
     cells.push_back(row.peak_fraction ? percent_cell(*row.peak_fraction) : Cell{"-"});
   for (const auto& name : peers) {
@@ -88,8 +86,7 @@ std::vector<Cell> make_row_cells(const BenchRow& row, const std::set<std::string
   }
   cells.push_back(
       {row.disturbed ? "not judged, other processes used the GPU: " + *row.disturbed : row.note.value_or("-"),
-       row.disturbed ? Colour::doubt : Colour::faint,
-       {}});
+       row.disturbed ? Colour::doubt : Colour::faint});
   return cells;
 }
 
@@ -147,15 +144,14 @@ void add_libtorch(Document& page, const LibtorchRun& run) {
   Table figures{.caption = "Its matrix products",
                 .head = {"device", "type", "m×n×k", "layout", "threads", "rate", "remark"}};
   for (const auto& figure : run.figures)
-    figures.rows.push_back({{device_words(figure.device), Colour::none, {}},
-                            {figure.dtype, Colour::none, {}},
-                            {fmt::format("{}×{}×{}", figure.m, figure.n, figure.k), Colour::none, {}},
-                            {figure.layout, Colour::none, {}},
-                            {figure.threads == 0 ? "GPU" : fmt::format("{}", figure.threads), Colour::none, {}},
-                            rate_cell(figure.gflops),
-                            {figure.disturbed ? "not judged, other processes used the GPU: " + *figure.disturbed : "-",
-                             Colour::doubt,
-                             {}}});
+    figures.rows.push_back(
+        {{device_words(figure.device)},
+         {figure.dtype},
+         {fmt::format("{}×{}×{}", figure.m, figure.n, figure.k)},
+         {figure.layout},
+         {figure.threads == 0 ? "GPU" : fmt::format("{}", figure.threads)},
+         rate_cell(figure.gflops),
+         {figure.disturbed ? "not judged, other processes used the GPU: " + *figure.disturbed : "-", Colour::doubt}});
   drop_empty_columns(figures.head, figures.rows);
   if (!figures.rows.empty()) page.add(figures);
   Table areas{.caption = "Small programs, each compared with a reference in FP64",
@@ -163,15 +159,13 @@ void add_libtorch(Document& page, const LibtorchRun& run) {
   for (const auto& area : run.areas) {
     const bool fault = area.problem && !area.obstacle;
     const char* result = area.skipped ? "not asked" : !area.problem ? "✓" : fault ? "✗" : "unknown";
-    areas.rows.push_back({{area.area, Colour::none, {}},
-                          {device_words(area.device), Colour::none, {}},
-                          {result,
-                           area.skipped    ? Colour::faint
-                           : !area.problem ? Colour::good
-                           : fault         ? Colour::bad
-                                           : Colour::doubt,
-                           {}},
-                          {area.problem.value_or(area.skipped.value_or("-")), Colour::faint, {}}});
+    areas.rows.push_back({{area.area},
+                          {device_words(area.device)},
+                          {result, area.skipped    ? Colour::faint
+                                   : !area.problem ? Colour::good
+                                   : fault         ? Colour::bad
+                                                   : Colour::doubt},
+                          {area.problem.value_or(area.skipped.value_or("-")), Colour::faint}});
   }
   drop_empty_columns(areas.head, areas.rows);
   if (!areas.rows.empty()) page.add(areas);
@@ -207,16 +201,15 @@ void add_probes(Document& page, const Measurements& measurements) {
               .head = {"device", "what", "figure", "against", "ratio", "bits proved"}};
   for (const auto& figure : probes)
     table.rows.push_back(
-        {{device_words(figure.device), Colour::none, {}},
-         {figure.name, Colour::none, {}},
+        {{device_words(figure.device)},
+         {figure.name},
          {text::format_value(figure), Colour::none, figure.value},
-         {figure.against.value_or("-"), Colour::none, {}},
+         {figure.against.value_or("-")},
          figure.ratio ? Cell{fmt::format("{:.3f}×", *figure.ratio), Colour::none, figure.ratio} : Cell{"-"},
          {!figure.proved   ? "-"
           : *figure.proved ? "✓"
                            : "✗",
-          figure.proved.value_or(true) ? Colour::good : Colour::bad,
-          {}}});
+          figure.proved.value_or(true) ? Colour::good : Colour::bad}});
   drop_empty_columns(table.head, table.rows);
   const auto section = page.open_section("GPU probes");
   page.add(table);
@@ -245,8 +238,8 @@ void add_baseline(Document& page, const BaselineComparison& beside) {
                     more   ? "sgood"
                     : less ? "sbad"
                            : "snone"});
-    table.rows.push_back({{gain.area, Colour::none, {}},
-                          {device_words(gain.device), Colour::none, {}},
+    table.rows.push_back({{gain.area},
+                          {device_words(gain.device)},
                           {fmt::format("{:.2f}×", gain.gain), Colour::none, gain.gain},
                           {fmt::format("{:.2f}", gain.low), Colour::none, gain.low},
                           {fmt::format("{:.2f}", gain.high), Colour::none, gain.high},
@@ -255,8 +248,7 @@ void add_baseline(Document& page, const BaselineComparison& beside) {
                                   : "no gain shown",
                            more   ? Colour::good
                            : less ? Colour::bad
-                                  : Colour::doubt,
-                           {}}});
+                                  : Colour::doubt}});
   }
   {
     const auto scroll = page.body().open(

@@ -5,7 +5,6 @@
 // worst nodes.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -84,11 +83,11 @@ void add_worst(Document& page, const Fleet& fleet) {
   for (const auto* node : worst_first(fleet)) {
     for (const auto& rank : node->ranks) {
       for (const auto& finding : rank.findings)
-        table.rows.push_back({{node->host, Colour::none, {}},
-                              {rank.rank < 0 ? "-" : std::to_string(rank.rank), Colour::none, {}},
-                              {std::string(name_of(finding.fault)), text::choose_colour(finding.outcome), {}},
-                              {finding.what, Colour::none, {}},
-                              {finding.fix, Colour::faint, {}}});
+        table.rows.push_back({{node->host},
+                              {rank.rank < 0 ? "-" : std::to_string(rank.rank)},
+                              {std::string(name_of(finding.fault)), text::choose_colour(finding.outcome)},
+                              {finding.what},
+                              {finding.fix, Colour::faint}});
     }
   }
   if (table.rows.empty()) return;
@@ -115,7 +114,7 @@ Cell heat_cell(const FleetNode& node, const std::string& figure, const Rules& ru
     worst = slower;
     value = own->second;
   }
-  if (rule == nullptr) return {"-", Colour::faint, {}};
+  if (rule == nullptr) return {"-", Colour::faint};
   const double allowed = rule->threshold / rule->median;
   const Colour colour = worst > allowed ? Colour::bad : worst > allowed / 2 ? Colour::doubt : Colour::good;
   return {fmt::format("{:+.1f} %", worst == 0 ? 0 : -100 * worst), colour, value};
@@ -131,7 +130,7 @@ Cell late_cell(const FleetNode& node) {
     std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
     medians.push_back(values[values.size() / 2]);
   }
-  if (medians.empty()) return {"-", Colour::faint, {}};
+  if (medians.empty()) return {"-", Colour::faint};
   const double most = *std::max_element(medians.begin(), medians.end());
   return {fmt::format("{:.3g} ms", most), late ? Colour::bad : Colour::good, most};
 }
@@ -150,8 +149,7 @@ void add_heat_map(Document& page, const Fleet& fleet) {
   table.head.insert(table.head.end(), figures.begin(), figures.end());
   table.head.emplace_back("late");
   for (const auto* node : worst_first(fleet)) {
-    table.rows.push_back({{node->host, Colour::none, {}},
-                          {std::string(name_of(node->outcome)), text::choose_colour(node->outcome), {}}});
+    table.rows.push_back({{node->host}, {std::string(name_of(node->outcome)), text::choose_colour(node->outcome)}});
     if (table.rows.size() > kMaxNodes) continue;  // counted, not shown
     for (const auto& figure : figures) table.rows.back().push_back(heat_cell(*node, figure, rules));
     table.rows.back().push_back(late_cell(*node));
@@ -208,7 +206,7 @@ std::vector<std::string> sort_ends(const Fields& fields) {
 
 Cell link_cell(const Fields& fields, const std::string& from, const std::string& to) {
   const auto found = fields.find({from, to});
-  if (found == fields.end()) return {"-", Colour::faint, {}};
+  if (found == fields.end()) return {"-", Colour::faint};
   const Field& field = found->second;
   std::string text = fmt::format("{:.3g}", field.gb_per_s);
   if (field.resent >= 0.001) text += fmt::format(" ({:.1f} % lost)", 100 * field.resent);
@@ -227,7 +225,7 @@ void add_links(Document& page, const Fleet& fleet) {
               .heat = true};
   for (const auto& end : ends) table.head.push_back(by_rank ? end.substr(0, end.find(' ')) : end);
   for (const auto& from : ends) {
-    table.rows.push_back({{from, Colour::none, {}}});
+    table.rows.push_back({{from}});
     for (const auto& to : ends) table.rows.back().push_back(link_cell(fields, from, to));
   }
   const auto failed = std::count_if(fleet.links.begin(), fleet.links.end(),
@@ -287,12 +285,12 @@ void add_collectives(Document& page, const Fleet& fleet) {
               .head = {"collective", "bytes", "ranks", "algbw GB/s", "busbw GB/s", "verified"}};
   for (const auto& row : fleet.collectives) {
     const char* const verified = row.verified == Outcome::pass ? "yes" : row.verified == Outcome::fail ? "WRONG" : "no";
-    table.rows.push_back({{row.operation, Colour::none, {}},
+    table.rows.push_back({{row.operation},
                           {std::to_string(row.bytes), Colour::none, static_cast<double>(row.bytes)},
                           {std::to_string(row.ranks), Colour::none, static_cast<double>(row.ranks)},
                           {fmt::format("{:.3g}", row.algbw_gb_per_s), Colour::none, row.algbw_gb_per_s},
                           {fmt::format("{:.3g}", row.busbw_gb_per_s), Colour::none, row.busbw_gb_per_s},
-                          {verified, text::choose_colour(row.verified), {}}});
+                          {verified, text::choose_colour(row.verified)}});
   }
   const auto section = page.open_section("Collectives");
   page.add(table);
@@ -304,12 +302,12 @@ void add_rules(Document& page, const Fleet& fleet) {
   for (const auto& rule : fleet.rules) {
     const double share = rule.median > 0 ? 100 * rule.threshold / rule.median : 0;
     table.rows.push_back(
-        {{rule.figure, Colour::none, {}},
-         {rule.device, Colour::none, {}},
+        {{rule.figure},
+         {rule.device},
          {std::to_string(rule.count), Colour::none, static_cast<double>(rule.count)},
          {fmt::format("{:.4g}", rule.median), Colour::none, rule.median},
          {fmt::format("{:.2g}", rule.mad), Colour::none, rule.mad},
-         {rule.k > 0 ? fmt::format("{:.1f}", rule.k) : "-", Colour::none, {}},
+         {rule.k > 0 ? fmt::format("{:.1f}", rule.k) : "-"},
          {fmt::format("{:.1f} %", share), Colour::none, rule.threshold},
          {std::to_string(rule.slow), rule.slow > 0 ? Colour::bad : Colour::none, static_cast<double>(rule.slow)}});
   }

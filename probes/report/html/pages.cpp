@@ -11,9 +11,9 @@
 #include "core/sm.hpp"
 #include "core/version.hpp"
 #include "probes/report/html/chart.hpp"
-#include "probes/report/html/html.hpp"
 #include "probes/report/html/sections.hpp"
 #include "probes/report/sections.hpp"
+#include "probes/report/text.hpp"
 
 namespace pbprobe {
 namespace {
@@ -63,10 +63,8 @@ void add_changes(Document& page, const Comparison& comparison) {
   for (const auto& fact : comparison.facts) {
     std::string what = fact.what;
     for (const auto& name : fact.examples) what += "; " + function_name(name);
-    table.rows.push_back({{fact.about, Colour::none, {}},
-                          {std::string(name_of(fact.change)), Colour::none, {}},
-                          {what, Colour::none, {}},
-                          {fact.regressed ? "regressed" : "-", Colour::bad, {}}});
+    table.rows.push_back(
+        {{fact.about}, {std::string(name_of(fact.change))}, {what}, {fact.regressed ? "regressed" : "-", Colour::bad}});
   }
   html::drop_empty_columns(table.head, table.rows);
   if (table.rows.empty()) page.body().add("p", "No fact differs.");
@@ -84,17 +82,16 @@ void add_shifts(Document& page, const Comparison& comparison) {
     const bool faster = figure.shift == Shift::faster;
     if ((slower || faster) && bars.size() < kMaxBars)
       bars.push_back({figure.what, figure.times, figure.low, figure.high, slower ? "sbad" : "sgood"});
-    table.rows.push_back({{figure.what, Colour::none, {}},
-                          {fmt::format("{:.1f} us", figure.before_us), Colour::none, figure.before_us},
-                          {fmt::format("{:.1f} us", figure.after_us), Colour::none, figure.after_us},
-                          {fmt::format("{:.2f}×", figure.times), Colour::none, figure.times},
-                          {fmt::format("{:.2f}", figure.low), Colour::none, figure.low},
-                          {fmt::format("{:.2f}", figure.high), Colour::none, figure.high},
-                          {slower || faster ? std::string(name_of(figure.shift)) : "no difference shown",
-                           slower   ? Colour::bad
-                           : faster ? Colour::good
-                                    : Colour::faint,
-                           {}}});
+    table.rows.push_back(
+        {{figure.what},
+         {fmt::format("{:.1f} us", figure.before_us), Colour::none, figure.before_us},
+         {fmt::format("{:.1f} us", figure.after_us), Colour::none, figure.after_us},
+         {fmt::format("{:.2f}×", figure.times), Colour::none, figure.times},
+         {fmt::format("{:.2f}", figure.low), Colour::none, figure.low},
+         {fmt::format("{:.2f}", figure.high), Colour::none, figure.high},
+         {slower || faster ? std::string(name_of(figure.shift)) : "no difference shown", slower   ? Colour::bad
+                                                                                         : faster ? Colour::good
+                                                                                                  : Colour::faint}});
   }
   page.body().add("h3", "Figures");
   if (bars.empty()) page.body().add("p", "No figure shows a difference.");
@@ -115,11 +112,11 @@ Cell served_cell(const ServedGpu& gpu) {
   add(gpu.same_major, "same family");
   add(gpu.ptx, "PTX");
   add(gpu.none, "none");
-  if (parts.empty()) return {"-", Colour::faint, {}};
+  if (parts.empty()) return {"-", Colour::faint};
   const Colour colour = gpu.code == GpuCode::none         ? Colour::bad
                         : gpu.none > 0 || gpu.native == 0 ? Colour::doubt
                                                           : Colour::good;
-  return {fmt::format("{}", fmt::join(parts, ", ")), colour, {}};
+  return {fmt::format("{}", fmt::join(parts, ", ")), colour};
 }
 
 void add_served(Document& page, const Environment& environment) {
@@ -128,7 +125,7 @@ void add_served(Document& page, const Environment& environment) {
   table.head.insert(table.head.end(), environment.sms.begin(), environment.sms.end());
   for (const auto& row : environment.distributions) {
     if (!row.gpus) continue;
-    table.rows.push_back({{row.name, Colour::none, {}}});
+    table.rows.push_back({{row.name}});
     for (const auto& gpu : *row.gpus) table.rows.back().push_back(served_cell(gpu));
   }
   const auto section = page.open_section("Code for each GPU");
@@ -149,12 +146,12 @@ void add_packages(Document& page, const Environment& environment) {
   for (const auto& row : environment.distributions) {
     const Colour worst = row.worst ? text::choose_colour(*row.worst) : Colour::faint;
     table.rows.push_back(
-        {{row.name, Colour::none, {}},
-         {row.version.value_or("-"), Colour::none, {}},
+        {{row.name},
+         {row.version.value_or("-")},
          {row.worst ? fmt::format("{} {}", name_of(*row.worst), row.findings.front().id) : "-", worst, {}}});
     for (const auto& sm : sms) {
       const auto count = row.cubin.find(sm_name(sm));
-      table.rows.back().push_back(count == row.cubin.end() ? Cell{"-", Colour::faint, {}}
+      table.rows.back().push_back(count == row.cubin.end() ? Cell{"-", Colour::faint}
                                                            : Cell{fmt::format("{}", count->second), Colour::good,
                                                                   static_cast<double>(count->second)});
     }
@@ -228,10 +225,10 @@ std::string render_html(const Environment& environment) {
   for (const auto& row : environment.distributions) {
     for (const auto& finding : row.findings)
       findings.rows.push_back(
-          {{fmt::format("{} {}", name_of(finding.severity), finding.id), text::choose_colour(finding.severity), {}},
-           {row.name, Colour::none, {}},
-           {finding.what, Colour::none, {}},
-           {finding.remedy, Colour::faint, {}}});
+          {{fmt::format("{} {}", name_of(finding.severity), finding.id), text::choose_colour(finding.severity)},
+           {row.name},
+           {finding.what},
+           {finding.remedy, Colour::faint}});
   }
   if (!findings.rows.empty()) {
     const auto section = page.open_section("Findings");

@@ -165,7 +165,7 @@ void add_devices(Document& page, const Verdict& verdict) {
   const text::Rows rows = text::device_rows(verdict);
   for (size_t i = 1; i < rows.size(); ++i) {
     table.rows.emplace_back();
-    for (const auto& cell : rows[i]) table.rows.back().push_back({cell.text, cell.colour, {}});
+    for (const auto& cell : rows[i]) table.rows.back().push_back({cell.text, cell.colour});
   }
   if (table.rows.empty()) return;
   const auto section = page.open_section("This machine's devices");
@@ -178,12 +178,12 @@ void add_claims(Document& page, const Verdict& verdict) {
   for (const auto& row : verdict.claims) {
     if (!row.claimed) continue;
     const Outcome outcome = row.outcome.value_or(Outcome::unknown);
-    table.rows.push_back({{row.claim, Colour::none, {}},
-                          {*row.claimed, Colour::none, {}},
-                          {level_or_dash(row.required), Colour::none, {}},
-                          {level_or_dash(row.proven), Colour::none, {}},
-                          {row.outcome ? std::string(name_of(outcome)) : "-", text::choose_colour(outcome), {}},
-                          {row.detail, Colour::faint, {}}});
+    table.rows.push_back({{row.claim},
+                          {*row.claimed},
+                          {level_or_dash(row.required)},
+                          {level_or_dash(row.proven)},
+                          {row.outcome ? std::string(name_of(outcome)) : "-", text::choose_colour(outcome)},
+                          {row.detail, Colour::faint}});
   }
   if (table.rows.empty()) return;
   const auto section = page.open_section("Claim");
@@ -211,12 +211,12 @@ void add_checks(Document& page, const Verdict& verdict) {
                           : check.required                   ? Colour::doubt
                                                              : Colour::faint;
     table.rows.push_back(
-        {{check.id, Colour::none, {}},
-         {check.asks, Colour::none, {}},
-         {check.required ? "required" : "-", Colour::none, {}},
-         {check.state == CheckState::not_asked ? "not asked" : std::string(name_of(check.state)), colour, {}},
-         {std::string(name_of(check.severity)), Colour::none, {}},
-         {check.why.value_or("-"), Colour::faint, {}}});
+        {{check.id},
+         {check.asks},
+         {check.required ? "required" : "-"},
+         {check.state == CheckState::not_asked ? "not asked" : std::string(name_of(check.state)), colour},
+         {std::string(name_of(check.severity))},
+         {check.why.value_or("-"), Colour::faint}});
   }
   const auto section = page.open_section("Checks", fmt::format("Policy {}", verdict.policy.name));
   const auto details = page.body().open("details");

@@ -33,7 +33,7 @@ def device(name: str) -> pathlib.Path:
 
 
 def ptx_version() -> str:
-    """That which this nvcc writes."""
+    """Returns the PTX version that this nvcc writes."""
     ptx = made("plain.ptx", nvcc(), "-ptx", text("plain.cu", "__global__ void f() {}\n"), "-o", OUT)
     return re.search(r"^\.version (\S+)", ptx.read_text(), re.MULTILINE)[1]
 

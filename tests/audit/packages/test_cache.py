@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What was found in a file is kept for the next time: the same rows, of the file as it is now."""
+"""The cache of file facts: equal rows the next time, always for the current file."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def entries(cache):
     return [file for file in cache.rglob("*") if file.is_file()]
 
 
-def test_the_second_time_says_the_same_and_a_broken_entry_nothing(site, tmp_path):
+def test_reads_the_cache_and_ignores_a_broken_entry(site, tmp_path):
     cache = tmp_path / "cache"
     first = rows(site, cache)
     assert '"sm_90"' in first
@@ -41,7 +41,7 @@ def test_the_second_time_says_the_same_and_a_broken_entry_nothing(site, tmp_path
     assert rows(site, cache) == first
 
 
-def test_a_changed_file_is_read_again(site, tmp_path):
+def test_reads_a_changed_file_again(site, tmp_path):
     cache = tmp_path / "cache"
     assert '"sm_90"' in rows(site, cache)
     plain = Package("spam", {"spam/_C.abi3.so": Library()}).write(tmp_path / "plain")
@@ -50,7 +50,7 @@ def test_a_changed_file_is_read_again(site, tmp_path):
     assert '"sm_90"' not in rows(site, cache)
 
 
-def test_nothing_is_kept_where_others_may_write_or_nobody_wants_it(site, tmp_path):
+def test_stores_nothing_in_an_unsafe_or_disabled_cache(site, tmp_path):
     open_folder = tmp_path / "open/pbprobe"
     open_folder.mkdir(parents=True)
     open_folder.chmod(0o777)

@@ -38,7 +38,7 @@ def found(verdict):
 SOUND = "# what each library is for\nclaim sm90\nfiles spam/_C*.so sm90,sm120\n"
 
 
-def test_each_library_by_its_own_claim_passes(tmp_path):
+def test_passes_each_library_by_its_own_claim(tmp_path):
     verdict = verdict_of(gate(wheel(spam(), tmp_path), tmp_path, SOUND), PASSED)
     assert (verdict["outcome"], found(verdict)) == ("pass", {})
     assert {row["claim"]: (row["claimed"], row["shipped"]) for row in verdict["claims"]} == {
@@ -47,7 +47,7 @@ def test_each_library_by_its_own_claim_passes(tmp_path):
     }
 
 
-def test_the_same_in_json_passes_too(tmp_path):
+def test_passes_the_same_claim_file_in_json(tmp_path):
     claims = {
         "schema": "pbprobe.claims/1",
         "claim": "sm90",
@@ -71,7 +71,7 @@ def test_the_same_in_json_passes_too(tmp_path):
         ("files _fa.so cuda=12.8\n", "CUDA 12.8 is claimed, and _fa.so of spam-kernels 1.0 links libraries of CUDA 13"),
     ],
 )
-def test_a_library_that_lacks_what_is_claimed_of_it_fails_by_its_own_id(tmp_path, claims, says):
+def test_fails_a_library_that_breaks_its_claim(tmp_path, claims, says):
     needs_13 = Library(units=("first90.o",), needs=("libcudart.so.13",))
     package = spam(**{"spam/_host.so": HOST_ONLY, "spam/_fa.so": needs_13})
     seen = found(verdict_of(gate(wheel(package, tmp_path), tmp_path, claims), FAILED))
@@ -79,7 +79,7 @@ def test_a_library_that_lacks_what_is_claimed_of_it_fails_by_its_own_id(tmp_path
     assert seen["PB175"].startswith(says)
 
 
-def test_the_last_pattern_that_names_a_file_counts(tmp_path):
+def test_applies_the_last_matching_pattern(tmp_path):
     artifact = wheel(spam(), tmp_path)
     general_first = "files spam/*.so sm90,sm120\nfiles _moe*.so sm90\n"
     assert found(verdict_of(gate(artifact, tmp_path, general_first), PASSED)) == {}
@@ -100,11 +100,11 @@ def test_the_last_pattern_that_names_a_file_counts(tmp_path):
         ),
     ],
 )
-def test_a_pattern_without_a_file_is_a_fault_of_its_own(tmp_path, claims, says):
+def test_reports_a_pattern_without_a_file(tmp_path, claims, says):
     assert found(verdict_of(gate(wheel(spam(), tmp_path), tmp_path, claims), FAILED)) == {"PB176": says}
 
 
-def test_what_is_ignored_lacks_nothing(tmp_path):
+def test_ignored_files_need_no_claim(tmp_path):
     artifact = wheel(spam(), tmp_path)
     claims = "claim sm90,sm120\n"
     assert found(verdict_of(gate(artifact, tmp_path, claims), FAILED)).keys() == {"PB171"}
@@ -138,7 +138,7 @@ def test_claim_and_claim_file_together(tmp_path):
         ({"backend": {"type": "cuda", "archs": 9}}, "backend"),
     ],
 )
-def test_a_claim_file_that_is_none_ends_with_2(tmp_path, claims, says):
+def test_exits_with_2_for_an_invalid_claim_file(tmp_path, claims, says):
     done = gate(wheel(spam(), tmp_path), tmp_path, claims)
     assert done.returncode == COULD_NOT_RUN, done.stdout
     assert says in " ".join(done.stderr.split())
@@ -162,7 +162,7 @@ def kernel(folder, archs, units):
     [(["9.0", "12.0"], PASSED, set()), (["8.0", "9.0"], FAILED, {"PB175"}), (["9.0a"], FAILED, {"PB175"}),
      (["9.0+PTX"], FAILED, {"PB175"})],
 )  # fmt: skip
-def test_a_kernel_is_held_to_its_own_metadata(tmp_path, archs, exit_code, ids):
+def test_judges_a_kernel_by_its_own_metadata(tmp_path, archs, exit_code, ids):
     folder = kernel(tmp_path / "build/kernel", archs, ("second90_120.o",))
     done = subprocess.run([PROGRAM, "gate", folder, "--format", "json"], capture_output=True, text=True, check=False)
     verdict = verdict_of(done, exit_code)
@@ -171,7 +171,7 @@ def test_a_kernel_is_held_to_its_own_metadata(tmp_path, archs, exit_code, ids):
     assert named.returncode == exit_code
 
 
-def test_the_folder_of_a_kernel_says_torch_and_cuda(tmp_path):
+def test_takes_torch_and_cuda_from_the_folder_of_a_kernel(tmp_path):
     folder = kernel(tmp_path / f"torch29-cxx11-cu126-{MACHINE}-linux", ["9.0"], ("first90.o",))
     done = subprocess.run([PROGRAM, "gate", folder, "--format", "json"], capture_output=True, text=True, check=False)
     assert found(verdict_of(done, FAILED)) == {
@@ -189,7 +189,7 @@ def test_raw_cubins_of_a_kernel_may_be_its_device_code(tmp_path):
     assert found(verdict_of(gate(wheel(package, tmp_path), tmp_path, claims), FAILED)).keys() == {"PB175"}
 
 
-def test_a_single_library_has_a_claim_file_too(tmp_path):
+def test_accepts_a_claim_file_for_a_single_library(tmp_path):
     site = spam().write(tmp_path / "site")
     module = site / "spam/_C.abi3.so"
     assert found(verdict_of(gate(module, tmp_path, "files * sm_90,sm_120\n"), PASSED)) == {}

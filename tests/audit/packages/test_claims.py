@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What is claimed of a package that is not torch: each claim that its files do not keep fails by its own id."""
+"""Claims about packages other than torch: each broken claim fails by its own id."""
 
 import json
 import subprocess
@@ -33,12 +33,12 @@ def found(verdict):
 
 
 @pytest.mark.parametrize("claim", ["sm90", "sm120", "sm90,sm120", "sm120,torch=2.11.0", "python=3.11", "torch=2.9"])
-def test_what_each_file_keeps_passes(tmp_path, claim):
+def test_passes_a_claim_that_each_file_keeps(tmp_path, claim):
     verdict = gate(spam(), tmp_path, claim, PASSED)
     assert (verdict["outcome"], found(verdict)) == ("pass", {})
 
 
-def test_an_sm_that_no_file_holds_fails(tmp_path):
+def test_fails_an_sm_that_no_file_contains(tmp_path):
     verdict = gate(spam(), tmp_path, "sm90,sm80", FAILED)
     assert found(verdict) == {
         "PB171": f"sm80 is claimed, and {MODULE.rpartition('/')[2]} of spam-kernels 1.0 holds machine code only for "
@@ -48,14 +48,14 @@ def test_an_sm_that_no_file_holds_fails(tmp_path):
     assert row["shipped"] == "fail"
 
 
-def test_a_library_that_lost_its_kernels_fails_beside_one_that_kept_them(tmp_path):
+def test_fails_a_library_that_lost_its_kernels(tmp_path):
     verdict = gate(spam(**{"spam/_moe.abi3.so": Library(units=("first90.o",))}), tmp_path, "sm90,sm120", FAILED)
     assert found(verdict) == {
         "PB171": "sm120 is claimed, and _moe.abi3.so of spam-kernels 1.0 holds machine code only for sm_90"
     }
 
 
-def test_a_library_for_each_sm_is_one(tmp_path):
+def test_counts_libraries_per_sm_as_one(tmp_path):
     package = Package("spam", {"spam/sm90/ops.so": Library(units=("first90.o",)),
                                "spam/sm120/ops.so": Library(units=("first120.o",))})  # fmt: skip
     assert found(gate(package, tmp_path, "sm90,sm120", PASSED)) == {}
@@ -67,7 +67,7 @@ def test_raw_cubins_of_a_folder_are_one(tmp_path):
     assert "PB171" in found(gate(Package("spam", cubins), tmp_path / "other", "sm90", FAILED))
 
 
-def test_a_package_without_device_code_keeps_no_claim_of_an_sm(tmp_path):
+def test_fails_an_sm_claim_without_device_code(tmp_path):
     verdict = gate(Package("plain", {"plain/_C.abi3.so": Library()}), tmp_path, "sm90", FAILED)
     says = "sm90 is claimed, and no file of plain 1.0 holds device code: its build had no CUDA"
     assert found(verdict) == {"PB171": says}
@@ -81,18 +81,18 @@ def test_a_package_without_device_code_keeps_no_claim_of_an_sm(tmp_path):
         (Library(), "python=3.13", "PB174"),
     ],
 )
-def test_another_claim_fails_by_its_own_id(tmp_path, library, claim, check):
+def test_fails_another_claim_by_its_own_id(tmp_path, library, claim, check):
     assert found(gate(Package("spam", {MODULE: library}), tmp_path, claim, FAILED)).keys() == {check}
 
 
 @pytest.mark.parametrize(("claim", "row"), [("cuda=13.0", "CUDA"), ("torch=2.99", "torch"), ("avx2", "ISA")])
-def test_what_the_files_do_not_tell_is_unknown_and_does_not_pass(tmp_path, claim, row):
+def test_reports_unknown_for_facts_that_files_lack(tmp_path, claim, row):
     verdict = gate(Package("spam", {"spam/_C.abi3.so": Library()}), tmp_path, claim, FAILED)
     assert (verdict["outcome"], found(verdict)) == ("unknown", {})
     assert {one["claim"]: one["shipped"] for one in verdict["claims"]}[row] == "unknown"
 
 
-def test_the_verdict_names_the_package(tmp_path):
+def test_names_the_package_in_the_verdict(tmp_path):
     command = [PROGRAM, "gate", wheel(spam(), tmp_path), "--claim", "sm90"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("PASS  spam-kernels 1.0\n")

@@ -23,7 +23,7 @@ PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def conda(folder, files, name="libcublas", version="12.9.1.4"):
-    """An environment of conda's, with a record of a package that is not Python's."""
+    """Makes a conda environment with the record of a package without Python."""
     site = folder / f"lib/{PYTHON}/site-packages"
     ONE.write(site)
     Package("there", {"libcublas.so.12": Library()}, recorded=False).write(folder / "lib")
@@ -33,7 +33,7 @@ def conda(folder, files, name="libcublas", version="12.9.1.4"):
     return folder
 
 
-def test_what_conda_installed_has_a_row_and_python_packages_have_one_only(tmp_path):
+def test_lists_conda_and_python_packages_once(tmp_path):
     own = f"lib/{PYTHON}/site-packages/one/lib/libone.so"
     found, document = rows(conda(tmp_path / "env", ["lib/libcublas.so.12", own, "share/doc/readme"]))
     assert (found["libcublas"]["version"], found["libcublas"]["cuda"]) == ("12.9.1.4", ["12"])
@@ -41,14 +41,14 @@ def test_what_conda_installed_has_a_row_and_python_packages_have_one_only(tmp_pa
     assert document["problems"] == []
 
 
-def test_what_conda_s_package_lost_is_named(tmp_path):
+def test_names_a_file_that_a_conda_package_lost(tmp_path):
     found, _ = rows(conda(tmp_path / "env", ["lib/libcublas.so.12", "lib/libcublasLt.so.12"]), exit_code=FAILED)
     [problem] = found["libcublas"]["problems"]
     assert problem.startswith("lib/libcublasLt.so.12: conda-meta/libcublas-12.9.1.4-0.json has it, and it is not there")
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", '{"name": 3}', '{"name": "x", "files": {"a": 1}}'])
-def test_a_record_of_conda_s_that_is_none_ends_nothing(tmp_path, text):
+def test_ignores_an_invalid_record_of_conda(tmp_path, text):
     folder = conda(tmp_path / "env", ["lib/libcublas.so.12", "../../etc/evil.so"])
     (folder / "conda-meta/broken-1.0-0.json").write_text(text)
     found, document = rows(folder, exit_code=FAILED if "files" not in text else 0)
@@ -56,7 +56,7 @@ def test_a_record_of_conda_s_that_is_none_ends_nothing(tmp_path, text):
     assert len(document["problems"]) == (0 if "files" in text else 1)
 
 
-def test_the_root_of_a_container_is_all_its_environments(tmp_path):
+def test_finds_all_environments_of_a_container(tmp_path):
     root = tmp_path / "root"
     ONE.write(root / "usr/lib/python3/dist-packages")
     site = environment(root / "opt", torch(), extension())
@@ -111,7 +111,7 @@ def test_libraries_are_looked_for_in_the_root_of_the_container(tmp_path):
     assert found["ext"]["findings"] == []
 
 
-def test_a_container_s_environment_of_the_other_processor_is_sound(tmp_path):
+def test_accepts_a_container_of_the_other_processor(tmp_path):
     def other(package):
         tag = f"cp311-cp311-manylinux_2_39_{OTHER_MACHINE}"
         libraries = {path: library.but(machine=OTHER_MACHINE) for path, library in package.libraries.items()}
@@ -126,12 +126,12 @@ def test_a_container_s_environment_of_the_other_processor_is_sound(tmp_path):
     assert [one["id"] for one in found["own"]["findings"]] == ["PB178"]
 
 
-def test_a_folder_that_is_no_root_is_not_searched(tmp_path):
+def test_does_not_search_a_folder_that_is_no_root(tmp_path):
     ONE.write(tmp_path / "some/usr/lib/python3/dist-packages")
     assert audit(tmp_path / "some", "--distributions").returncode == 2
 
 
-def test_a_nix_result_is_what_it_propagates(tmp_path):
+def test_reads_what_a_nix_result_propagates(tmp_path):
     out, dependency, further = (tmp_path / name for name in ("out", "dependency", "further"))
     for place, package in ((out, CODE), (dependency, ONE), (further, Package("two", {"two/libtwo.so": Library()}))):
         package.write(place / f"lib/{PYTHON}/site-packages")
@@ -165,7 +165,7 @@ def test_properties_are_those_that_every_file_keeps(tmp_path):
     assert "75_real is not stated: 1 of the files with device code have units without it" in notes
 
 
-def test_what_is_derived_is_true_of_the_wheel_that_has_it(tmp_path):
+def test_derives_true_properties_of_a_wheel(tmp_path):
     file = wheel(CODE, tmp_path)
     document, _ = derived(file)
     with zipfile.ZipFile(file, "a") as archive:
@@ -196,7 +196,7 @@ def editable(folder, ext, site):
     return tree / "src/ext"
 
 
-def test_an_editable_install_is_read_where_it_is_imported_from(tmp_path):
+def test_reads_an_editable_install_at_its_source(tmp_path):
     ext = extension(runpath=("$ORIGIN/../../../site/torch/lib",))
     for name, lacking, found_ids in (("sound", (), []), ("planted", ("libgone.so.7",), ["PB161"])):
         site = environment(tmp_path / name, torch())

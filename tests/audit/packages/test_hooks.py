@@ -58,7 +58,7 @@ def outcomes(folder):
     return dict(re.findall(r"Test +#\d+: (\S+) \.+ *(?:\*+)? *(Passed|Failed)", done.stdout))
 
 
-def test_a_library_that_holds_its_sms_passes_and_one_that_does_not_fails(installed, device_object, tmp_path):
+def test_passes_a_library_with_its_sms_and_fails_one_without(installed, device_object, tmp_path):
     text = """\
 pbprobe_check(spam SMS 90)
 pbprobe_check(spam NAME real SMS 9.0 90-real sm_90)
@@ -81,7 +81,7 @@ pbprobe_check(spam NAME of_target)
     }
 
 
-def test_a_claim_file_and_a_step_of_the_build(installed, device_object, tmp_path):
+def test_checks_a_claim_file_in_a_build_step(installed, device_object, tmp_path):
     text = 'file(WRITE ${CMAKE_BINARY_DIR}/c "files * sm_120")\n'
     text += "pbprobe_check(spam CLAIM_FILE ${CMAKE_BINARY_DIR}/c POST_BUILD)"
     assert project(tmp_path / "spam", installed, device_object, text).returncode == 0
@@ -104,7 +104,7 @@ def test_a_claim_file_and_a_step_of_the_build(installed, device_object, tmp_path
         ("add_library(part OBJECT ${CMAKE_BINARY_DIR}/spam.c)\npbprobe_check(part SMS 90)", "part is not linked"),
     ],
 )
-def test_what_the_function_cannot_do_it_says(installed, device_object, tmp_path, text, says):
+def test_function_reports_its_limits(installed, device_object, tmp_path, text, says):
     done = project(tmp_path / "spam", installed, device_object, text)
     assert done.returncode != 0
     assert says in " ".join(done.stderr.split())
@@ -133,7 +133,7 @@ def test_cibuildwheel_s_line_lets_through_what_holds_its_claim(tmp_path, claims,
     assert ("PB171" in done.stdout) != passes
 
 
-# What stdenv does with a setup hook: it is sourced, and the functions that it adds run in their phase.
+# Sources a setup hook and runs its functions in their phase, like stdenv.
 BUILDER = """\
 set -e
 preInstallCheckHooks=()

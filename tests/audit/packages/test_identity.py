@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What installers refuse in a wheel, and what its tags and its RECORD promise in vain: each fails the gate by PB182."""
+"""Wheels that installers refuse, and broken promises of tags and RECORD: each fails the gate by PB182."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def spam(**changes):
 
 
 def rewritten(file, change, *, record=True):
-    """The wheel with other members: `change` gets them by name. RECORD is written again where it is there."""
+    """Writes the wheel with members changed by `change`. Rewrites RECORD if the wheel has one."""
     with zipfile.ZipFile(file) as archive:
         members = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
     change(members)
@@ -89,7 +89,7 @@ SOUND = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_wheel_that_installers_refuse_fails(tmp_path, fault):
+def test_fails_a_wheel_that_installers_refuse(tmp_path, fault):
     change, says = FAULTS[fault]
     found = gated(rewritten(wheel(spam(), tmp_path), change), FAILED)
     assert {identifier for identifier, _ in found} == {"PB182"}
@@ -97,22 +97,22 @@ def test_a_wheel_that_installers_refuse_fails(tmp_path, fault):
 
 
 @pytest.mark.parametrize("sound", SOUND)
-def test_a_wheel_that_installers_take_passes(tmp_path, sound):
+def test_passes_a_wheel_that_installers_accept(tmp_path, sound):
     assert gated(rewritten(wheel(spam(), tmp_path), SOUND[sound]), PASSED) == []
 
 
-def test_a_member_that_record_does_not_list_fails(tmp_path):
+def test_fails_a_member_missing_in_record(tmp_path):
     file = rewritten(wheel(spam(), tmp_path), added("spam/more.py", b""), record=False)
     assert gated(file, FAILED) == [("PB182", "RECORD does not list spam/more.py")]
 
 
-def test_a_member_that_is_missing_fails(tmp_path):
+def test_fails_a_missing_member(tmp_path):
     file = rewritten(wheel(spam(), tmp_path), lambda members: members.pop("spam/plain.so"), record=False)
     assert gated(file, FAILED) == [("PB182", "RECORD lists what is not in it: spam/plain.so")]
 
 
 @pytest.mark.parametrize("name", ["spam/plain.so", f"{INFO}/METADATA"])
-def test_a_member_with_another_digest_fails(tmp_path, name):
+def test_fails_a_member_with_another_digest(tmp_path, name):
     def change(members):
         members[name] = members[name] + b"\0"
 
@@ -133,18 +133,18 @@ def renamed(file, old, new):
         ("cp311-cp311", "cp312-cp312", "its tag is for cp312"),
     ],
 )
-def test_a_name_that_its_files_do_not_keep_fails(tmp_path, old, new, says):
+def test_fails_a_name_that_contradicts_its_files(tmp_path, old, new, says):
     found = gated(renamed(wheel(spam(), tmp_path), old, new), FAILED)
     assert {identifier for identifier, _ in found} == {"PB182"}
     assert says in " ".join(what for _, what in found)
 
 
-def test_a_renamed_file_is_not_compared_with_its_name(tmp_path):
+def test_does_not_compare_a_renamed_file_with_its_name(tmp_path):
     file = wheel(spam(), tmp_path)
     assert gated(file.rename(tmp_path / "spam.whl"), PASSED) == []
 
 
-def test_a_library_that_needs_a_newer_glibc_than_the_tag_fails(tmp_path):
+def test_fails_a_library_that_needs_a_newer_glibc_than_its_tag(tmp_path):
     later = Library(code="#include <dlfcn.h>\nvoid* f(void) { return dlopen(0, 0); }\n")  # of glibc 2.34
     for release, expected in (("2_17", ["PB182"]), ("2_39", [])):
         package = spam(tag=f"cp311-cp311-manylinux_{release}_{MACHINE}")
@@ -154,14 +154,14 @@ def test_a_library_that_needs_a_newer_glibc_than_the_tag_fails(tmp_path):
         assert all("spam/later.so needs glibc 2.34" in what for _, what in found)
 
 
-def test_a_musllinux_wheel_with_glibc_fails(tmp_path):
+def test_fails_a_musllinux_wheel_with_glibc(tmp_path):
     package = spam(tag=f"cp311-cp311-musllinux_1_2_{MACHINE}")
     [(identifier, what)] = gated(wheel(package, tmp_path), FAILED)
     assert identifier == "PB182"
     assert re.search(r"its tag is musllinux_1_2_\w+, and .* needs libc.so.6, glibc's", what)
 
 
-def test_a_module_for_another_processor_fails(tmp_path):
+def test_fails_a_module_for_another_processor(tmp_path):
     foreign = {f"spam/_D.cpython-311-{MACHINE}-linux-gnu.so": Library(machine=OTHER)}
     package = spam().but(libraries={**spam().libraries, **foreign})
     found = gated(wheel(package, tmp_path), FAILED)
@@ -175,7 +175,7 @@ def test_data_for_another_processor_beside_a_twin_passes(tmp_path):
     assert gated(wheel(package, tmp_path), PASSED) == []
 
 
-def test_a_kernel_s_folder_for_another_processor_fails(tmp_path):
+def test_fails_a_kernel_folder_for_another_processor(tmp_path):
     for processor, expected in ((OTHER, {"PB178"}), (MACHINE, set())):
         folder = tmp_path / f"torch29-cxx11-cu130-{processor}-linux"
         folder.mkdir()

@@ -46,7 +46,7 @@ def gated(artifact, claim=("--claim", "sm90")):
 
 
 @pytest.mark.parametrize("kernel", IDLE)
-def test_a_package_whose_kernels_do_nothing_fails(tmp_path, kernel):
+def test_fails_a_package_with_empty_kernels(tmp_path, kernel):
     package = Package("spam", {"spam/_C.abi3.so": Library(objects=(unit(IDLE[kernel]),))})
     code, found = gated(wheel(package, tmp_path))
     assert (code, found.keys()) == (FAILED, {"PB171"})
@@ -54,12 +54,12 @@ def test_a_package_whose_kernels_do_nothing_fails(tmp_path, kernel):
 
 
 @pytest.mark.parametrize("kernel", BUSY)
-def test_a_package_whose_kernels_do_something_passes(tmp_path, kernel):
+def test_passes_a_package_with_working_kernels(tmp_path, kernel):
     package = Package("spam", {"spam/_C.abi3.so": Library(objects=(unit(BUSY[kernel]),))})
     assert gated(wheel(package, tmp_path)) == (PASSED, {})
 
 
-def test_a_kernel_s_folder_is_asked_too(tmp_path):
+def test_checks_the_folder_of_a_kernel(tmp_path):
     for code, expected in ((IDLE["prints"], {"PB175"}), (BUSY["counts"], set())):
         folder = tmp_path / f"{len(code)}/torch29-cxx11-cu130-x86_64-linux"
         folder.mkdir(parents=True)
@@ -75,7 +75,7 @@ def test_relocatable_code_that_was_never_linked_fails(tmp_path):
     assert (code, found.keys()) == (FAILED, {"PB334"})
 
 
-def test_one_unit_of_two_without_the_sm_fails(tmp_path):
+def test_fails_one_unit_of_two_without_the_sm(tmp_path):
     other = made(
         "other.o", nvcc(), "-c", "-Xcompiler", "-fPIC", "-gencode=arch=compute_120,code=sm_120",
         text("other.cu", "__global__ void other(int* x) { *x = 3; }\n"), "-o", OUT)  # fmt: skip

@@ -73,7 +73,7 @@ def only_finding(row):
     return finding
 
 
-def test_an_extension_of_this_torch_loads(tmp_path):
+def test_loads_an_extension_of_this_torch(tmp_path):
     row, _ = audited(environment(tmp_path, torch(), extension()))
     assert row["findings"] == []
     [loading] = row["loading"]
@@ -94,7 +94,7 @@ def test_an_extension_of_this_torch_loads(tmp_path):
          "c10::nowhere(int)", "none of torch 2.8 to 2.15 has all that it needs"),
     ],
 )  # fmt: skip
-def test_a_symbol_that_this_torch_lacks_is_named_with_the_torch_that_has_it(tmp_path, code, symbol, says):
+def test_names_a_missing_symbol_with_the_torch_that_has_it(tmp_path, code, symbol, says):
     row, _ = audited(environment(tmp_path, torch(), extension(code=code)), FAILED)
     finding = only_finding(row)
     assert (row["worst"], finding["id"]) == ("fail", "PB163")
@@ -124,7 +124,7 @@ def test_torch_s_own_symbols_count_too(tmp_path):
     assert "PB163" in [finding["id"] for finding in row["findings"]]
 
 
-def test_a_package_that_asks_for_another_torch_is_warned_of(tmp_path):
+def test_warns_of_a_package_for_another_torch(tmp_path):
     site = environment(tmp_path, torch(), extension(), extension("twin"))
     for name, version in (("ext", "2.9.1"), ("twin", "2.11.0")):
         with (site / f"{name}-1.0.dist-info/METADATA").open("a") as metadata:
@@ -136,7 +136,7 @@ def test_a_package_that_asks_for_another_torch_is_warned_of(tmp_path):
     assert {row["name"]: row["findings"] for row in document["distributions"]}["twin"] == []
 
 
-def test_what_does_not_load_names_the_torch_that_it_asks_for_in_the_same_finding(tmp_path):
+def test_names_the_requested_torch_in_the_load_finding(tmp_path):
     code = FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);")
     site = environment(tmp_path, torch(), extension(code=code))
     with (site / "ext-1.0.dist-info/METADATA").open("a") as metadata:
@@ -147,14 +147,14 @@ def test_what_does_not_load_names_the_torch_that_it_asks_for_in_the_same_finding
     )
 
 
-def test_a_library_that_is_nowhere_is_named(tmp_path):
+def test_names_a_missing_library(tmp_path):
     package = extension(needs=("libc10.so", "libcudart.so.7"))
     finding = only_finding(audited(environment(tmp_path, torch(), package), FAILED)[0])
     assert finding["id"] == "PB161"
     assert "needs libcudart.so.7, which neither the environment nor the system has" in finding["what"]
 
 
-def test_a_cuda_library_of_another_major_than_torch_s_wants_another_build(tmp_path):
+def test_requires_another_build_for_another_cuda_major(tmp_path):
     ext = extension(needs=("libc10.so", "libcudart.so.12"), runpath=TO_TORCH)
     row, _ = audited(environment(tmp_path, torch(version="2.11.0+cu130"), ext), FAILED)
     finding = only_finding(row)
@@ -166,7 +166,7 @@ def test_a_cuda_library_of_another_major_than_torch_s_wants_another_build(tmp_pa
     assert only_finding(row)["remedy"].startswith("pip install nvidia-cuda-runtime-cu12, or the build")
 
 
-def test_a_name_that_the_table_of_torch_s_takes_for_its_own_is_not_blamed_on_torch(tmp_path):
+def test_does_not_blame_torch_for_a_colliding_name(tmp_path):
     """As of torchcodec without FFmpeg: the digest of av_frame_alloc25810 is that of one that torch 2.8 to 2.10 have."""
     uses = 'extern "C" int av_frame_alloc25810();\n' + MODULE.format("av_frame_alloc25810();")
     lacking = extension(code=uses, needs=("libc10.so", "libavutil.so.56"), runpath=TO_TORCH)
@@ -179,19 +179,19 @@ def test_a_name_that_the_table_of_torch_s_takes_for_its_own_is_not_blamed_on_tor
     assert (finding["id"], "torch 2.11" in finding["what"]) == ("PB163", False)
 
 
-def test_where_no_torch_is_installed_it_is_to_be_installed(tmp_path):
+def test_recommends_installing_a_missing_torch(tmp_path):
     row, _ = audited(environment(tmp_path, extension()), FAILED)
     finding = only_finding(row)
     assert (finding["id"], finding["remedy"]) == ("PB161", "install torch beside it")
 
 
-def test_the_driver_may_be_elsewhere(tmp_path):
+def test_accepts_a_missing_driver(tmp_path):
     code = 'extern "C" int cuInit(unsigned);\n' + FREE + MODULE.format("c10::free_cpu(nullptr); cuInit(0);")
     package = extension(code=code, needs=("libc10.so", "libcuda.so.1"))
     assert audited(environment(tmp_path, torch(), package))[0]["findings"] == []
 
 
-def test_a_library_of_another_package_is_taken_to_be_loaded_before(tmp_path):
+def test_assumes_that_another_package_loaded_its_library(tmp_path):
     cuda = Package("nvidia-cuda", {"nvidia/cuda/lib/libcudart.so.7": Library()})
     site = environment(tmp_path, torch(), cuda, extension(needs=("libc10.so", "libcudart.so.7")))
     row, _ = audited(site)
@@ -199,7 +199,7 @@ def test_a_library_of_another_package_is_taken_to_be_loaded_before(tmp_path):
     assert row["loading"][0]["assumed"] == ["libcudart.so.7"]
 
 
-def test_what_a_library_of_the_same_package_defines_is_no_fault(tmp_path):
+def test_accepts_symbols_of_the_same_package(tmp_path):
     package = extension(code="void own();\n" + MODULE.format("own();"), needs=())
     package.libraries["ext/libown.so"] = Library(code="void own() {}\n")
     row, _ = audited(environment(tmp_path, torch(), package))
@@ -208,7 +208,7 @@ def test_what_a_library_of_the_same_package_defines_is_no_fault(tmp_path):
 
 
 # As cuda-core's _tensor_bridge: it links no torch, and its package opens torch's libraries with RTLD_GLOBAL before.
-def test_what_torch_has_is_no_fault_of_a_file_that_does_not_link_it(tmp_path):
+def test_accepts_torch_symbols_in_a_file_without_torch(tmp_path):
     row, _ = audited(environment(tmp_path, torch(), extension(needs=())))
     assert row["findings"] == []
     assert row["loading"][0]["assumed"] == ["libc10.so"]
@@ -217,7 +217,7 @@ def test_what_torch_has_is_no_fault_of_a_file_that_does_not_link_it(tmp_path):
     assert "which torch 2.11.0+cpu lacks: it loads with torch 2.8 to 2.10 only" in only_finding(row)["what"]
 
 
-def test_what_another_library_of_torch_has_is_not_lacking_in_torch(tmp_path):
+def test_accepts_symbols_of_another_torch_library(tmp_path):
     package = torch(exports="namespace c10 { void other() {} }\n")
     package.libraries["torch/lib/libtorch_python.so"] = Library(
         needs=("libtorch_cpu.so", "libc10.so"), code=FREE + "void c10::free_cpu(void*) {}\n"
@@ -227,7 +227,7 @@ def test_what_another_library_of_torch_has_is_not_lacking_in_torch(tmp_path):
     assert "needs c10::free_cpu(void*), which nothing defines that is loaded with it: this release of torch has" in what
 
 
-def test_of_files_for_several_releases_one_has_to_load(tmp_path):
+def test_requires_one_file_of_several_releases_to_load(tmp_path):
     good, bad = Library(code=MODULE.format("")), Library(code=MODULE.format(""), needs=("libav.so.58",))
     names = [f"ext/core{number}.abi3.so" for number in (4, 5)]
     code = 'extern "C" void* PyInit_core{}() {{ return nullptr; }}\n'
@@ -248,7 +248,7 @@ def versioned(version):
     )  # fmt: skip
 
 
-def test_a_version_that_the_library_does_not_define_is_named(tmp_path):
+def test_names_a_version_that_the_library_lacks(tmp_path):
     source = text("user.c", "int versioned(void);\nvoid* PyInit__C(void) { versioned(); return 0; }\n")
     module = made(
         "_C.abi3.so", compiler(MACHINE, "gcc"), "-shared", "-fPIC", "-Wl,-rpath,$ORIGIN", "-o", OUT, source,
@@ -284,7 +284,7 @@ def test_ld_library_path_comes_before_runpath_and_the_one_that_wins_is_named(tmp
     assert f"{elsewhere}/libcudnn.so.9, by LD_LIBRARY_PATH; not" in text_of(site, "--distributions")
 
 
-def test_two_modules_of_one_name_are_no_library_in_two_places(tmp_path):
+def test_accepts_two_modules_of_one_name(tmp_path):
     """vllm brings DeepGEMM's `_C`, which is not torch's."""
     site = environment(tmp_path, torch(), extension())
     assert audited(site)[1]["shared_libraries"] == []
@@ -320,7 +320,7 @@ def test_unresolved_symbols_are_those_of_ldd(tmp_path, code):
 
 
 @ONLY_TORCH
-def test_a_real_torch_resolves_and_loads_as_ldd_says():
+def test_resolves_a_real_torch_like_ldd():
     result = subprocess.run([PROGRAM, "audit", REAL, "--distributions", "--format", "json"], capture_output=True,
                             text=True, check=False)  # fmt: skip
     document = json.loads(result.stdout)

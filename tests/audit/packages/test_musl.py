@@ -73,7 +73,7 @@ def found_of(row):
     return [(one["id"], one["what"]) for one in row["findings"]]
 
 
-def test_a_sound_root_has_no_finding_and_its_modules_are_followed(tmp_path):
+def test_follows_the_modules_of_a_sound_root(tmp_path):
     ext = package(code="getpid();", declared='extern "C" int getpid();\n')
     found, document = rows(alpine(tmp_path, ext), "--distributions")
     assert found_of(found["ext"]) == []
@@ -81,7 +81,7 @@ def test_a_sound_root_has_no_finding_and_its_modules_are_followed(tmp_path):
     assert document["interpreter"].endswith(f"/usr/bin/{PYTHON}")
 
 
-def test_what_is_linked_with_glibc_is_named_once(tmp_path):
+def test_names_files_linked_with_glibc_once(tmp_path):
     root = alpine(tmp_path, package(), glibc_package())
     found, document = rows(root, "--distributions", exit_code=FAILED)
     assert found_of(found["ext"]) == []
@@ -96,12 +96,12 @@ def test_what_is_linked_with_glibc_is_named_once(tmp_path):
     assert (found_of(found["foreign"]), found["foreign"]["loading"]) == ([], [])
 
 
-def test_nothing_but_wheels_for_glibc(tmp_path):
+def test_reports_wheels_for_glibc(tmp_path):
     found, _ = rows(alpine(tmp_path, glibc_package("one"), glibc_package("two")), "--distributions", exit_code=FAILED)
     assert [[name for name, _ in found_of(found[one])] for one in ("one", "two")] == [["PB178"], ["PB178"]]
 
 
-def test_a_symbol_that_nothing_in_musl_defines(tmp_path):
+def test_finds_a_symbol_that_musl_lacks(tmp_path):
     ext = package(code="getpid(); gnu_get_libc_version();",
                   declared='extern "C" int getpid(); extern "C" int gnu_get_libc_version();\n')  # fmt: skip
     found, _ = rows(alpine(tmp_path, ext), "--distributions", exit_code=FAILED)
@@ -127,7 +127,7 @@ def test_libraries_are_looked_for_where_musl_s_loader_looks(tmp_path, folders, p
     assert [name for name, _ in found_of(found["ext"])] == ([] if loads else ["PB161"])
 
 
-def test_a_run_path_is_inherited_and_glibc_s_rule_for_sonames_does_not_hold(tmp_path):
+def test_inherits_run_paths_and_compares_no_sonames(tmp_path):
     """The module's RUNPATH leads to what its library needs too, which glibc's loader would not follow."""
     root = alpine(tmp_path, package(needs=("libone.so.1",), runpath=("/opt/lib",)))
     (root / "opt/lib").mkdir(parents=True)
@@ -156,7 +156,7 @@ def test_versions_of_symbols_are_not_asked_for_but_hidden_ones_are_not_taken(tmp
     assert (name, "needs f" in what) == ("PB163", True)
 
 
-def test_a_root_without_its_loader_is_not_judged(tmp_path):
+def test_does_not_judge_a_root_without_its_loader(tmp_path):
     """A layer of an image: whether its modules load is not known, and no fault of theirs."""
     root = alpine(tmp_path, package(code="getpid();", declared='extern "C" int getpid();\n'))
     (root / f"lib/{LOADER}").unlink()
@@ -165,7 +165,7 @@ def test_a_root_without_its_loader_is_not_judged(tmp_path):
     assert f"needs {LIBC} itself, which is nowhere" in " ".join(document["notes"])
 
 
-def test_a_wheel_for_musl_beside_a_python_for_glibc(tmp_path):
+def test_finds_a_musl_wheel_for_a_glibc_python(tmp_path):
     site = tmp_path / f"venv/lib/{PYTHON}/site-packages"
     package().write(site)
     python = site.parents[2] / "bin/python"

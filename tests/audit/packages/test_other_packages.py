@@ -10,7 +10,7 @@ PLAIN = Package("plain-text", {"plain_text/_C.cpython-311-x86_64-linux-gnu.so": 
 DEVICE = Package("spam-kernels", {"spam/_C.abi3.so": Library(units=("first120.o", "second75.o", "collective_ptx.o"))})
 
 
-def test_what_it_holds_is_reported_and_nothing_of_torch(tmp_path):
+def test_reports_the_contents_and_nothing_of_torch(tmp_path):
     file = wheel(DEVICE, tmp_path)
     result = audit(file)
     assert result.returncode == PASSED
@@ -21,36 +21,36 @@ def test_what_it_holds_is_reported_and_nothing_of_torch(tmp_path):
         assert wrong not in text
 
 
-def test_a_package_without_device_code_is_no_build_of_torch_either(tmp_path):
+def test_does_not_take_a_package_without_device_code_for_torch(tmp_path):
     text = text_of(wheel(PLAIN, tmp_path))
     assert "plain-text 1.0 holds no device code" in text
     assert "CPU build" not in text
 
 
-def test_an_extension_module_called_as_torch_s_own_is_not_torch_s(tmp_path):
+def test_does_not_take_a_module_with_a_torch_name_for_torch(tmp_path):
     inventory = json.loads(audit(wheel(DEVICE, tmp_path), "--format", "json").stdout)
     assert [file["component"] for file in inventory["files"]] == [None]
 
 
-def test_a_library_called_like_torch_s_is_not_torch_s(tmp_path):
+def test_does_not_take_a_library_with_a_torch_name_for_torch(tmp_path):
     package = Package("torchspam", {"torchspam/lib/libtorchspam_core.so": Library()})
     inventory = json.loads(audit(wheel(package, tmp_path), "--format", "json").stdout)
     assert [file["component"] for file in inventory["files"]] == [None]
 
 
-def test_a_cubin_by_itself_is_device_code_of_the_package(tmp_path):
+def test_counts_a_cubin_as_device_code(tmp_path):
     package = Package("spam-cubins", {"spam_cubins/fmha/one.cubin": device("sm_100a.cubin")})
     assert "spam-cubins 1.0 holds machine code for sm_100a" in text_of(wheel(package, tmp_path))
 
 
-def test_a_torch_that_lost_its_libraries_is_torch(tmp_path):
+def test_recognizes_a_torch_without_its_libraries(tmp_path):
     package = Package("torch", {"torch/_C.cpython-311-x86_64-linux-gnu.so": Library()}, version="2.11.0")
     result = audit(wheel(package, tmp_path))
     assert result.returncode == FAILED
     assert "PB103" in result.stdout
 
 
-def test_a_damaged_file_of_it_is_a_fault(tmp_path):
+def test_reports_a_damaged_file_of_a_package(tmp_path):
     package = Package("spam-kernels", {"spam/_C.abi3.so": Library(units=("first120.o",), keeps=0.5)})
     result = audit(wheel(package, tmp_path))
     assert result.returncode == FAILED

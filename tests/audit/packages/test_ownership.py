@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Whether a package's files are those that it installed, whose they are now, and what installs them again."""
+"""Files of a package that changed since installation, their owners, and the command that restores them."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def with_another_byte(content):
     return content[:at] + b"g" + content[at + 1 :]
 
 
-def test_a_sound_environment_has_no_fault(site):
+def test_finds_no_fault_in_a_sound_environment(site):
     found, document = rows(site)
     assert found["one"]["recorded"] == {
         "files": 5,
@@ -54,7 +54,7 @@ def test_a_sound_environment_has_no_fault(site):
     [(with_another_byte, "another SHA-256"), (lambda content: content + bytes(8), "another size")],
     ids=["of the same size", "longer"],
 )
-def test_a_changed_library_is_its_package_s_fault(site, change, how):
+def test_assigns_a_changed_library_to_its_package(site, change, how):
     own_copy(site / "one/lib/libone.so", change)
     found, document = rows(site, exit_code=FAILED)
     [changed] = found["one"]["recorded"]["changed_libraries"]
@@ -65,7 +65,7 @@ def test_a_changed_library_is_its_package_s_fault(site, change, how):
     assert found["other"]["recorded"]["changed"] == 0
 
 
-def test_a_path_that_two_packages_write_is_the_fault_of_the_one_that_lost_it(site):
+def test_assigns_an_overwritten_path_to_its_former_owner(site):
     cu13 = Package("one-cu13", {"one/lib/libone.so": Library(code="int thirteen() { return 13; }\n")})
     (site / "one/lib/libone.so").unlink()
     cu13.write(site)
@@ -106,7 +106,7 @@ def test_rejects_overlay_that_was_overwritten(site):
     assert found["one"]["recorded"]["changed"] == found["one-cu13"]["recorded"]["changed"] == 1
 
 
-def test_what_no_package_recorded_is_noted(site):
+def test_notes_files_without_a_record(site):
     Package("gone", {"gone/lib/libgone.so": Library()}).write(site)
     shutil.rmtree(next(site.glob("gone-*.dist-info")))
     found, _ = rows(site)
@@ -115,7 +115,7 @@ def test_what_no_package_recorded_is_noted(site):
     assert "no installed package recorded 1 file with machine code in gone" in finding["what"]
 
 
-def test_of_two_that_pip_takes_for_one_no_file_is_missed(site):
+def test_misses_no_file_of_two_packages_that_pip_merges(site):
     """What an update that was interrupted leaves: which files are the older one's is not known."""
     older = site / "one-0.9.dist-info"
     older.mkdir()
@@ -127,7 +127,7 @@ def test_of_two_that_pip_takes_for_one_no_file_is_missed(site):
     assert document["reinstall"] is None
 
 
-def test_the_same_file_of_two_packages_is_no_fault(site):
+def test_accepts_the_same_file_of_two_packages(site):
     twin = Package("twin", {"one/lib/libone.so": Library()})
     (site / "one/lib/libone.so").unlink()
     twin.write(site)
@@ -135,14 +135,14 @@ def test_the_same_file_of_two_packages_is_no_fault(site):
     assert found["one"]["recorded"]["changed"] == found["twin"]["recorded"]["changed"] == 0
 
 
-def test_what_is_missing_is_installed_again(site):
+def test_recommends_reinstalling_missing_files(site):
     shutil.rmtree(site / "one")
     found, document = rows(site, exit_code=FAILED)
     assert found["one"]["recorded"]["first_missing"] == ["one/lib/libone.so", "one/lib/libtwo.so"]
     assert document["reinstall"].endswith("--no-deps one==1.0")
 
 
-def test_an_edited_text_is_only_noted(site):
+def test_only_notes_an_edited_text(site):
     (site / "other-1.0.dist-info/METADATA").write_text("Name: other\nVersion: 1.0\nSummary: edited\n")
     found, document = rows(site)
     assert found["other"]["recorded"]["first_changed"] == ["other-1.0.dist-info/METADATA"]
@@ -151,13 +151,13 @@ def test_an_edited_text_is_only_noted(site):
     assert document["reinstall"] is None
 
 
-def test_what_lies_outside_of_the_environment_is_not_missed(tmp_path):
+def test_ignores_recorded_files_outside_the_environment(tmp_path):
     """`pip install --target` records ../../bin, and writes to bin."""
     target = ONE.but(also_recorded=("../../bin/one,sha256=x,1",)).write(tmp_path / "target")
     assert rows(target)[0]["one"]["recorded"]["missing"] == 0
 
 
-def test_what_the_system_s_packages_strip_is_not_compared(tmp_path):
+def test_does_not_compare_files_stripped_by_the_system(tmp_path):
     """Debian's PyYAML has RECORD as it was before dh_strip, and no INSTALLER. What pip put there is compared."""
     site = ONE.write(tmp_path / "usr/lib/python3/dist-packages")
     own_copy(site / "one/lib/libone.so", lambda content: content + b"\0")
@@ -168,14 +168,14 @@ def test_what_the_system_s_packages_strip_is_not_compared(tmp_path):
     assert found["one"]["recorded"]["changed"] == 1
 
 
-def test_what_conda_relocates_is_not_compared(site):
+def test_does_not_compare_files_relocated_by_conda(site):
     own_copy(site / "one/lib/libone.so", with_another_byte)
     (site / "one-1.0.dist-info/INSTALLER").write_text("conda\n")
     found, _ = rows(site)
     assert found["one"]["recorded"]["changed"] == 0
 
 
-def test_the_command_is_of_the_installer_and_the_environment(site):
+def test_prints_the_command_of_the_installer_and_environment(site):
     Package("torch-like", {"torch_like/_C.so": Library()}, version="2.11.0+cu130").write(site)
     (site / "torch_like-2.11.0+cu130.dist-info/INSTALLER").write_text("uv\n")
     own_copy(site / "torch_like/_C.so", with_another_byte)
@@ -188,7 +188,7 @@ def test_the_command_is_of_the_installer_and_the_environment(site):
     assert [note for note in document["notes"] if "+cu130" in note and "--extra-index-url" in note]
 
 
-def test_the_command_names_the_index_of_pytorch(site):
+def test_names_the_index_of_pytorch_in_the_command(site):
     Package("torchvision", {"torchvision/_C.so": Library()}, version="0.26.0+cu130").write(site)
     own_copy(site / "torchvision/_C.so", with_another_byte)
     _, document = rows(site, exit_code=FAILED)
@@ -197,7 +197,7 @@ def test_the_command_names_the_index_of_pytorch(site):
     assert document["notes"] == []
 
 
-def test_the_command_is_of_conda_where_conda_installed_it(site):
+def test_prints_the_conda_command_for_conda_packages(site):
     environment = site.parents[2]
     (environment / "conda-meta").mkdir()
     meta = {
@@ -216,7 +216,7 @@ def test_the_command_is_of_conda_where_conda_installed_it(site):
     )
 
 
-def test_the_command_puts_it_in_order(tmp_path):
+def test_repairs_the_environment_by_the_command(tmp_path):
     """By pip itself: what was pasted is run by a shell."""
     environment = tmp_path / "an environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)

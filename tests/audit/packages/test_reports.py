@@ -80,13 +80,13 @@ def sound(tmp_path):
     return environment(tmp_path, torch(), extension())
 
 
-def test_a_sound_environment_has_none_of_these_findings(sound):
+def test_has_no_finding_in_a_sound_environment(sound):
     findings, document = reported(sound)
     assert [one for one in findings if not one["id"].startswith("PB53")] == []
     assert [row["name"] for row in document["environment"]["distributions"]] == ["ext", "torch"]
 
 
-def test_an_extension_of_another_torch_decides_the_verdict(tmp_path):
+def test_fails_for_an_extension_of_another_torch(tmp_path):
     ext = extension(FATAL + module("c10::FatalSignalHandler::fatalSignalHandler(0);"))
     findings, document = reported(environment(tmp_path, torch(), ext))
     name, severity, what = only(findings)
@@ -95,14 +95,14 @@ def test_an_extension_of_another_torch_decides_the_verdict(tmp_path):
     assert (document["verdict"]["outcome"], document["verdict"]["reason"].split(":")[0]) == ("fail", "ext 1.0")
 
 
-def test_a_fault_of_what_does_not_link_torch_is_a_note(tmp_path):
+def test_notes_a_fault_of_a_package_without_torch(tmp_path):
     pillow = extension(module(), name="pillow", needs=("libtiff.so.7",), runpath=())
     findings, _ = reported(environment(tmp_path, torch(), extension(), pillow))
     assert only(findings)[:2] == ("PB167", "note")
     assert "libtiff.so.7" in findings[0]["what"]
 
 
-def test_a_part_that_needs_more_is_a_note(tmp_path):
+def test_notes_a_part_that_needs_a_better_cpu(tmp_path):
     package = extension()
     package.libraries[f"ext/_D.{TAG}.so"] = Library(needs=("libc10.so",), runpath=TO_TORCH, code=module(name="_D"))
     package.libraries[f"ext/tensor.{TAG}.so"] = Library(
@@ -112,7 +112,7 @@ def test_a_part_that_needs_more_is_a_note(tmp_path):
     assert only(findings)[:2] == ("PB166", "note")
 
 
-def test_an_overwritten_library_is_named_with_a_command(sound):
+def test_names_an_overwritten_library_with_a_command(sound):
     file = next(sound.glob("lib/python3*/site-packages/ext/_C.*.so"))
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
@@ -132,7 +132,7 @@ def of_other_machine(library):
     return library.but(machine=OTHER_MACHINE)
 
 
-def test_a_package_of_another_processor_is_installed_again(tmp_path):
+def test_recommends_reinstalling_a_package_of_another_processor(tmp_path):
     ext = extension()
     ext = ext.but(libraries={path: of_other_machine(library) for path, library in ext.libraries.items()})
     place = environment(tmp_path, torch(), ext)
@@ -145,7 +145,7 @@ def test_a_package_of_another_processor_is_installed_again(tmp_path):
     assert all(row["shipped"] != "fail" for row in document["verdict"]["claims"] if row["claim"] == "CPU")
 
 
-def test_a_package_of_another_python_is_installed_again(tmp_path):
+def test_recommends_reinstalling_a_package_of_another_python(tmp_path):
     """Unless one of its modules is for this one, or for any."""
     ext = extension()
     [library] = ext.libraries.values()
@@ -162,7 +162,7 @@ def test_a_package_of_another_python_is_installed_again(tmp_path):
         assert findings == []
 
 
-def test_what_another_package_wrote_over_is_that_one_s_fault(tmp_path):
+def test_assigns_an_overwritten_library_to_its_writer(tmp_path):
     """cupy-cuda12x beside cupy-cuda13x: the same paths, and what lies there does not load."""
     ext = extension()
     [path] = ext.libraries
@@ -175,7 +175,7 @@ def test_what_another_package_wrote_over_is_that_one_s_fault(tmp_path):
     assert sorted((one["id"], one["distribution"]) for one in findings) == [("PB161", "ext-cu12"), ("PB168", "ext")]
 
 
-def test_two_torches_are_one_fault(tmp_path):
+def test_reports_two_torches_as_one_fault(tmp_path):
     """The older one's metadata was left behind: the imported version counts, and its files are not missed."""
     place = environment(tmp_path, torch(), extension())
     site = next(place.glob("lib/python3*/site-packages"))
@@ -192,7 +192,7 @@ def test_two_torches_are_one_fault(tmp_path):
     assert document["environment"]["reinstall"] is None
 
 
-def test_one_module_of_another_processor_is_named(tmp_path):
+def test_names_one_module_of_another_processor(tmp_path):
     ext = extension()
     ext.libraries[f"ext/_D.{TAG}.so"] = of_other_machine(Library(needs=("libc10.so",), code=module(name="_D")))
     ext.libraries["ext/tools/libprobe.so"] = of_other_machine(Library())  # data: nothing here opens it
@@ -204,7 +204,7 @@ def test_one_module_of_another_processor_is_named(tmp_path):
     )
 
 
-def test_a_library_of_another_processor_is_its_package_s_fault(tmp_path):
+def test_assigns_a_library_of_another_processor_to_its_package(tmp_path):
     """Who needs it is not reported as well. A twin for the right processor in the same package may stand in for it."""
     runtime = Package("nvidia-cuda-runtime", {"nvidia/lib/libcudart.so.13": of_other_machine(Library())})
     ext = extension(needs=("libc10.so", "libcudart.so.13"), runpath=("$ORIGIN/../torch/lib", "$ORIGIN/../nvidia/lib"))
@@ -215,7 +215,7 @@ def test_a_library_of_another_processor_is_its_package_s_fault(tmp_path):
     assert findings == []
 
 
-def test_what_lies_in_a_container_s_root_is_not_started_here(tmp_path):
+def test_does_not_start_programs_of_a_container(tmp_path):
     root = tmp_path / "root"
     environment(root / "opt", torch(), extension(needs=("libc10.so", "libz.so.1")))
     python = root / "opt/venv/bin/python"
@@ -231,7 +231,7 @@ def test_what_lies_in_a_container_s_root_is_not_started_here(tmp_path):
     assert f"{root} is the root of another system" in " ".join(document["problems"])
 
 
-def test_two_majors_of_cuda_in_one_process(tmp_path):
+def test_finds_two_majors_of_cuda_in_one_process(tmp_path):
     runtime = Package("nvidia-cuda-runtime", {"nvidia/lib/libcudart.so.12": Library()})
     beside = ("$ORIGIN/../torch/lib", "$ORIGIN/../nvidia/lib")
     ext = extension(needs=("libc10.so", "libcudart.so.12"), runpath=beside)
@@ -242,14 +242,14 @@ def test_two_majors_of_cuda_in_one_process(tmp_path):
     assert same == []
 
 
-def test_no_compiler_is_here(sound):
+def test_reports_a_missing_compiler(sound):
     tools = sound / "tools"
     tools.mkdir()
     findings, _ = reported(sound, variables={"PATH": str(tools), "CC": "", "CXX": ""})
     assert only([one for one in findings if one["id"].startswith("PB53")])[0] == "PB531"
 
 
-def test_a_cache_that_cannot_be_written(sound):
+def test_reports_a_read_only_cache(sound):
     plain = sound / "plain"
     plain.write_text("")
     findings, _ = reported(sound, variables={"TORCHINDUCTOR_CACHE_DIR": str(plain / "cache")})
@@ -264,7 +264,7 @@ def imported(place):
     return [one for one in findings if one["id"].startswith("PB54")], document["imports"]
 
 
-def test_what_loads_is_what_was_predicted(sound):
+def test_predicts_the_loaded_files(sound):
     findings, imports = imported(sound)
     assert findings == []
     assert [(one["module"], one["problem"], one["others"], one["unpredicted"]) for one in imports] == [
@@ -274,7 +274,7 @@ def test_what_loads_is_what_was_predicted(sound):
     assert any(path.endswith("/torch/lib/libc10.so") for path in imports[0]["loaded"])
 
 
-def test_a_torch_that_python_does_not_import(tmp_path):
+def test_reports_a_torch_that_python_does_not_import(tmp_path):
     findings, _ = imported(environment(tmp_path, torch(), extension(), imports=IMPORTS + "import typing_extensionz\n"))
     assert only(one for one in findings if one["id"] == "PB541")[:2] == ("PB541", "fail")
 
@@ -283,7 +283,7 @@ def test_a_torch_that_python_does_not_import(tmp_path):
     ("code", "says"),
     [("__builtin_trap();", "SIGILL"), ("for (;;) __asm__(\"\");", "it did not end within 10 s")],
 )  # fmt: skip
-def test_an_extension_that_crashes_or_hangs(tmp_path, code, says):
+def test_reports_an_extension_that_crashes_or_hangs(tmp_path, code, says):
     ext = extension("void stop() { " + code + " }\n" + FREE + module("c10::free_cpu(nullptr); stop();"))
     findings, _ = imported(environment(tmp_path, torch(), ext))
     name, severity, what = only(findings)
@@ -291,7 +291,7 @@ def test_an_extension_that_crashes_or_hangs(tmp_path, code, says):
     assert says in what
 
 
-def test_a_library_that_comes_from_elsewhere(tmp_path, sound):
+def test_reports_a_library_from_another_place(tmp_path, sound):
     """Python code opened another copy first, so that the loader takes that one by its DT_SONAME."""
     copy = tmp_path / "elsewhere/libc10.so"
     copy.parent.mkdir()
@@ -303,7 +303,7 @@ def test_a_library_that_comes_from_elsewhere(tmp_path, sound):
     assert f"has loaded {copy}" in findings[0]["what"]
 
 
-def test_a_library_that_nothing_asks_for(tmp_path, sound):
+def test_reports_a_library_without_a_user(tmp_path, sound):
     more = tmp_path / "elsewhere/libmore.so"
     more.parent.mkdir()
     more.write_bytes(next(sound.glob("lib/python3*/site-packages/torch/lib/libtorch_cpu.so")).read_bytes())

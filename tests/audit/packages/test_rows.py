@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""One row a package: of an environment by its RECORDs, or of a folder of wheels."""
+"""One row per package of an environment, by RECORD, or of a folder of wheels."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def site(tmp_path):
     return folder
 
 
-def test_each_row_is_what_was_linked(site):
+def test_lists_the_links_of_each_row(site):
     found, document = rows(site)
     jsonschema.validate(document, json.loads((SOURCE / "docs/environment.schema.json").read_text()))
     assert list(found) == ["cpp-extension", "plain", "stable-extension"]
@@ -63,7 +63,7 @@ def test_each_row_is_what_was_linked(site):
     assert plain["tags"] == [PLAIN.tag]
 
 
-def test_device_code_stands_there_with_its_suffixes_and_the_version_of_its_ptx(site):
+def test_lists_device_code_with_suffixes_and_ptx_version(site):
     cubins = {f"cubins/{name}": device(name) for name in ("sm_100a.cubin", "sm_120f.cubin")}
     Package("cubins", cubins).write(site)
     CODE.write(site)
@@ -83,7 +83,7 @@ GUARDED = (
 
 
 @pytest.mark.skipif(MACHINE != "x86_64", reason="x86-64's instructions")
-def test_what_a_package_may_guard_by_itself_is_no_minimum(tmp_path):
+def test_does_not_count_self_guarded_code_as_minimum(tmp_path):
     """numpy chooses by a table of its own; what runs as the file is loaded is needed everywhere."""
     at_load = GUARDED.replace("target(", "constructor, target(").replace("int* x", "").replace("x[", "y[")
     packages = {"guarded": GUARDED, "needs": "static int y[64];\n" + at_load.replace("fast(x)", "fast()")}
@@ -94,12 +94,12 @@ def test_what_a_package_may_guard_by_itself_is_no_minimum(tmp_path):
     assert (found["guarded"]["minimum_cpu"], found["needs"]["minimum_cpu"]) == ("not known", "avx2")
 
 
-def test_an_environment_is_its_site_packages(site):
+def test_reads_an_environment_by_its_site_packages(site):
     environment = site.parents[2]
     assert rows(environment)[0].keys() == rows(site)[0].keys()
 
 
-def test_a_folder_of_wheels_has_the_same_rows(site, tmp_path):
+def test_lists_the_same_rows_for_a_folder_of_wheels(site, tmp_path):
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     for package in (CPP, SAFE, PLAIN):
@@ -131,7 +131,7 @@ def test_torch_is_one_row_among_them_where_rows_are_asked_for(site):
     assert "torch 2.11.0, no CUDA version, site-packages" in text
 
 
-def test_two_of_one_name_are_named_and_both_read(site):
+def test_names_and_reads_two_packages_of_one_name(site):
     PLAIN.but(version="2.0", libraries={"plain/lib/libother.so": Library()}).write(site)
     _, document = rows(site, exit_code=FAILED)
     assert [row["version"] for row in document["distributions"] if row["name"] == "plain"] == ["1.0", "2.0"]
@@ -139,7 +139,7 @@ def test_two_of_one_name_are_named_and_both_read(site):
     assert "plain is installed 2 times, as plain-1.0.dist-info and plain-2.0.dist-info" in problem
 
 
-def test_without_a_record_the_folders_of_its_name_are_its_own(site):
+def test_assigns_folders_by_name_without_a_record(site):
     CODE.but(recorded=False).write(site)
     found, document = rows(site)
     assert set(found["code"]["cubin"]) == {"sm_75", "sm_120"}
@@ -156,7 +156,7 @@ def test_without_a_record_the_folders_of_its_name_are_its_own(site):
         ("/etc/evil.so,,", "/etc/evil.so lies outside of the environment: not read"),
     ],
 )
-def test_a_broken_record_is_named_and_the_rest_goes_on(site, line, says):
+def test_names_a_broken_record_and_continues(site, line, says):
     CODE.but(also_recorded=(line,)).write(site)
     found, _ = rows(site, exit_code=FAILED)
     [problem] = found["code"]["problems"]
@@ -165,7 +165,7 @@ def test_a_broken_record_is_named_and_the_rest_goes_on(site, line, says):
     assert found["plain"]["problems"] == []
 
 
-def test_a_link_that_leads_out_is_followed_and_noted(site, tmp_path):
+def test_follows_and_notes_a_link_that_leads_out(site, tmp_path):
     CODE.write(site)
     outside = tmp_path / "elsewhere.so"
     (site / "code/_C.abi3.so").rename(outside)
@@ -176,14 +176,14 @@ def test_a_link_that_leads_out_is_followed_and_noted(site, tmp_path):
     assert "links lead out of the environment in the way to 1 of its files, the first code/_C.abi3.so" in note
 
 
-def test_what_no_package_owns_is_a_row_of_its_own(site):
+def test_lists_unowned_files_in_their_own_row(site):
     (site / "left/over").mkdir(parents=True)
     os.link(device("sm_100a.cubin"), site / "left/over/one.cubin")
     found, _ = rows(site)
     assert set(found["(no package)"]["cubin"]) == {"sm_100a"}
 
 
-def test_a_loop_of_folders_and_a_missing_metadata_end_nothing(site):
+def test_continues_after_a_loop_and_missing_metadata(site):
     (site / "loop").symlink_to(site)
     (site / "nothing-1.0.dist-info").mkdir()
     found, document = rows(site, exit_code=FAILED)
@@ -193,7 +193,7 @@ def test_a_loop_of_folders_and_a_missing_metadata_end_nothing(site):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
-def test_a_hundred_thousand_files_end_nothing(site):
+def test_reads_a_hundred_thousand_files(site):
     recorded = []
     for folder in range(100):
         path = site / f"many/{folder}"
@@ -223,7 +223,7 @@ def read_as_nobody(site):
     return document, {row["name"]: row for row in document["distributions"]}
 
 
-def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
+def test_names_an_unreadable_file_and_continues(site):
     CODE.write(site)
     (site / "closed").mkdir(mode=0o700)
     own = (site / "code/_C.abi3.so").read_bytes()
@@ -246,7 +246,7 @@ def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
         ("plain-1.0.dist-info", []),
     ],
 )
-def test_what_lies_in_a_closed_folder_is_not_called_missing(site, closed, problems):
+def test_does_not_call_files_of_a_closed_folder_missing(site, closed, problems):
     (site / closed).chmod(0o700)
     document, found = read_as_nobody(site)
     assert document["problems"] == [f"{closed}/: cannot list the folder: Permission denied"]
@@ -254,7 +254,7 @@ def test_what_lies_in_a_closed_folder_is_not_called_missing(site, closed, proble
     assert document["reinstall"] is None
 
 
-def test_a_damaged_file_is_its_package_s_worst_finding(site):
+def test_ranks_a_damaged_file_as_worst_finding(site):
     CODE.but(libraries={"code/_C.abi3.so": Library(units=("first120.o",), keeps=0.5)}).write(site)
     found, _ = rows(site, exit_code=FAILED)
     assert found["code"]["worst"] == "warn"
@@ -266,7 +266,7 @@ def gpus(found, name):
     return {gpu["sm"]: gpu for gpu in found[name]["gpus"]}
 
 
-def test_each_gpu_gets_what_its_kernels_are_there_for(site):
+def test_shows_the_code_for_each_gpu(site):
     units = ("first90.o", "second90_120.o", "collective_ptx.o")
     Package("kernels", {"kernels/_C.abi3.so": Library(units=units)}).write(site)
     Package("bound", {"bound/one.cubin": device("sm_100a.cubin")}).write(site)
@@ -291,7 +291,7 @@ def test_each_gpu_gets_what_its_kernels_are_there_for(site):
     )
 
 
-def test_a_wheel_by_itself_is_a_row_too(tmp_path):
+def test_lists_a_single_wheel_as_a_row(tmp_path):
     found, _ = rows(wheel(CODE, tmp_path), "--for", "sm120")
     assert gpus(found, "code")["sm_120"]["native"] == 1
 
@@ -315,13 +315,13 @@ def test_accepts_gpu_name(site, name, sm):
 
 
 @pytest.mark.parametrize("sms", ["gpu", "", "sm90,,sm80", "avx2"])
-def test_what_is_no_gpu_is_refused(site, sms):
+def test_refuses_an_invalid_gpu(site, sms):
     result = audit(site, "--for", sms)
     assert result.returncode == COULD_NOT_RUN
     assert "is not a GPU's SM: write sm121, or 12.1" in result.stderr
 
 
-def test_the_gpus_of_this_machine_are_those_that_it_has(site):
+def test_finds_the_gpus_of_this_machine(site):
     host = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
     result = audit(site, "--for", "here", "--format", "json")
     if not host["gpus"]:
@@ -331,6 +331,6 @@ def test_the_gpus_of_this_machine_are_those_that_it_has(site):
         assert json.loads(result.stdout)["sms"] == sorted(set(here), key=here.index)
 
 
-def test_a_folder_without_packages_is_no_environment(tmp_path):
+def test_rejects_a_folder_without_packages(tmp_path):
     assert audit(tmp_path).returncode == COULD_NOT_RUN
     assert audit(tmp_path, "--distributions").returncode == COULD_NOT_RUN

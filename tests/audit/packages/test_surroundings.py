@@ -92,7 +92,7 @@ def test_python_s_header_is_missing(compiling):
     assert what.startswith(f"{compiling.header} is not there")
 
 
-def test_the_driver_is_not_where_triton_links(compiling):
+def test_reports_a_driver_that_triton_does_not_find(compiling):
     compiling.driver.unlink()
     findings = compiling.findings()
     assert only(findings)[:2] == ("PB533", "warn")
@@ -106,7 +106,7 @@ def test_ptxas_is_missing(compiling):
     assert "TRITON_PTXAS_BLACKWELL_PATH=/path/to/ptxas" in findings[0]["remedy"]
 
 
-def test_a_ptxas_that_is_not_asked_may_be_missing(compiling):
+def test_accepts_a_missing_unused_ptxas(compiling):
     """A GB10's is ptxas-blackwell."""
     (compiling.nvidia / "bin/ptxas").unlink()
     assert compiling.findings() == []
@@ -124,7 +124,7 @@ def of_device_code(folder, *codes, driver="13.0"):
     return reported(with_cuda(environment(folder, package, ext)), "--host", machine)[0]
 
 
-def test_a_package_without_code_for_the_gpu(tmp_path):
+def test_reports_a_package_without_code_for_the_gpu(tmp_path):
     findings = of_device_code(tmp_path / "planted", "sm_80", "sm_90")
     name, severity, what = only(findings)
     assert (name, severity) == ("PB169", "fail")
@@ -133,14 +133,14 @@ def test_a_package_without_code_for_the_gpu(tmp_path):
     assert of_device_code(tmp_path / "sound", "sm_80", "sm_120") == []
 
 
-def test_a_driver_that_is_older_than_the_only_ptx(tmp_path):
+def test_reports_a_driver_older_than_the_only_ptx(tmp_path):
     findings = of_device_code(tmp_path / "planted", "compute_90", driver="12.0")
     assert only(findings)[:2] == ("PB170", "warn")
     assert findings[0]["remedy"].startswith("install a driver with CUDA ")
     assert of_device_code(tmp_path / "sound", "compute_90") == []
 
 
-def test_two_cuda_majors_wrote_one_path_and_the_command_removes_the_other(tmp_path):
+def test_removes_the_other_cuda_major_of_a_shared_path(tmp_path):
     """nvidia-cudnn-cu12 and -cu13 both have nvidia/cudnn/lib/libcudnn.so.9."""
     package = torch("2.11.0+cu130")
     needs = ("libtorch_cpu.so", "libcudart.so.13", "libcudnn.so.9")

@@ -30,7 +30,7 @@ SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packag
 
 
 def library(name, code, against=(), runpath="$ORIGIN"):
-    """As CUDA's: each symbol has the library's name as its version."""
+    """Makes a library like those of CUDA: each symbol has the library's name as version."""
     script = text("script.map", f"{name} {{ global: *; }};\n")
     return made(
         name, compiler(MACHINE, "gcc"), "-shared", "-fPIC", "-Wl,--no-as-needed", f"-Wl,--version-script={script}",
@@ -157,7 +157,7 @@ def test_finds_the_torch_of_an_environment_on_sys_path(tmp_path, see_base):
     assert (found.returncode, "2.11.0+cpu" in found.stdout) == (PASSED, True), found.stdout + found.stderr
 
 
-def test_a_virtual_environment_without_its_base_has_no_torch(tmp_path):
+def test_finds_no_torch_in_an_environment_without_its_base(tmp_path):
     site, base = base_and_venv(tmp_path, LACKING)
     home = base.parents[2] / "bin"
     (site.parents[2] / "pyvenv.cfg").write_text(f"home = {home}\ninclude-system-site-packages = false\n")
@@ -165,7 +165,7 @@ def test_a_virtual_environment_without_its_base_has_no_torch(tmp_path):
     assert (only_finding(row)["id"], [one["name"] for one in document["distributions"]]) == ("PB161", ["ext"])
 
 
-def test_a_package_of_the_environment_hides_that_of_the_base(tmp_path):
+def test_prefers_a_package_of_the_environment_to_the_base(tmp_path):
     site, base = base_and_venv(tmp_path, extension())
     see_base_by_config(site, base)
     LACKING.but(version="0.9").write(base)
@@ -190,7 +190,7 @@ def test_judges_a_library_that_ctypes_opens(tmp_path):
     assert audited(environment(tmp_path / "sound", torch(), *engine(USES_NEW, NEW)))[0]["findings"] == []
 
 
-def test_a_library_that_lacks_another_is_an_optional_part(tmp_path):
+def test_treats_a_library_without_its_dependency_as_optional(tmp_path):
     plugin = Library(needs=("libnvinfer.so.10",), code="void build();\nvoid f() { build(); }\n")
     package = extension()
     package.libraries["ext/libplugin.so"] = plugin

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Which releases of torch load a wheel: all forms of names, and names that no release has."""
+"""Releases of torch that load a wheel: all forms of names, and names that no release has."""
 
 import zipfile
 
@@ -61,23 +61,23 @@ def test_strings_of_the_old_abi_load_with_no_release(tmp_path):
     )
 
 
-def test_an_invented_name_of_torch_is_in_no_release(tmp_path):
+def test_finds_an_invented_torch_name_in_no_release(tmp_path):
     assert releases(tmp_path, package(INVENTED + FREE.replace("f()", "g()"))) == ([], "_ZN3c108inventedEv")
 
 
-def test_what_another_file_of_the_package_defines_is_not_torch_s(tmp_path):
+def test_does_not_blame_torch_for_names_of_the_same_package(tmp_path):
     built = package(INVENTED)
     built.libraries["ext/libown.so"] = Library(code="namespace c10 { void invented() {} }\n")
     assert releases(tmp_path, built) == (ALL, None)
 
 
-def test_a_library_that_was_not_read_may_define_it(tmp_path):
+def test_allows_an_unread_library_to_define_a_name(tmp_path):
     """As libc10_hip.so of a build for ROCm, or libexecutorch.so of another package."""
     built = Package("ext", {"ext/_C.abi3.so": Library(needs=("libc10.so", "libc10_hip.so"), code=INVENTED)})
     assert releases(tmp_path, built) == (ALL, None)
 
 
-def test_a_weak_reference_counts_for_nothing(tmp_path):
+def test_ignores_a_weak_reference(tmp_path):
     code = (
         "namespace c10 { __attribute__((weak)) void invented(); }\nvoid f() { if (c10::invented) c10::invented(); }\n"
     )

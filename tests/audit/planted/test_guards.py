@@ -34,7 +34,7 @@ UNGUARDED = "if (x[0] > 1) fast(x); else slow(x);"
     ],
     ids=["guarded", "guarded and stripped", "unguarded", "unguarded and stripped"],
 )
-def test_two_tail_calls_of_a_guard(tmp_path, program, body, found, stripped):
+def test_follows_two_tail_calls_of_a_guard(tmp_path, program, body, found, stripped):
     if program != "g++":
         try:
             subprocess.run([program, "--version"], capture_output=True, check=True)

@@ -3,7 +3,6 @@
 //
 // Fake of libcuda.so.1 of an old driver: it has the functions for detection, but not the functions that launch kernels.
 #include <cstdio>
-#include <cstring>
 
 #include "tests/core/host/fake_gpu.hpp"
 

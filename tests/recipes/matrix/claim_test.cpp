@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Claim, AVariantsNameClaimsExactly) {
+TEST(Claim, ParsesAVariantNameAsExact) {
   const auto claim = parse_claim("pytorch-python313-cuda13_0-sm121-armv9");
   ASSERT_TRUE(claim) << claim.error().message;
   EXPECT_TRUE(claim->exact);
@@ -24,14 +24,14 @@ TEST(Claim, AVariantsNameClaimsExactly) {
   EXPECT_EQ(claim->text, "pytorch-python313-cuda13_0-sm121-armv9");
 }
 
-TEST(Claim, EachLineClaimsItsTorchAndCuda) {
+TEST(Claim, ClaimsTorchAndCudaOfEachLine) {
   const auto old_line = parse_claim("pytorch-python313-cuda12_8-sm61-avx");
   EXPECT_EQ(old_line->torch, "2.8.0");
   EXPECT_EQ(old_line->cuda, "12.8");
   EXPECT_EQ(parse_claim("pytorch-python313-cuda12_9-sm103-avx2")->torch, "2.9.1");
 }
 
-TEST(Claim, ACpuOnlyVariantClaimsNoCuda) {
+TEST(Claim, ClaimsNoCudaForACpuVariant) {
   const auto claim = parse_claim("pytorch210-python312-cpu-avx512vnni");
   ASSERT_TRUE(claim) << claim.error().message;
   EXPECT_TRUE(claim->exact);
@@ -41,7 +41,7 @@ TEST(Claim, ACpuOnlyVariantClaimsNoCuda) {
   EXPECT_EQ(claim->python, "3.12");
 }
 
-TEST(Claim, AListClaimsAtLeast) {
+TEST(Claim, ParsesAListAsAtLeast) {
   const auto claim = parse_claim(" sm90, avx512 ,cuda=13.0,torch=2.10.0,python=313,blas=mkl");
   ASSERT_TRUE(claim) << claim.error().message;
   EXPECT_FALSE(claim->exact);
@@ -54,7 +54,7 @@ TEST(Claim, AListClaimsAtLeast) {
   EXPECT_THAT(parse_claim("sm80,sm90,avx2,avx512")->targets, ElementsAre("sm80", "sm90", "avx2", "avx512"));
 }
 
-TEST(Claim, ACandidateOrANightlyIsClaimedByItsName) {
+TEST(Claim, ParsesACandidateAndANightly) {
   for (const char* torch : {"2.10.0rc1", "2.12.0.dev20260101", "1.13.0a0", "2.10.0.post3"}) {
     const auto claim = parse_claim(std::string("avx2,torch=") + torch);
     ASSERT_TRUE(claim) << claim.error().message;
@@ -62,22 +62,22 @@ TEST(Claim, ACandidateOrANightlyIsClaimedByItsName) {
   }
 }
 
-TEST(Claim, OnlyMakesAListExact) {
+TEST(Claim, ParsesOnlyAsExact) {
   EXPECT_TRUE(parse_claim("sm90,only")->exact);
   EXPECT_TRUE(parse_claim("only,sm90,sm100,avx2")->exact);
 }
 
-TEST(Claim, AnOlderReleaseOfCudaMayBuildWhatANewerDropped) {
+TEST(Claim, AcceptsAnSmOfAnOlderCuda) {
   EXPECT_TRUE(parse_claim("sm61,cuda=12.9.1"));
 }
 
-TEST(Claim, AListWithoutTargetsIsOneToo) {
+TEST(Claim, ParsesAListWithoutTargets) {
   const auto claim = parse_claim("cuda=13.0");
   ASSERT_TRUE(claim) << claim.error().message;
   EXPECT_TRUE(claim->targets.empty());
 }
 
-TEST(Claim, ANameAndItsListAgree) {
+TEST(Claim, ParsesANameLikeItsList) {
   auto name = *parse_claim("pytorch-python313-cuda13_0-sm90-avx512");
   auto list = *parse_claim("sm90,avx512,cuda=13.0,torch=2.10.0,python=3.13,blas=openblas,only");
   name.text = list.text = "";

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                             "platforms = [ \"aarch64-linux\" \"x86_64-linux\" ]", "platforms is"}),
     [](const auto& test) { return std::string(test.param.title); });
 
-TEST(Evaluate, ARecipeThatUsesMoreThanTheStandInHasIsANote) {
+TEST(Evaluate, NotesARecipeBeyondTheStandIn) {
   if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
   const nix::TempFolder scratch;
   nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ python3Packages }: python3Packages.torch\n");
@@ -115,7 +115,7 @@ Finding first_below(const std::filesystem::path& folder, const std::filesystem::
 }
 
 // docs/checks shows what the program prints.
-TEST(Evaluate, TheExamplesOfThePagesAreWhatNixSays) {
+TEST(Evaluate, MatchesTheExamplesOfThePages) {
   if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
   for (const auto& [file, from, to] :
        {std::tuple(kTorch, "allowUnfree = true;", ""), {kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a"}}) {
@@ -144,7 +144,7 @@ TEST(Evaluate, OurOwnFolderIsAllRight) {
   EXPECT_THAT(found->findings, IsEmpty());
 }
 
-TEST(Evaluate, WithoutNixItSaysHowToGetIt) {
+TEST(Evaluate, NamesTheRemedyForMissingNix) {
   if (PBPROBE_EMULATED) GTEST_SKIP() << "QEMU's posix_spawn does not tell of a program that is not there";
   const nix::TempFolder scratch;
   nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ }: { }\n");

@@ -41,7 +41,7 @@ TEST(Lock, FillsEveryPinFromOneFetchAPin) {
   EXPECT_EQ(locked->text.size(), committed().size() + 3 * (kHash.size() + 2 - std::string("null").size()));
 }
 
-TEST(Lock, APinMovesWithItsHash) {
+TEST(Lock, MovesAPinWithItsHash) {
   const auto locked = lock_matrix(committed(), {.line = "cuda12_8", .rev = kRev, .fill = true},
                                   [](const std::string&) -> Result<std::string> { return kHash; });
   ASSERT_TRUE(locked) << locked.error().message;
@@ -50,7 +50,7 @@ TEST(Lock, APinMovesWithItsHash) {
   EXPECT_EQ(m->find_line("cuda13_0")->pin.rev, "6a030d535719c5190187c4cec156f335e95e3211");
 }
 
-TEST(Lock, NoHashIsLeftEmptyOrMadeUp) {
+TEST(Lock, LeavesNoHashEmptyOrInvented) {
   EXPECT_THAT(lock_matrix(committed(), {.rev = kRev}, unreachable).error().message, HasSubstr("add --fill"));
   EXPECT_THAT(lock_matrix(committed(), {.torch = "2.10.1"}, unreachable).error().message, HasSubstr("--source-hash"));
   EXPECT_THAT(lock_matrix(committed(), {.fill = true}, unreachable).error().message,
@@ -59,7 +59,7 @@ TEST(Lock, NoHashIsLeftEmptyOrMadeUp) {
               HasSubstr("is not a hash"));
 }
 
-TEST(Lock, AVersionMovesEverywhere) {
+TEST(Lock, MovesAVersionEverywhere) {
   const auto locked = lock_matrix(committed(), {.torch = "2.11.0", .source_hash = kHash}, unreachable);
   ASSERT_TRUE(locked) << locked.error().message;
   const auto m = parse_matrix(locked->text);

@@ -11,7 +11,6 @@
 #include <gmock/gmock.h>
 
 #include "core/json.hpp"
-#include "recipes/src/imports.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/write.hpp"
 #include "tests/recipes/matrix/nix.hpp"
@@ -140,7 +139,7 @@ void expect_as_the_matrix_says(const Json& seen, const Variant& variant) {
 
 class EveryLine : public RecipesInNix, public testing::WithParamInterface<std::string> {};
 
-TEST_P(EveryLine, EveryRecipeIsWhatTheMatrixSays) {
+TEST_P(EveryLine, MatchesTheMatrixInEveryRecipe) {
   write_line(GetParam());
   const auto variants = line_variants(*matrix().find_line(GetParam()), "313");
   const auto facts = evaluate(variants);
@@ -162,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(Nix, EveryLine, testing::ValuesIn([] {
                          }()),
                          [](const auto& test) { return test.param; });
 
-TEST_F(RecipesInNix, EachLineThatPackagersLookForBearsLoad) {
+TEST_F(RecipesInNix, UsesEachLineThatPackagersLookFor) {
   write_line("cuda13_0");
   std::vector<Variant> variants;
   for (const auto& variant : line_variants(*matrix().find_line("cuda13_0"), "313"))
@@ -194,7 +193,7 @@ TEST_F(RecipesInNix, EachLineThatPackagersLookForBearsLoad) {
   }
 }
 
-TEST_F(RecipesInNix, OtherPythonsAndAnotherBlasAreOptions) {
+TEST_F(RecipesInNix, SupportsOtherPythonsAndBlas) {
   write_line("cuda13_0", "312", "mkl");
   const Variant variant{"cuda13_0", "312", "sm90", "avx512"};
   const auto facts = evaluate({variant})[variant_name(variant)];
@@ -204,7 +203,7 @@ TEST_F(RecipesInNix, OtherPythonsAndAnotherBlasAreOptions) {
   EXPECT_EQ(facts["version"], "2.10.0");
 }
 
-TEST_F(RecipesInNix, AFolderInNoCheckoutGetsWhatItsRecipesImport) {
+TEST_F(RecipesInNix, WritesImportsOutsideACheckout) {
   const Variant variant{"cuda12_9", "313", "sm61", "avx2"};
   for (const char* place : {"elsewhere/my recipes", "project/.flox/pkgs"}) {
     SCOPED_TRACE(place);
@@ -255,14 +254,14 @@ TEST_F(RecipesInNix, NixpkgsPatchesAreKeptOrDroppedByOneSwitch) {
   }
 }
 
-TEST_F(RecipesInNix, AnotherSystemIsRefused) {
+TEST_F(RecipesInNix, RefusesAnotherSystem) {
   write_line("cuda13_0");
   const auto result = tree.eval_file("pytorch-python313-cuda13_0-sm90-avx2.nix", "aarch64-linux");
   EXPECT_NE(result.exit_code, 0);
   EXPECT_THAT(result.errors, HasSubstr("is not available on the requested hostPlatform aarch64-linux"));
 }
 
-TEST_F(RecipesInNix, ACheckoutTakesThePlaceOfThePinnedCudaPackages) {
+TEST_F(RecipesInNix, ReplacesPinnedCudaPackagesByACheckout) {
   write_line("cuda13_0");
   const std::string name = "pytorch-python313-cuda13_0-sm121-armv9";
   const auto pinned = Json::parse(tree.eval_file(name + ".nix", "aarch64-linux").output);
@@ -292,7 +291,7 @@ TEST_F(RecipesInNix, ACheckoutTakesThePlaceOfThePinnedCudaPackages) {
   EXPECT_THAT(Json::parse(one.output)["inputs"].dump(), HasSubstr("nvcc-mine"));
 }
 
-TEST_F(RecipesInNix, ACheckoutIsRefusedWhereTheLineNamesNoCudaPackages) {
+TEST_F(RecipesInNix, RefusesACheckoutWithoutCudaPackages) {
   write_line("cuda12_9");
   const auto result =
       tree.eval_file("pytorch-python313-cuda12_9-sm90-avx2.nix", "x86_64-linux", "CUDA_TOOLKIT_REPO=/somewhere");
@@ -323,7 +322,7 @@ TEST_F(RecipesInNix, PbprobeIsAPackageToo) {
   }
 }
 
-TEST_F(RecipesInNix, EachLineHasAGenericBaseline) {
+TEST_F(RecipesInNix, HasAGenericBaselineForEachLine) {
   for (const auto& line : matrix().lines) {
     SCOPED_TRACE(line.id);
     nix::write(tree.recipes / "generic.nix",

@@ -90,11 +90,11 @@ INSTANTIATE_TEST_SUITE_P(Recommend, RecordedCpu,
                                          OnCpu{"raspberry_pi_4", "", "", "", ""}),
                          [](const auto& test) { return std::string(test.param.host); });
 
-TEST(Recommend, EveryRecordedHostIsAsked) {
+TEST(Recommend, AnswersForEveryRecordedHost) {
   EXPECT_EQ(host::recorded_names().size(), 15u) << "a new recorded host wants its line in this test";
 }
 
-TEST(Recommend, ADgxSparkGetsSm121WithArmv9) {
+TEST(Recommend, RecommendsSm121WithArmv9ForADgxSpark) {
   const auto answer = advice(with_gpu(recorded("gb10"), "NVIDIA GB10", "12.1", "580.95.05", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm121-armv9");
   EXPECT_EQ(answer.min_driver, 580);
@@ -109,21 +109,21 @@ TEST(Recommend, Graviton3LearnsWhyNotArmv9) {
                                                       "but no SVE2")));
 }
 
-TEST(Recommend, AnI9_12900KLearnsWhyNotAvx512) {
+TEST(Recommend, ExplainsMissingAvx512OfAnI9) {
   const auto answer =
       advice(with_gpu(recorded("alder_lake_i9_12900k"), "NVIDIA GeForce RTX 3090", "8.6", "580.1", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm86-avx2");
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("avx512: 12th Gen Intel(R) Core(TM) i9-12900K has no avx512f")));
 }
 
-TEST(Recommend, AnL40sIsSm89) {
+TEST(Recommend, RecommendsSm89ForAnL40s) {
   const auto answer = advice(with_gpu(recorded("zen_4"), "NVIDIA L40S", "8.9", "580.1", "13.0"), "infer-int8");
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm89-avx512vnni");
   EXPECT_THAT(answer.reason, HasSubstr("NVIDIA L40S is SM89"));
   EXPECT_THAT(answer.next.front().variant, "pytorch-python313-cuda13_0-sm89-avx512");
 }
 
-TEST(Recommend, AnOldDriverHasThreeWaysOut) {
+TEST(Recommend, ListsThreeRemediesForAnOldDriver) {
   const auto answer = advice(with_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "12.8"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda12_9-sm90-avx512");
   ASSERT_EQ(answer.todo.size(), 1u);
@@ -133,7 +133,7 @@ TEST(Recommend, AnOldDriverHasThreeWaysOut) {
   EXPECT_EQ(answer.next.front().variant, "pytorch-python313-cuda13_0-sm90-avx512");
 }
 
-TEST(Recommend, ByTheLibcudaThatWouldBeLoadedAndNotByTheDriversNumber) {
+TEST(Recommend, JudgesByTheLoadedLibcuda) {
   // cuda-compat-13-0 on a base driver 570.
   const auto answer = advice(with_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm90-avx512");
@@ -150,7 +150,7 @@ TEST(Recommend, NeverAnOlderLineForSm110AndSm121) {
   }
 }
 
-TEST(Recommend, AGtx1080GetsALineOfCuda12) {
+TEST(Recommend, RecommendsCuda12ForAGtx1080) {
   const auto answer = advice(with_gpu(recorded("skylake_x"), "NVIDIA GeForce GTX 1080", "6.1", "580.1", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda12_9-sm61-avx2");
   EXPECT_EQ(answer.next.back().variant, "pytorch-python313-cuda12_8-sm61-avx2");
@@ -165,13 +165,13 @@ TEST(Recommend, Sm121OnX86IsNoMachine) {
   EXPECT_EQ(answer.variant, "pytorch-python313-cpu-avx512");
 }
 
-TEST(Recommend, AnUnknownCapabilityIsNamed) {
+TEST(Recommend, NamesAnUnknownCapability) {
   const auto answer = advice(with_gpu(recorded("neoverse_n1"), "Orin", "8.7", "580.1", "13.0"));
   EXPECT_THAT(answer.not_possible, Contains("Orin has compute capability 8.7, which is not an SM of the matrix"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cpu-armv8_2");
 }
 
-TEST(Recommend, ATooOldCpuKeepsTheGpuOut) {
+TEST(Recommend, RecommendsNothingForAnOldCpu) {
   const auto answer = advice(with_gpu(recorded("sandy_bridge"), "Tesla T4", "7.5", "580.1", "13.0"));
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("Tesla T4 is SM75, which no line builds for this CPU")));
   EXPECT_EQ(answer.variant, "pytorch-python313-cpu-avx");
@@ -187,20 +187,20 @@ TEST(Recommend, OfMixedGpusTheMajorityIsServed) {
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("GPU 0 (NVIDIA L4) is SM89")));
 }
 
-TEST(Recommend, WithoutADriverItSaysSo) {
+TEST(Recommend, ReportsAMissingDriver) {
   auto host = recorded("zen_4");
   host.driver.sentence = "libcuda.so.1 was not found: install the NVIDIA driver";
   EXPECT_THAT(advice(host).todo, Contains(HasSubstr("libcuda.so.1 was not found")));
 }
 
-TEST(Recommend, AnUnknownWorkloadIsRefused) {
+TEST(Recommend, RefusesAnUnknownWorkload) {
   const auto answer = recommend(recorded("zen_4"), "gaming");
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::usage);
   EXPECT_THAT(answer.error().message, HasSubstr("choose one of train, infer-bf16, infer-int8, dev"));
 }
 
-TEST(Recommend, TheTextHasEveryPart) {
+TEST(Recommend, PrintsEveryPart) {
   const auto text =
       render_recommendation(advice(with_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "12.8")));
   for (const char* part : {"pytorch-python313-cuda12_9-sm90-avx512\n", "driver 525 or later", "first: driver 570.86.15",

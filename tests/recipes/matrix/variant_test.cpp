@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Variant, EveryNameOfTheMatrixIsReadBack) {
+TEST(Variant, ParsesEveryNameOfTheMatrix) {
   std::set<std::string> names;
   for (const auto& line : matrix().lines) {
     for (const auto& python : matrix().python.choices) {

@@ -197,7 +197,7 @@ platforms = ["x86_64-linux"];
 })
 )nix";
 
-TEST(Verify, ARecipeByHandIsReadToo) {
+TEST(Verify, ReadsARecipeWrittenByHand) {
   const auto findings = verify_recipe("pytorch-python313-cuda13_0-sm120-avx512.nix", kByHand);
   EXPECT_THAT(ids(findings), ElementsAre("PB424", "PB405"));
   EXPECT_EQ(findings[0].where, "pytorch-python313-cuda13_0-sm120-avx512.nix:4");
@@ -211,7 +211,7 @@ TEST(Verify, EquivalentSpellingsAreOne) {
   EXPECT_THAT(ids(verify_recipe(std::string(kSpark) + ".nix", text)), ElementsAre("PB405"));
 }
 
-TEST(Verify, EveryCheckOfTheCatalogueHasAPlantedFault) {
+TEST(Verify, PlantsAFaultForEveryCheck) {
   std::set<std::string_view> seen;
   for (const auto& check : recipe_checks()) {
     EXPECT_TRUE(seen.insert(check.id).second) << check.id << " twice";
@@ -232,7 +232,7 @@ TEST(Verify, OurOwnRecipesHaveTheOneAllowedFinding) {
               HasSubstr(fmt::format("{} recipes, none evaluated by Nix, 0 failures", variants)));
 }
 
-TEST(Verify, EveryRecipeOfEveryLineIsSound) {
+TEST(Verify, AcceptsEveryRecipeOfEveryLine) {
   const auto variants = list_variants({.line = "all"});
   for (const auto& variant : *variants)
     EXPECT_THAT(ids(verify_recipe(variant_name(variant) + ".nix", recipe_text(variant, "openblas"))),
@@ -240,7 +240,7 @@ TEST(Verify, EveryRecipeOfEveryLineIsSound) {
         << variant_name(variant);
 }
 
-TEST(Verify, AReadmeThatMiscountsIsFound) {
+TEST(Verify, FindsAReadmeThatMiscounts) {
   const auto findings =
       verify_counts("README.md", "# Title\nAll 44-variant and 57 variants; SM90 has 6 variants.\n", 59);
   ASSERT_THAT(ids(findings), ElementsAre("PB426"));
@@ -248,7 +248,7 @@ TEST(Verify, AReadmeThatMiscountsIsFound) {
   EXPECT_THAT(findings[0].what, HasSubstr("57 variants, and there are 59 recipes"));
 }
 
-TEST(Verify, ThePinsHashMayBeKnown) {
+TEST(Verify, AcceptsAPinWithAHash) {
   const std::string hash = "sha256-0123456789abcdefghijABCDEFGHIJ0123456789abc=";
   auto m = matrix();
   for (auto& line : m.lines) line.pin.hash = hash;
@@ -274,7 +274,7 @@ TEST(Verify, PatchesThatTheMatrixDropsAreNotKept) {
   }
 }
 
-TEST(Verify, AFolderWithoutRecipesIsReported) {
+TEST(Verify, ReportsAFolderWithoutRecipes) {
   const nix::TempFolder scratch;
   const auto none = verify_folder(scratch.path() / "none");
   ASSERT_FALSE(none);
@@ -285,7 +285,7 @@ TEST(Verify, AFolderWithoutRecipesIsReported) {
 }
 
 // docs/checks shows what the program prints. What only Nix can say is held in evaluate_test.cpp.
-TEST(Verify, TheExamplesOfThePagesAreWhatPlantedFaultsSay) {
+TEST(Verify, MatchesTheExamplesOfThePages) {
   std::vector<Finding> found = verify_recipe("pytorch-python313-cuda13_0-sm120-avx512.nix", kByHand);
   const auto more = verify_counts("README.md", "# Title\n57 variants\n", 59);
   found.insert(found.end(), more.begin(), more.end());

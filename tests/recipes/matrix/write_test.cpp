@@ -24,7 +24,7 @@ std::vector<GeneratedFile> files(const std::string& line = "cuda13_0") {
   return *made;
 }
 
-TEST(Write, TheCommittedRecipesAreWhatTheMatrixSays) {
+TEST(Write, MatchesTheCommittedRecipes) {
   const auto differences = compare_recipes(PBPROBE_SOURCE_DIR "/.flox/pkgs", files());
   ASSERT_TRUE(differences) << differences.error().message;
   std::string names;
@@ -32,13 +32,13 @@ TEST(Write, TheCommittedRecipesAreWhatTheMatrixSays) {
   EXPECT_THAT(*differences, IsEmpty()) << names << "write them: pbprobe recipes write";
 }
 
-TEST(Write, TheCommittedDocumentIsWhatTheMatrixSays) {
+TEST(Write, MatchesTheCommittedDocument) {
   EXPECT_EQ(nix::read(PBPROBE_SOURCE_DIR "/docs/variants.md"),
             variants_markdown(nix::read(PBPROBE_SOURCE_DIR "/docs/matrix.md")))
       << "run `make generate`";
 }
 
-TEST(Write, TheDocumentLinksEveryRecipe) {
+TEST(Write, LinksEveryRecipeInTheDocument) {
   const auto text = variants_markdown("");
   for (const auto& file : files()) {
     if (!file.name.starts_with("pytorch")) continue;
@@ -46,7 +46,7 @@ TEST(Write, TheDocumentLinksEveryRecipe) {
   }
 }
 
-TEST(Write, TheDocumentSaysOfEachVariantWhatWasBuilt) {
+TEST(Write, ReportsTheBuildOfEachVariant) {
   const std::string built = "pytorch-python313-cpu-avx2";
   const std::string failed = "pytorch-python313-cuda13_0-sm121-armv9";
   const auto text =
@@ -104,7 +104,7 @@ TEST(Write, WritesOnceAndThenNothing) {
   EXPECT_EQ(again->unchanged, first->written.size());
 }
 
-TEST(Write, ARecipeEditedByHandStopsItBeforeTheFirstChange) {
+TEST(Write, StopsBeforeChangingAnEditedRecipe) {
   const nix::TempFolder scratch;
   ASSERT_TRUE(write_recipes(scratch.path(), files(), false));
   const auto edited = scratch.path() / "pytorch-python313-cuda13_0-sm121-armv9.nix";
@@ -140,7 +140,7 @@ TEST(Write, WhatAnEarlierMatrixWroteIsReplacedOrRemoved) {
   EXPECT_THAT(*compare_recipes(scratch.path(), files("cuda13_0")), IsEmpty());
 }
 
-TEST(Write, AnUnwritableFolderIsNamed) {
+TEST(Write, NamesAnUnwritableFolder) {
   const nix::TempFolder scratch;
   nix::write(scratch.path() / "file", "");
   const auto refused = write_recipes(scratch.path() / "file" / "pkgs", files(), false);
@@ -149,7 +149,7 @@ TEST(Write, AnUnwritableFolderIsNamed) {
   EXPECT_THAT(refused.error().message, HasSubstr("cannot make"));
 }
 
-TEST(Write, NothingIsLeftOfAFileThatCouldNotBeWritten) {
+TEST(Write, LeavesNothingOfAFailedFile) {
   const nix::TempFolder scratch;
   const auto all = files();
   // A folder in the file's place: the move fails after the text was written beside it.
@@ -159,7 +159,7 @@ TEST(Write, NothingIsLeftOfAFileThatCouldNotBeWritten) {
     EXPECT_EQ(entry.path().filename().string(), all[0].name);
 }
 
-TEST(Write, AnUnknownLineOrBlasIsRefused) {
+TEST(Write, RefusesAnUnknownLineOrBlas) {
   EXPECT_THAT(recipe_files({"cuda11_8", "313", "openblas"}).error().message, HasSubstr("unknown line"));
   EXPECT_THAT(recipe_files({"all", "313", "openblas"}).error().message, HasSubstr("one line at a time"));
   EXPECT_THAT(recipe_files({"cuda13_0", "313", "blis"}).error().message, HasSubstr("choose one of openblas, mkl"));
