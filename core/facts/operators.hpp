@@ -30,10 +30,11 @@ struct OperatorResult {
   std::string name;  // "nn.functional.gelu", with the variant of the database
   std::string type;  // "float16"
   OperatorState state = OperatorState::not_run;
-  std::optional<std::string> way;     // "call", "non-contiguous", "in place", "out=", "backward"; null: none differed
-  std::optional<std::string> reason;  // what differed, or why it did not run
-  std::optional<std::vector<int64_t>> index;  // of the element that differs most
-  std::optional<std::string> expected;        // that element in double precision; text, as it may be infinite
+  std::optional<std::string>
+      way;  // "call", "non-contiguous", "in place", "out=", "backward"; null if no result differed
+  std::optional<std::string> reason;          // the difference, or the obstacle
+  std::optional<std::vector<int64_t>> index;  // index of the element that differs most
+  std::optional<std::string> expected;        // element in double precision, as text, because it may be infinite
   std::optional<std::string> actual;
   std::optional<std::string> tolerances;            // distance from the range of the references, in tolerances
   std::optional<std::string> input;                 // shapes and types of the sample
@@ -43,19 +44,19 @@ struct OperatorResult {
 struct OperatorRun {
   std::string device;  // "cpu", "cuda"
   std::string torch;   // version
-  int64_t seed = 1;    // of the samples and of the order
+  int64_t seed = 1;    // decides the samples and the order
   int64_t operators = 0;
   int64_t right = 0;  // operators, each by its worst type
   int64_t wrong = 0;
   int64_t crashed = 0;
   int64_t not_run = 0;
-  int64_t calls = 0;                      // that were compared
-  std::vector<OperatorResult> results;    // those that are wrong, crashed or did not run
+  int64_t calls = 0;                      // calls whose results were compared
+  std::vector<OperatorResult> results;    // wrong, crashed and omitted results
   std::vector<std::string> random;        // operators of which only the shape was compared
   std::vector<std::string> not_repeated;  // operators that gave other bits for the same input and seed
   std::vector<std::string> omitted;       // operators that the time did not suffice for
   double seconds = 0;
-  std::optional<std::string> problem;  // why the run did not end as it should
+  std::optional<std::string> problem;  // cause of an incomplete run
   std::optional<Obstacle> obstacle;
 };
 
@@ -65,13 +66,13 @@ void fields(Visitor& visit, T& result) {
   visit("type", result.type, "data type of the inputs");
   visit("state", result.state, "result of the comparison");
   visit("way", result.way, "call, non-contiguous, in place, out= or backward; null if no result differed");
-  visit("reason", result.reason, "what differed, or why it did not run");
+  visit("reason", result.reason, "the difference, or the obstacle");
   visit("index", result.index, "index of the element that differs most");
-  visit("expected", result.expected, "that element in double precision on the CPU, as text");
-  visit("actual", result.actual, "that element on the device, as text");
+  visit("expected", result.expected, "element in double precision on the CPU, as text");
+  visit("actual", result.actual, "element on the device, as text");
   visit("tolerances", result.tolerances, "distance from the range of the references, in tolerances, as text");
   visit("input", result.input, "shapes and types of the inputs");
-  visit("kernels", result.kernels, "GPU kernels of the call, from torch.profiler; null if there are none");
+  visit("kernels", result.kernels, "GPU kernels of the call, from torch.profiler; null if it saw none");
 }
 
 template <class Visitor, SameAs<OperatorRun> T>
@@ -85,12 +86,12 @@ void fields(Visitor& visit, T& run) {
   visit("crashed", run.crashed, "operators that ended their process");
   visit("not_run", run.not_run, "operators that did not run in any type");
   visit("calls", run.calls, "calls whose results were compared");
-  visit("results", run.results, "those that are wrong, crashed or did not run");
+  visit("results", run.results, "wrong, crashed and omitted results");
   visit("random", run.random, "operators with random or uninitialized results: only the shape was compared");
   visit("not_repeated", run.not_repeated, "operators that gave other bits for the same inputs and seed");
   visit("omitted", run.omitted, "operators that the time did not suffice for");
   visit("seconds", run.seconds, "duration");
-  visit("problem", run.problem, "why the run did not end as it should; null if it did");
+  visit("problem", run.problem, "cause of an incomplete run; null if it is complete");
   visit("obstacle", run.obstacle, "reason why it could not run; null if it ran");
 }
 

@@ -49,7 +49,7 @@ Answer operators_do_not_crash(const Facts& facts) {
   return answer;
 }
 
-Check of_operators(Check check) {
+Check make_check(Check check) {
   check.subject = Subject::running;
   check.level = Level::executed;
   check.severity = Severity::fail;
@@ -61,16 +61,16 @@ Check of_operators(Check check) {
 
 std::vector<Check> operators_checks() {
   return {
-      of_operators({.id = "PB551",
-                    .question = "Do torch's operators give the results of double precision?",
-                    .remedy = "do not compute with these operators in this build: try another build, and report the "
-                              "operator with its inputs to the project that made it",
-                    .ask = operators_are_right}),
-      of_operators({.id = "PB552",
-                    .question = "Do torch's operators end without a crash?",
-                    .remedy = "run the operator alone under gdb, or compute-sanitizer on a GPU, and report the crash "
-                              "to the project that made this build",
-                    .ask = operators_do_not_crash}),
+      make_check({.id = "PB551",
+                  .question = "Do torch's operators give the results of double precision?",
+                  .remedy = "do not compute with these operators in this build: try another build, and report the "
+                            "operator with its inputs to the project that made it",
+                  .ask = operators_are_right}),
+      make_check({.id = "PB552",
+                  .question = "Do torch's operators end without a crash?",
+                  .remedy = "run the operator alone under gdb, or compute-sanitizer on a GPU, and report the crash "
+                            "to the project that made this build",
+                  .ask = operators_do_not_crash}),
   };
 }
 

@@ -14,7 +14,7 @@ STRIDES = {"as_strided", "as_strided_copy", "as_strided_scatter"}
 
 @dataclasses.dataclass(frozen=True)
 class Exemption:
-    """A way in which torch itself loses accuracy on sound machines. factor: of the tolerances; 0: not compared."""
+    """An accuracy loss of torch itself, on sound machines. `factor` widens the tolerances; 0 omits the comparison."""
 
     names: tuple[str, ...]
     types: tuple[str, ...]

@@ -32,14 +32,14 @@ constexpr const char* kWorker =
 constexpr double kStartSeconds = 120;
 constexpr int kMaxStarts = 20;
 
-// What one process reported.
+// Report of one process.
 struct Reported {
   std::vector<OperatorResult> results;
   std::optional<OperatorResult> last;  // started, and without a result
   int64_t asked = 0;                   // operators that were started
   bool began = false;                  // the database was read
   bool ended = false;
-  std::string end;  // of `pbprobe load`: "ended by signal 11"
+  std::string end;  // last line of `pbprobe load`: "ended by signal 11"
 };
 
 void read_result(const Json& line, OperatorRun& run, Reported& reported) {
@@ -108,7 +108,7 @@ Reported run_worker(const OperatorRequest& request, double seconds, int64_t skip
 
 // Names the end of the process for the operator that was running.
 void blame(OperatorResult& last, const std::string& end) {
-  constexpr std::string_view kExit = "ended with 1";  // of the worker's own time limit for one operator
+  constexpr std::string_view kExit = "ended with 1";  // the worker's time limit for one operator
   const bool is_late = end == kExit || end == "ended at the limit";
   last.state = is_late ? OperatorState::not_run : OperatorState::crashed;
   last.reason = is_late ? "it exceeded its time limit" : "the process " + end;

@@ -19,10 +19,10 @@ struct OperatorRequest {
   std::filesystem::path python;          // interpreter of the environment
   std::filesystem::path program;         // pbprobe, which starts it in a sandbox
   std::string device = "cpu";            // "cpu" or "cuda"
-  double seconds = 90;                   // of all operators, without the start of Python
-  int64_t seed = 1;                      // of samples and order
-  std::vector<std::string> only;         // names; empty: all
-  std::filesystem::path plant;           // Python file that changes torch first; empty: none. For tests
+  double seconds = 90;                   // time limit for all operators, without the start of Python
+  int64_t seed = 1;                      // decides samples and order
+  std::vector<std::string> only;         // names; all if empty
+  std::filesystem::path plant;           // Python file that changes torch first, for tests; empty for none
   std::vector<std::string> environment;  // "NAME=value"
   std::filesystem::path scratch;         // folder that the process may write to
   std::function<void(std::string_view step)> progress;

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Compares torch's operators on one device with the same operators in higher precision on the CPU.
 
-    python worker.py REQUEST     REQUEST is JSON; the keys are those of `Request`
+    python worker.py REQUEST     REQUEST is JSON; `Request` lists the keys
 
 Operators, sample inputs and supported types come from torch.testing._internal, which every wheel of torch contains. An
 operator is called in each of its types with a few samples, and again with non-contiguous inputs, in place, with `out=`
-and for gradients where it supports these. Standard output receives one JSON object a line (see `main`). A line "start"
+and for gradients, if it supports these. Standard output receives one JSON object a line (see `main`). A line "start"
 without a "result" names the operator that ended the process: the caller starts a new process with the names after it.
 """
 
@@ -31,7 +31,7 @@ NEIGHBOURS = 6  # references with rounded inputs that are computed if the first 
 # Units in the last place by which the inputs of these references differ.
 ULPS = 4
 
-# What torch raises for arguments, types and devices that an operator does not support.
+# Exceptions of torch for arguments, types and devices that an operator does not support.
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
 
 
@@ -175,7 +175,7 @@ class Checker:
         return rtol, atol
 
     def compare(self, way, actual, expected, neighbours, limits):
-        """Raises WrongError unless each element is between those of the references, widened by the tolerances.
+        """Raises WrongError unless each element is in the range of the references, widened by the tolerances.
 
         neighbours: a function that returns more references; called only if the first does not suffice.
         """
@@ -315,7 +315,7 @@ class Checker:
         return 1
 
     def equal(self, one, other):
-        """Whether all bits of the results are equal."""
+        """Returns True if all bits of the results are equal."""
         pairs = list(zip(self.leaves(one), self.leaves(other)))
         return all(a.shape == b.shape and self.torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs)
 
@@ -339,7 +339,7 @@ class Checker:
             return []
 
     def is_random(self, operator, raised, expected):
-        """Whether the result depends on the seed. Operators of the database set one of their own."""
+        """Returns True if the result depends on the seed. Some operators of the database set their own seed."""
         manual_seed = self.torch.manual_seed
         try:
             for step in range(1, 5):  # a few random bits may be equal by chance
@@ -362,20 +362,20 @@ class Checker:
             yield "in place", lambda: self.call(inplace, self.fresh(arguments))
         if operator.supports_out and isinstance(expected, torch.Tensor):
 
-            def with_out():
+            def write_out():
                 out = torch.empty_like(self.call(operator.op, self.fresh(arguments)))
                 self.call(operator.op, self.fresh(arguments), out=out)
                 return out
 
-            yield "out=", with_out
+            yield "out=", write_out
 
     def scattered(self, sample):
         other = sample.noncontiguous()
         return other.input, other.args, other.kwargs
 
     def compare_by_property(self, wrong, operator, sample, arguments, raised, actual, limits):
-        """For results that are not unique: of eigenvectors what the database compares gradients of, and of indices the
-        elements that they name. Raises `wrong` if that differs too.
+        """Compares results that are not unique, such as eigenvectors, in the form of which the database takes gradients.
+        Raises `wrong` if that differs too.
         """
         process = sample.output_process_fn_grad
         try:

@@ -17,7 +17,7 @@ namespace pbprobe {
 struct OperatorOptions {
   std::filesystem::path program;  // pbprobe, which starts Python; empty for this program
   double seconds = 90;            // for each device
-  std::vector<std::string> only;  // names of operators; empty: all
+  std::vector<std::string> only;  // names of operators; all if empty
   std::filesystem::path plant;    // see OperatorRequest
   std::function<void(std::string_view step)> progress;
 };

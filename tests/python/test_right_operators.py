@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("expecttest", reason="torch's database of operators needs it: cmake/bootstrap.sh test")
 pytest.importorskip("numpy", reason="torch's database of operators needs it: cmake/bootstrap.sh test")
 
-# Each replaces the CPU's kernel of one operator, for some inputs only.
+# Replaces the CPU kernel of four operators, for some inputs only.
 FAULTS = """
 import os, signal
 library = torch.library.Library("aten", "IMPL")
