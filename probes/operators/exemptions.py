@@ -32,10 +32,22 @@ EXEMPTIONS = (
     Exemption(("logcumsumexp",), FLOATS, ("backward",), 0, "subtracts the result, so that large inputs cancel"),
     Exemption(("nn.functional.ctc_loss",), FLOATS, ("backward",), 20, "adds thousands of exponentials"),
     Exemption(
+        (
+            "nn.functional.scaled_dot_product_attention",
+            "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
+            "torch.ops.aten._flash_attention_forward",
+            "torch.ops.aten._efficient_attention_forward",
+        ),
+        FLOATS[1:],
+        ("backward",),
+        4,
+        "stores the probabilities in the type, and subtracts their mean",
+    ),
+    Exemption(
         ("grid_sampler_2d", "grid_sampler_3d", "nn.functional.grid_sample"),
         FLOATS[1:],
         (),
-        5,
+        0,
         "rounds coordinates after scaling them to the size of the image",
     ),
 )

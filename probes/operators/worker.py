@@ -28,6 +28,8 @@ OTHERS = ("int64", "uint8", "complex64", "bool", "int32")  # the first that an o
 SAMPLES = 3
 ELEMENTS = 100_000  # of all inputs of a sample, if it has a smaller one
 NEIGHBOURS = 6  # references with rounded inputs that are computed if the first one differs
+# Factor of the tolerances: gradients with 16 bits store intermediate results in their type.
+GRADIENTS_OF_HALVES = 4
 # Units in the last place by which the inputs of these references differ.
 ULPS = 4
 
@@ -307,12 +309,13 @@ class Checker:
         return "right"
 
     def factor(self, operator, dtype, way):
-        """Returns by how much EXEMPTIONS widen the tolerances."""
+        """Returns the factor for the tolerances: EXEMPTIONS, and a general one for gradients with 16 bits."""
         name = str(dtype).removeprefix("torch.")
+        general = GRADIENTS_OF_HALVES if way == "backward" and name in FLOATS[1:] else 1
         for one in EXEMPTIONS:
             if title(operator) in one.names and name in one.types and way in (one.ways or (way,)):
-                return one.factor
-        return 1
+                return one.factor * general
+        return general
 
     def equal(self, one, other):
         """Returns True if all bits of the results are equal."""
@@ -374,7 +377,7 @@ class Checker:
         return other.input, other.args, other.kwargs
 
     def compare_by_property(self, wrong, operator, sample, arguments, raised, actual, limits):
-        """Compares results that are not unique, such as eigenvectors, in the form of which the database takes gradients.
+        """Compares results that are not unique, such as eigenvectors, in the form that the database differentiates.
         Raises `wrong` if that differs too.
         """
         process = sample.output_process_fn_grad
