@@ -72,9 +72,12 @@ bool takes_address(uint32_t word, uint32_t next, uint64_t address, uint64_t& tar
   return true;
 }
 
-// Whole groups without an instruction: op0 of 0001 and 0011, and what is left of 0000 beside SME and udf.
+// Whole groups without an instruction: op0 of 0001 and 0011, and what is left of 0000 beside SME and udf. In the group
+// of SVE, each word that is no instruction.
 // Source: Arm ARM, C4.1 (A64 instruction set encoding).
 bool is_unallocated(uint32_t word) {
+  static const Rows unknown_sve(unknown_sve_masks());
+  if ((word & kSveMask) == kSve) return unknown_sve.features(word) != 0;
   const uint32_t op0 = (word >> 25U) & 15U;
   return op0 == 1 || op0 == 3 || (op0 == 0 && (word >> 31U) == 0 && (word >> 16U) != 0);
 }
