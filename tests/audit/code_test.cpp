@@ -330,6 +330,32 @@ TEST(CodeAarch64, ReportsLaterSveAsUnknown) {
   EXPECT_EQ(count_aarch64(unknown, 0, nullptr).unknown, 4);
 }
 
+std::vector<std::string> needs_together(const std::vector<uint32_t>& words) {
+  std::vector<uint8_t> code(words.size() * 4);
+  std::memcpy(code.data(), words.data(), code.size());
+  return names_of(count_aarch64(code, 0, nullptr).features, kAarch64Features);
+}
+
+TEST(CodeAarch64, FindsFixedVectorLength) {
+  constexpr uint32_t kLong = 0x2518E140;     // ptrue p0.b, vl32
+  constexpr uint32_t kShort = 0x2518E120;    // ptrue p0.b, vl16
+  constexpr uint32_t kAll = 0x2518E3E0;      // ptrue p0.b
+  constexpr uint32_t kAsks = 0x04A0E3E0;     // cntw x0
+  constexpr uint32_t kCounts = 0x25A20C60;   // whilelo p0.s, w3, w2
+  constexpr uint32_t kLoads = 0xA5434000;    // ld1w z0.s, p0/z, [x0, x3, lsl #2]
+  constexpr uint32_t kSteps8 = 0x91002063;   // add x3, x3, #8
+  constexpr uint32_t kSteps4 = 0x91001063;   // add x3, x3, #4
+  constexpr uint32_t kBeside8 = 0x91002084;  // add x4, x4, #8
+  EXPECT_THAT(needs_together({kLong}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kLong, kAsks}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kShort}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kAll, kLoads, kSteps8}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps4}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kBeside8}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8, kAsks}), ElementsAre("sve"));
+}
+
 TEST(CodeAarch64, TracesCallsThroughRegistersAndAsking) {
   // adrp x0, 0x6000; add x0, x0, #16; blr x0; adrp x1, 0x6000; ldr x1, [x1, #8]; br x1; mrs x2, ID_AA64ISAR0_EL1;
   // a word of no instruction

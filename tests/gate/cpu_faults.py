@@ -121,6 +121,7 @@ TOO_MUCH = [
     Fault("SVE outside dispatch", "sm121-armv8_2", "PB207", added("-march=armv8.2-a+fp16+dotprod+sve")),
     Fault("all of it for armv9", "cpu-armv8_2", "PB207", all_for("armv9")),
     Fault("AVX-512 in libgomp", "cpu-avx2", "PB212", bundled_for(OPENMP, "avx512")),
+    Fault("SVE for one vector length in one file", "sm121-armv9", "PB207", added("-msve-vector-bits=256")),
     Fault("I8MM in one file", "sm75-armv8_2", "PB207", added("-march=armv8.2-a+fp16+dotprod+i8mm")),
 ]
 

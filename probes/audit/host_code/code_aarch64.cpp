@@ -8,6 +8,7 @@
 #include "probes/audit/host_code/aarch64_masks.hpp"
 #include "probes/audit/host_code/code.hpp"
 #include "probes/audit/host_code/flush_to_zero.hpp"
+#include "probes/audit/host_code/vector_length.hpp"
 
 namespace pbprobe {
 namespace {
@@ -179,10 +180,12 @@ FeatureSet decode_aarch64(uint32_t word) {
 
 CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTargets* targets) {
   CodeCount count;
+  VectorLength length;
   for (size_t offset = 0; offset + 4 <= code.size(); offset += 4) {
     uint32_t word = 0;
     std::memcpy(&word, code.data() + offset, sizeof word);
     ++count.instructions;
+    length.see(word);
     count.asks = count.asks || asks_cpu(word);
     if (is_unallocated(word) && (count.unknown += 4) == 4) count.first_unknown = address + offset;
     if (const FeatureSet features = features_of(word); features != 0) {
@@ -198,6 +201,10 @@ CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTar
     if (offset + 8 <= code.size()) std::memcpy(&next, code.data() + offset + 4, sizeof next);
     if (leads_to(word, address + offset, target) || takes_address(word, next, address + offset, target))
       targets->push_back(target);
+  }
+  if (length.is_fixed()) {
+    count.features |= arm("sve256");
+    count.counts.emplace_back(arm("sve256"), 1);
   }
   return count;
 }

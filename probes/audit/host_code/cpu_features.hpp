@@ -3,7 +3,7 @@
 //
 // CPU features that instructions need, by the names that /proc/cpuinfo and core/host use. Names that Linux does not
 // print: 3dnow as AMD's manuals name it, kl, widekl and ptwrite as GCC's options; lor, specres, tme, ecv, xs, the,
-// lsui, lsfe, cmpbr, cpa and fp8 as Arm's FEAT_ names.
+// lsui, lsfe, cmpbr, cpa and fp8 as Arm's FEAT_ names; sve256: SVE with vectors of 256 bits or more.
 #pragma once
 
 #include <array>
@@ -31,13 +31,13 @@ inline constexpr std::array<std::string_view, 98> kX86Features{
     "mwaitx", "serialize", "kl", "widekl", "pku", "ptwrite", "rdpru", "mcommit", "sgx", "uintr", "vmx", "svm", "smx",
     "lwp", "3dnow", "rng", "ace", "phe", "pmm"};
 
-inline constexpr std::array<std::string_view, 66> kAarch64Features{
+inline constexpr std::array<std::string_view, 67> kAarch64Features{
     "atomics", "asimdrdm", "crc32", "aes", "pmull", "sha1", "sha2", "sha3", "sha512", "sm3", "sm4", "fphp", "asimdhp",
     "asimddp", "asimdfhm", "jscvt", "fcma", "lrcpc", "ilrcpc", "paca", "flagm", "flagm2", "frint", "sb", "bf16",
     "i8mm", "sve", "sve2", "sveaes", "svesha3", "svesm4", "svebitperm", "svebf16", "svei8mm", "svef32mm", "svef64mm",
     "mte", "sme", "mops", "cssc", "lse128", "lrcpc3", "hbc", "ls64", "wfxt", "dcpop", "dcpodp", "pacg", "rng", "dit",
     "ssbs", "ecv", "gcs", "tme", "lor", "specres", "xs", "the", "lsui", "lsfe", "cmpbr", "cpa", "fp8", "fpmr",
-    "faminmax", "lut"};
+    "faminmax", "lut", "sve256"};
 // clang-format on
 static_assert(kX86Features.size() <= 128 && kAarch64Features.size() <= 128);
 
