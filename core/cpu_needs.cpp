@@ -59,7 +59,10 @@ std::optional<Names> list_hwcaps_features(std::string_view path) {
   if (level == "x86-64-v3") row = find_target("avx2");
   if (level == "x86-64-v4") row = find_target("avx512");
   if (row == nullptr) return Names{};
-  return level == "x86-64-v2" ? row->implied_features.value_or(Names{}) : list_target_features(*row);
+  if (level != "x86-64-v2") return list_target_features(*row);
+  Names names = row->implied_features.value_or(Names{});
+  std::erase_if(names, [](const std::string& name) { return name == "xsave" || name == "rdtscp"; });  // not of v2
+  return names;
 }
 
 Names lacking_features(std::string_view architecture, std::span<const std::string> needs,

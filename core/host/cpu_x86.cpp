@@ -29,6 +29,10 @@ struct Row {
 
 constexpr Row kRows[] = {
     {1, 0, Register::ecx, 0, State::none, "pni"},  // SSE3
+    {1, 0, Register::ecx, 13, State::none, "cx16"},
+    {1, 0, Register::ecx, 26, State::none, "xsave"},
+    {0x80000001, 0, Register::ecx, 0, State::none, "lahf_lm"},
+    {0x80000001, 0, Register::edx, 27, State::none, "rdtscp"},
     {1, 0, Register::ecx, 9, State::none, "ssse3"},
     {1, 0, Register::ecx, 19, State::none, "sse4_1"},
     {1, 0, Register::ecx, 20, State::none, "sse4_2"},

@@ -17,7 +17,7 @@ enum class HostCodeScope { none, libtorch, all };
 
 struct AuditOptions {
   bool device_code_only = false;                  // only files with device code, and nothing else of them
-  HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, and a file that was given by itself
+  HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, bundled ones, and a single file
   bool open_libraries = true;                     // else only device code of libtorch's own files is opened
   bool digests = false;                           // SHA-256 of each ELF file
   bool records = false;                           // with `digests`: RECORD and the rest of a wheel's identity

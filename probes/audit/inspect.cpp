@@ -3,6 +3,7 @@
 #include "probes/audit/inspect.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -86,17 +87,32 @@ void inspect_links(File& file, const Elf& elf) {
   file.links->pre_cxx11_names = contents->pre_cxx11_names;
 }
 
-bool wants_host_code(const File& file, const AuditOptions& options) {
-  switch (options.host_code) {
-    case HostCodeScope::none: return false;
-    case HostCodeScope::libtorch: return file.component == "libtorch" || file.path.find('/') == std::string::npos;
-    case HostCodeScope::all: return true;
-  }
-  return false;
+// Libraries of NVIDIA, Intel and Triton: the names that would tell which code they choose are stripped.
+bool hides_its_choice(const File& file) {
+  constexpr std::array<std::string_view, 20> kVendors{
+      "MAGMA",    "NCCL",   "cuDNN", "cuBLAS", "cuFFT",        "cuSPARSELt",  "cuSPARSE",
+      "cuSOLVER", "cuRAND", "NVRTC", "CUPTI",  "CUDA runtime", "NVVM",        "nvJitLink",
+      "NVSHMEM",  "cuFile", "NVTX",  "MKL",    "Triton",       "PTX compiler"};
+  return file.component && std::find(kVendors.begin(), kVendors.end(), *file.component) != kVendors.end();
+}
+
+// Libraries that torch brings along in its own folders.
+bool is_bundled(const File& file) {
+  const std::string_view path = file.path;
+  const bool inside = path.starts_with("torch/") || path.starts_with("torch.libs/") || path.starts_with("lib/");
+  return inside && !hides_its_choice(file);
+}
+
+CodeScope scope_of(const File& file, const AuditOptions& options) {
+  const bool own = !file.component || file.component == "libtorch";
+  const bool wanted = options.host_code == HostCodeScope::all || file.component == "libtorch" ||
+                      file.path.find('/') == std::string::npos || is_bundled(file);
+  if (options.host_code == HostCodeScope::none || !wanted) return CodeScope::at_load;
+  return own ? CodeScope::against_names : CodeScope::by_names;
 }
 
 void inspect_code(File& file, const Elf& elf, const AuditOptions& options) {
-  auto code = read_code(elf, wants_host_code(file, options), options.threads);
+  auto code = read_code(elf, scope_of(file, options), options.threads);
   if (!code) return note(file, code.error());
   note(file, code->damage);
   file.host_code = std::move(code->counted);

@@ -121,8 +121,45 @@ Answer all_code_is_decided(const Facts& facts) {
   return answer;
 }
 
-Answer needed_libraries_load(const Facts& facts) {
+// Names that some row of the target table has: what others need, libraries ask for by themselves.
+Names names_of_rows(const Target& target) {
+  Names names;
+  for (const auto& row : all_targets()) {
+    if (row.kind != TargetKind::cpu || row.architecture != target.architecture) continue;
+    const Names more = list_target_features(row);
+    names.insert(names.end(), more.begin(), more.end());
+    names.insert(names.end(), row.requires_features.begin(), row.requires_features.end());
+  }
+  return names;
+}
+
+// Code of a library beside libtorch's own that runs everywhere, and needs more than the claimed CPU has.
+std::optional<Seen> runs_beyond(const Target& target, const File& file) {
+  const Names there = there_for(target, file);
+  const Names more = missing_features(keys(file.host_code->unguarded), there);
+  const Names others = missing_features(more, names_of_rows(target));
+  const Names known = missing_features(more, others);
+  if (known.empty()) return std::nullopt;
+  const CodeOffender* first = beyond(file.host_code->offenders, CodeClass::unguarded, there);
+  return Seen{.what = say("unguarded code needs {}, which {} lacks: {}", fmt::join(known, ", "), target.id,
+                          first == nullptr ? "" : first->function),
+              .where = file.path};
+}
+
+Answer bundled_libraries_run(const Facts& facts) {
   Answer answer;
+  for (const Target* target : facts.claimed_cpus) {
+    for (const auto& file : facts.inventory->files) {
+      const bool asked = file.host_code && file.machine == target->architecture && !is_own(*facts.inventory, file);
+      if (!asked || answer.seen.size() >= kMostFiles) continue;
+      if (auto seen = runs_beyond(*target, file)) answer.seen.push_back(std::move(*seen));
+    }
+  }
+  return answer;
+}
+
+Answer needed_libraries_load(const Facts& facts) {
+  Answer answer = bundled_libraries_run(facts);
   for (const Target* target : facts.claimed_cpus) {
     for (const File* file : needed_by_libtorch(*facts.inventory)) {
       if (!file->load_code || file->machine != target->architecture || answer.seen.size() >= kMostFiles) continue;
@@ -222,7 +259,7 @@ std::vector<Check> claimed_cpus_checks() {
        .severity = Severity::fail,
        .needs = {cpu_claim, inventory},
        .proves = ClaimPart::isa,
-       .question = "Do the libraries that libtorch needs load on the CPU that is claimed?",
+       .question = "Do the libraries that libtorch needs or brings along run on the CPU that is claimed?",
        .remedy = "ship that library as it is built for the claimed CPU, or for every one",
        .ask = needed_libraries_load},
       {.id = "PB213",

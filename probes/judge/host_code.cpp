@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/cpu_needs.hpp"
+#include "probes/judge/marks.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -16,10 +17,6 @@ using Names = std::vector<std::string>;
 
 constexpr size_t kMostFiles = 4;  // a build with one fault has it in every file: the first ones are enough
 
-bool is_libtorch(const Inventory& inventory, const File& file) {
-  return is_own(inventory, file) && file.host_code.has_value();
-}
-
 bool was_counted(const Inventory& inventory) {
   return std::any_of(inventory.files.begin(), inventory.files.end(),
                      [&](const File& file) { return is_libtorch(inventory, file); });
@@ -28,12 +25,6 @@ bool was_counted(const Inventory& inventory) {
 std::optional<Seen> not_counted(const Facts& facts) {
   return Seen{.what = "the machine code of " + facts.torch + " was not counted",
               .remedy = "run `pbprobe audit` on the artifact itself"};
-}
-
-Names keys(const std::map<std::string, int64_t>& counts) {
-  Names names;
-  for (const auto& [name, count] : counts) names.push_back(name);
-  return names;
 }
 
 // The first offender of these classes that needs one of these features: "f (.text)".
@@ -56,26 +47,6 @@ Seen seen_in(const File& file, Sentence what, const std::string& function) {
   return {.what = std::move(what), .where = file.path};
 }
 
-Names promised_to(const File& file) {
-  return list_hwcaps_features(file.path).value_or(Names{});
-}
-
-// Whether ld.so takes this file on a CPU with these features.
-bool is_loaded_with(const File& file, const Names& features) {
-  return missing_features(promised_to(file), features).empty();
-}
-
-// What unguarded code of those of libtorch's files uses that are loaded on the target's CPUs, all together.
-Names used_by_libtorch(const Inventory& inventory, const Target& target) {
-  const Names there = list_target_features(target);
-  std::set<std::string> used;
-  for (const auto& file : inventory.files) {
-    if (!is_libtorch(inventory, file) || !is_loaded_with(file, there)) continue;
-    for (const auto& [name, count] : file.host_code->unguarded) used.insert(name);
-  }
-  return {used.begin(), used.end()};
-}
-
 // What unguarded code uses, but for what only static initializers use: that is another check's.
 Names needed_past_loading(const HostCode& code) {
   Names names;
@@ -87,47 +58,6 @@ Names needed_past_loading(const HostCode& code) {
   return names;
 }
 
-// Of what runs everywhere in libtorch's files, so little is made for the target that no compiler with its flags made
-// it.
-std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& target) {
-  if (!target.least_marks || !target.marks) return std::nullopt;
-  int64_t all = 0;
-  std::map<std::string, int64_t> counts;
-  for (const auto& file : inventory.files) {
-    if (!is_libtorch(inventory, file) || !is_loaded_with(file, list_target_features(target))) continue;
-    all += file.host_code->unguarded_instructions;
-    for (const auto& mark : *target.marks) {
-      const auto found = file.host_code->unguarded.find(mark);
-      if (found != file.host_code->unguarded.end()) counts[mark] += found->second;
-    }
-  }
-  int64_t most = 0;
-  for (const auto& [mark, count] : counts) most = std::max(most, count);
-  if (all == 0 || 1000.0 * static_cast<double>(most) >= *target.least_marks * static_cast<double>(all))
-    return std::nullopt;
-  return say(
-      "{} is claimed, and of {} instructions that run everywhere {} are of {}: its flags make {} in a thousand or "
-      "more",
-      target.id, all, most, fmt::join(*target.marks, ", "), *target.least_marks);
-}
-
-// Marks that flags of the target's recipes bring by themselves, and that nothing uses: those flags were not there, or
-// later ones took them back. A few functions may need none of them.
-Names unused_marks_of_flags(const Inventory& inventory, const Target& target, const Names& used) {
-  constexpr int64_t kEnoughCode = 50000;
-  int64_t all = 0;
-  for (const auto& file : inventory.files) {
-    if (is_libtorch(inventory, file)) all += file.host_code->unguarded_instructions;
-  }
-  Names absent;
-  for (const auto& mark : target.marks.value_or(Names{})) {
-    const auto& flags = target.recipe_flags;
-    const bool own_flag = std::find(flags.begin(), flags.end(), "-m" + mark) != flags.end();
-    if (own_flag && std::find(used.begin(), used.end(), mark) == used.end()) absent.push_back(mark);
-  }
-  return all < kEnoughCode ? Names{} : absent;
-}
-
 Names certain_needs(const HostCode& code) {
   std::set<std::string> names;
   for (const auto& [name, count] : code.at_load) names.insert(name);
@@ -135,11 +65,6 @@ Names certain_needs(const HostCode& code) {
     for (const auto& [name, count] : capability->second.features) names.insert(name);
   }
   return {names.begin(), names.end()};
-}
-
-bool shares(const Names& a, const Names& b) {
-  return std::any_of(a.begin(), a.end(),
-                     [&](const auto& name) { return std::find(b.begin(), b.end(), name) != b.end(); });
 }
 
 // Functions of a CPU capability that use what its targets are made of.
@@ -150,7 +75,7 @@ bool has_cpu_capability(const Inventory& inventory, const std::string& capabilit
     if (found == file.host_code->cpu_capabilities.end()) continue;
     for (const auto& target : all_targets()) {
       if (target.torch_cpu_capability == capability && target.marks &&
-          shares(keys(found->second.features), *target.marks))
+          shares(list_names(found->second.features), *target.marks))
         return true;
     }
   }
@@ -188,7 +113,7 @@ Answer capabilities_suffice(const Facts& facts) {
     for (const auto& [capability, code] : file.host_code->cpu_capabilities) {
       const Names allowed = allowed_in(capability, facts);
       if (allowed.empty() || answer.seen.size() >= kMostFiles) continue;
-      const auto more = missing_features(keys(code.features), allowed);
+      const auto more = missing_features(list_names(code.features), allowed);
       if (more.empty()) continue;
       answer.seen.push_back({.what = say("its {} CPU capability needs {}, which not every CPU has that takes it",
                                          capability, fmt::join(more, ", ")),
@@ -226,7 +151,7 @@ Answer cpu_runs_unguarded_code(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(*facts.inventory, file) || answer.seen.size() >= kMostFiles) continue;
     if (!is_loaded_with(file, facts.host->cpu.features)) continue;
-    const auto needs = missing_features(keys(file.host_code->unguarded), certain_needs(*file.host_code));
+    const auto needs = missing_features(list_names(file.host_code->unguarded), certain_needs(*file.host_code));
     const auto lacking = lacking_features(facts.host->cpu.architecture, needs, facts.host->cpu.features);
     if (lacking.empty()) continue;
     answer.seen.push_back(seen_in(file,
@@ -242,7 +167,7 @@ Answer initializers_are_plain(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(*facts.inventory, file)) continue;
-    const Names promised = promised_to(file);
+    const Names promised = list_hwcaps_features(file.path).value_or(Names{});
     std::set<std::string> elsewhere(promised.begin(), promised.end());
     for (const auto& offender : file.host_code->offenders) {
       if (offender.code_class == CodeClass::unguarded || offender.code_class == CodeClass::default_capability)
@@ -305,7 +230,7 @@ Answer hwcaps_keep_their_level(const Facts& facts) {
     const auto promised = list_hwcaps_features(file.path);
     if (!promised || !is_libtorch(*facts.inventory, file) || answer.seen.size() >= kMostFiles) continue;
     std::set<std::string> used;
-    for (const auto& name : keys(file.host_code->unguarded)) used.insert(name);
+    for (const auto& name : list_names(file.host_code->unguarded)) used.insert(name);
     for (const auto& name : certain_needs(*file.host_code)) used.insert(name);
     const auto more = missing_features(Names(used.begin(), used.end()), *promised);
     if (more.empty()) continue;
@@ -352,7 +277,7 @@ Answer claimed_cpu_suffices(const Facts& facts) {
           answer.seen.size() >= kMostFiles)
         continue;
       const auto beyond = missing_features(needed_past_loading(*file.host_code), there);
-      const auto more = missing_features(beyond, promised_to(file));
+      const auto more = missing_features(beyond, list_hwcaps_features(file.path).value_or(Names{}));
       if (more.empty()) continue;
       answer.seen.push_back(
           seen_in(file, say("unguarded code needs {}, which {} lacks", fmt::join(more, ", "), target->id),
@@ -368,7 +293,7 @@ Answer claimed_cpu_is_delivered(const Facts& facts) {
   if (!processor_matches_claim(facts)) return answer;  // reported already
   for (const Target* target : facts.claimed_cpus) {
     const Names used = used_by_libtorch(*facts.inventory, *target);
-    const bool built = target->marks && shares(used, *target->marks);
+    const bool built = is_built_for(*facts.inventory, *target);
     const bool capability = !facts.claim->exact && target->torch_cpu_capability &&
                             has_cpu_capability(*facts.inventory, *target->torch_cpu_capability);
     const auto few = built && !capability ? too_few_marks(*facts.inventory, *target) : std::nullopt;

@@ -15,6 +15,7 @@
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/host_code/functions.hpp"
 #include "probes/audit/host_code/x86_forms.hpp"
+#include "probes/audit/host_code/x86_sets.hpp"
 
 namespace pbprobe {
 namespace {
@@ -137,6 +138,70 @@ TEST(CodeX86, CountsAndLeadsToWhatIsCalled) {
   EXPECT_THAT(targets, ElementsAre(0x1009, 0x1020));
 }
 
+TEST(CodeX86, NamesWhatSystemInstructionsNeed) {
+  EXPECT_THAT(needs_x86({0x66, 0x0F, 0x38, 0xF6, 0xC1}), ElementsAre("adx"));        // adcx
+  EXPECT_THAT(needs_x86({0x0F, 0xC7, 0xF8}), ElementsAre("rdseed"));                 // rdseed eax
+  EXPECT_THAT(needs_x86({0x0F, 0xC7, 0xF0}), ElementsAre("rdrand"));                 // rdrand eax
+  EXPECT_THAT(needs_x86({0xF3, 0x0F, 0xC7, 0xF8}), ElementsAre("rdpid"));            // rdpid rax
+  EXPECT_THAT(needs_x86({0xC7, 0xF8, 0, 0, 0, 0}), ElementsAre("rtm"));              // xbegin
+  EXPECT_THAT(needs_x86({0xC6, 0xF8, 0x01}), ElementsAre("rtm"));                    // xabort
+  EXPECT_THAT(needs_x86({0x0F, 0x01, 0xD5}), ElementsAre("rtm"));                    // xend
+  EXPECT_THAT(needs_x86({0x0F, 0x01, 0xD0}), IsEmpty());                             // xgetbv
+  EXPECT_THAT(needs_x86({0x66, 0x0F, 0xAE, 0x30}), ElementsAre("clwb"));             // clwb [rax]
+  EXPECT_THAT(needs_x86({0x66, 0x0F, 0xAE, 0x38}), ElementsAre("clflushopt"));       // clflushopt [rax]
+  EXPECT_THAT(needs_x86({0x66, 0x0F, 0x38, 0xF8, 0x08}), ElementsAre("movdir64b"));  // movdir64b rcx, [rax]
+  EXPECT_THAT(needs_x86({0x0F, 0x38, 0xF9, 0x08}), ElementsAre("movdiri"));          // movdiri [rax], ecx
+  EXPECT_THAT(needs_x86({0x66, 0x0F, 0xAE, 0xF1}), ElementsAre("waitpkg"));          // tpause ecx
+  EXPECT_THAT(needs_x86({0x0F, 0x01, 0xE8}), ElementsAre("serialize"));              // serialize
+  EXPECT_THAT(needs_x86({0xF3, 0x0F, 0x38, 0xDC, 0x00}), ElementsAre("kl"));         // aesenc128kl xmm0, [rax]
+  EXPECT_THAT(needs_x86({0xF3, 0x0F, 0x38, 0xD8, 0x00}), ElementsAre("widekl"));     // aesencwide128kl [rax]
+  EXPECT_THAT(needs_x86({0xF3, 0x0F, 0xAE, 0xC0}), ElementsAre("fsgsbase"));         // rdfsbase eax
+  EXPECT_THAT(needs_x86({0x0F, 0x01, 0xF9}), ElementsAre("rdtscp"));                 // rdtscp
+  EXPECT_THAT(needs_x86({0x48, 0x0F, 0xC7, 0x08}), ElementsAre("cx16"));             // cmpxchg16b [rax]
+  EXPECT_THAT(needs_x86({0x9F}), ElementsAre("lahf_lm"));                            // lahf
+  EXPECT_THAT(needs_x86({0xDD, 0x08}), ElementsAre("pni"));                          // fisttp [rax]
+  EXPECT_THAT(needs_x86({0x0F, 0x0F, 0xC1, 0x9E}), ElementsAre("3dnow"));            // pfadd
+  EXPECT_THAT(needs_x86({0xF3, 0x0F, 0x1E, 0xFA}), IsEmpty());                       // endbr64
+  EXPECT_THAT(needs_x86({0x0F, 0xA2}), IsEmpty());                                   // cpuid
+  EXPECT_THAT(needs_x86({0xC7, 0x40, 0x08, 0, 0, 0, 0}), IsEmpty());                 // mov [rax+8], 0
+}
+
+// Each set maps to CPU features, to every x86-64 CPU, or to unknown.
+TEST(CodeX86, DecidesEveryIsaSetOfZydis) {
+  int unknown = 0;
+  for (int i = 0; i <= ZYDIS_ISA_SET_MAX_VALUE; ++i) {
+    const char* name = ZydisISASetGetString(static_cast<ZydisISASet>(i));
+    ASSERT_NE(name, nullptr) << i;
+    const auto set = find_isa_set(name);
+    EXPECT_TRUE(set.has_value()) << name << ": add it to x86_sets.cpp";
+    if (set && set->unknown) ++unknown;
+  }
+  EXPECT_EQ(unknown, 8);
+}
+
+// Every opcode of one byte with every ModRM byte.
+TEST(CodeX86, AgreesWithZydisOnPlainOpcodes) {
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  int compared = 0;
+  for (int i = 0; i < 0x10000; ++i) {
+    const std::vector<uint8_t> code{
+        static_cast<uint8_t>(i >> 8), static_cast<uint8_t>(i), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    if (code[0] == 0x0F || code[0] == 0xD5) continue;  // an escape; APX's prefix, which Zydis does not know
+    ZydisDecodedInstruction theirs;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &theirs))) continue;
+    ASSERT_EQ(decode_x86(code).features, X86Forms::features(static_cast<uint8_t>(theirs.meta.isa_set)))
+        << ZydisMnemonicGetString(theirs.mnemonic) << " " << i;
+    ++compared;
+  }
+  EXPECT_GT(compared, 40000);
+}
+
+// Mnemonics that need less, or other features, than the rest of their set.
+bool is_told_apart(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_TZCNT || mnemonic == ZYDIS_MNEMONIC_XGETBV || mnemonic == ZYDIS_MNEMONIC_MOVDIR64B;
+}
+
 // Every instruction of this program, whose code gcc or clang wrote, and of its kernels.
 TEST(CodeX86, AgreesWithZydisOnThisProgram) {
   auto mapping = map_file("/proc/self/exe");
@@ -159,7 +224,7 @@ TEST(CodeX86, AgreesWithZydisOnThisProgram) {
           ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data() + at, code.size() - at, &theirs));
       const Instruction ours = decode_x86(code.subspan(at));
       ASSERT_EQ(ours.length, sound ? theirs.length : 0) << function.name << "+" << at;
-      if (sound && theirs.mnemonic != ZYDIS_MNEMONIC_TZCNT && theirs.mnemonic != ZYDIS_MNEMONIC_FISTTP) {
+      if (sound && !is_told_apart(theirs.mnemonic)) {
         ASSERT_EQ(ours.features, X86Forms::features(static_cast<uint8_t>(theirs.meta.isa_set))) << function.name;
       }
       at += std::max<size_t>(ours.length, 1);
@@ -183,11 +248,11 @@ TEST(CodeX86, AgreesWithZydisOnRandomInstructions) {
     while (code.size() < 24) code.push_back(static_cast<uint8_t>(random()));
     ZydisDecodedInstruction theirs;
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &theirs))) continue;
-    const std::string_view set = ZydisISASetGetString(theirs.meta.isa_set);
-    if (set.starts_with("KNC")) continue;  // Knights Corner's own
+    const auto set = find_isa_set(ZydisISASetGetString(theirs.meta.isa_set));
+    if (!set || set->unknown) continue;
     const Instruction ours = decode_x86(code);
     ASSERT_EQ(ours.length, theirs.length) << ZydisMnemonicGetString(theirs.mnemonic) << " " << i;
-    if (theirs.mnemonic != ZYDIS_MNEMONIC_TZCNT && theirs.mnemonic != ZYDIS_MNEMONIC_FISTTP) {
+    if (!is_told_apart(theirs.mnemonic)) {
       ASSERT_EQ(ours.features, X86Forms::features(static_cast<uint8_t>(theirs.meta.isa_set)))
           << ZydisMnemonicGetString(theirs.mnemonic);
     }
@@ -226,6 +291,68 @@ TEST(CodeAarch64, NamesWhatAnInstructionNeeds) {
   EXPECT_THAT(needs_arm(0x54000050), ElementsAre("hbc"));                      // bc.eq
   EXPECT_THAT(needs_arm(0xF83FD000), ElementsAre("ls64"));                     // ld64b x0, [x0]
   EXPECT_THAT(needs_arm(0xD5031000), ElementsAre("wfxt"));                     // wfet x0
+}
+
+// llvm-mc prints most of these as generic system instructions, which need nothing.
+TEST(CodeAarch64, NamesWhatSystemInstructionsNeed) {
+  EXPECT_THAT(needs_arm(0x9AC13000), ElementsAre("pacg"));      // pacga x0, x0, x1
+  EXPECT_THAT(needs_arm(0xDAC10020), ElementsAre("paca"));      // pacia x0, x1
+  EXPECT_THAT(needs_arm(0xDAC143E0), ElementsAre("paca"));      // xpaci x0
+  EXPECT_THAT(needs_arm(0xD503233F), IsEmpty());                // paciasp: a hint, which older CPUs skip
+  EXPECT_THAT(needs_arm(0xD503245F), IsEmpty());                // bti c: a hint
+  EXPECT_THAT(needs_arm(0x9ADF1000), ElementsAre("mte"));       // irg x0, x0
+  EXPECT_THAT(needs_arm(0xD9200800), ElementsAre("mte"));       // stg x0, [x0]
+  EXPECT_THAT(needs_arm(0xD50B7460), ElementsAre("mte"));       // dc gva, x0
+  EXPECT_THAT(needs_arm(0xD53B2400), ElementsAre("rng"));       // mrs x0, rndr
+  EXPECT_THAT(needs_arm(0xD53B2420), ElementsAre("rng"));       // mrs x0, rndrrs
+  EXPECT_THAT(needs_arm(0xD5233060), ElementsAre("tme"));       // tstart x0
+  EXPECT_THAT(needs_arm(0xD503307F), ElementsAre("tme"));       // tcommit
+  EXPECT_THAT(needs_arm(0xD50B7C20), ElementsAre("dcpop"));     // dc cvap, x0
+  EXPECT_THAT(needs_arm(0xD50B7D20), ElementsAre("dcpodp"));    // dc cvadp, x0
+  EXPECT_THAT(needs_arm(0xD50B7B20), IsEmpty());                // dc cvau, x0
+  EXPECT_THAT(needs_arm(0xD53B42A0), ElementsAre("dit"));       // mrs x0, dit
+  EXPECT_THAT(needs_arm(0xD53BE0C0), ElementsAre("ecv"));       // mrs x0, cntvctss_el0
+  EXPECT_THAT(needs_arm(0xD53BE040), IsEmpty());                // mrs x0, cntvct_el0
+  EXPECT_THAT(needs_arm(0x889F7C20), ElementsAre("lor"));       // stllr w0, [x1]
+  EXPECT_THAT(needs_arm(0x889FFC20), IsEmpty());                // stlr w0, [x1]
+  EXPECT_THAT(needs_arm(0x4E40FC20), ElementsAre("fp8"));       // fdot v0.8h, v1.16b, v0.16b
+  EXPECT_THAT(needs_arm(0x2E217820), ElementsAre("fp8"));       // f1cvtl v0.8h, v1.8b
+  EXPECT_THAT(needs_arm(0x4EA0DC20), ElementsAre("faminmax"));  // famax v0.4s, v1.4s, v0.4s
+  EXPECT_THAT(needs_arm(0x4E801020), ElementsAre("lut"));       // luti2 v0.16b, { v1.16b }, v0[0]
+  EXPECT_THAT(needs_arm(0xD53B4440), ElementsAre("fpmr"));      // mrs x0, fpmr
+}
+
+TEST(CodeAarch64, ReportsLaterSveAsUnknown) {
+  const std::vector<uint8_t> known{0x20, 0x00, 0xA0, 0x65};    // fmla z0.s
+  const std::vector<uint8_t> unknown{0x20, 0x84, 0x20, 0x64};  // fdot z0.h, z1.b, z0.b of FP8
+  EXPECT_EQ(count_aarch64(known, 0, nullptr).unknown, 0);
+  EXPECT_EQ(count_aarch64(unknown, 0, nullptr).unknown, 4);
+}
+
+std::vector<std::string> needs_together(const std::vector<uint32_t>& words) {
+  std::vector<uint8_t> code(words.size() * 4);
+  std::memcpy(code.data(), words.data(), code.size());
+  return names_of(count_aarch64(code, 0, nullptr).features, kAarch64Features);
+}
+
+TEST(CodeAarch64, FindsFixedVectorLength) {
+  constexpr uint32_t kLong = 0x2518E140;     // ptrue p0.b, vl32
+  constexpr uint32_t kShort = 0x2518E120;    // ptrue p0.b, vl16
+  constexpr uint32_t kAll = 0x2518E3E0;      // ptrue p0.b
+  constexpr uint32_t kAsks = 0x04A0E3E0;     // cntw x0
+  constexpr uint32_t kCounts = 0x25A20C60;   // whilelo p0.s, w3, w2
+  constexpr uint32_t kLoads = 0xA5434000;    // ld1w z0.s, p0/z, [x0, x3, lsl #2]
+  constexpr uint32_t kSteps8 = 0x91002063;   // add x3, x3, #8
+  constexpr uint32_t kSteps4 = 0x91001063;   // add x3, x3, #4
+  constexpr uint32_t kBeside8 = 0x91002084;  // add x4, x4, #8
+  EXPECT_THAT(needs_together({kLong}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kLong, kAsks}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kShort}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kAll, kLoads, kSteps8}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps4}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kBeside8}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8, kAsks}), ElementsAre("sve"));
 }
 
 TEST(CodeAarch64, TracesCallsThroughRegistersAndAsking) {

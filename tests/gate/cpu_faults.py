@@ -7,7 +7,7 @@ from __future__ import annotations
 from faults import Change, Fault, library_of
 from made import text
 from small_builds import Build
-from variants import C10, CPU, PLAIN, Parts, capability, compiled, target
+from variants import C10, CPU, OPENMP, PLAIN, Parts, capability, compiled, target
 
 TORCHS_OWN = ("torch/_C.", "torch/lib/libc10", "torch/lib/libtorch")
 
@@ -45,6 +45,21 @@ def all_by(*flags: str) -> Change:
 
 def all_for(identifier: str) -> Change:
     return lambda build, parts: all_by(*flags_of(identifier))(build, parts)
+
+
+def kernels_by(*flags: str) -> Change:
+    """Torch's kernels by other flags than the rest."""
+    return lambda build, parts: build.but({CPU: library_of(build, CPU).but(objects=parts.cpu_objects(flags))})
+
+
+def bundled_for(path: str, identifier: str) -> Change:
+    """A library beside torch's own by another target's flags."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        own = library_of(build, path)
+        return build.but({path: own.but(objects=(compiled(PLAIN, parts.machine, *flags_of(identifier)),))})
+
+    return change
 
 
 def planted_in_capabilities(*defines: str) -> Change:
@@ -105,6 +120,8 @@ TOO_MUCH = [
     Fault("AVX-VNNI in one file", "sm120-avx2", "PB207", added("-mavxvnni")),
     Fault("SVE outside dispatch", "sm121-armv8_2", "PB207", added("-march=armv8.2-a+fp16+dotprod+sve")),
     Fault("all of it for armv9", "cpu-armv8_2", "PB207", all_for("armv9")),
+    Fault("AVX-512 in libgomp", "cpu-avx2", "PB212", bundled_for(OPENMP, "avx512")),
+    Fault("SVE for one vector length in one file", "sm121-armv9", "PB207", added("-msve-vector-bits=256")),
     Fault("I8MM in one file", "sm75-armv8_2", "PB207", added("-march=armv8.2-a+fp16+dotprod+i8mm")),
 ]
 
@@ -113,6 +130,7 @@ TOO_LITTLE = [
     Fault("no EVEX", "cpu-avx512vnni", "PB208", all_for("avx2")),
     Fault("no AVX2 and no FMA", "sm89-avx2", "PB208", all_for("avx")),
     Fault("no VEX", "cpu-avx", "PB208", all_by()),
+    Fault("no AVX2 in torch's kernels", "cpu-avx2", "PB208", kernels_by()),
     Fault("no SVE", "sm121-armv9", "PB208", all_for("armv8_2")),
     Fault("no SVE", "cpu-armv9", "PB208", all_by("-march=armv8.6-a")),
     Fault("neither LSE, dotprod nor FP16", "sm90-armv8_2", "PB208", all_by()),

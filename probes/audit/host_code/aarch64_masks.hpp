@@ -21,4 +21,8 @@ struct WordMask {
 [[nodiscard]] std::span<const WordMask> base_masks();  // all but SVE
 [[nodiscard]] std::span<const WordMask> sve_masks();   // SVE words that need more than SVE
 
+inline constexpr FeatureSet kUnknownWord = 1;  // in the following lists: no known instruction
+
+[[nodiscard]] std::span<const WordMask> unknown_sve_masks();
+
 }  // namespace pbprobe

@@ -62,6 +62,13 @@ class Walk {
 
 }  // namespace
 
+Result<std::set<std::string_view>> list_rooted_capabilities(const Elf& elf) {
+  PBPROBE_TRY(const Roots roots, read_roots(elf));
+  std::set<std::string_view> capabilities;
+  for (const auto& [capability, addresses] : roots) capabilities.insert(capability);
+  return capabilities;
+}
+
 Result<void> follow_capability_roots(const Elf& elf, Census& census) {
   const Functions& functions = census.functions;
   const auto& owners = census.owners;

@@ -4,8 +4,10 @@
 // Functions with what they need and who owns them: what the census gathers before it adds up.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "probes/audit/host_code/code.hpp"
@@ -19,6 +21,7 @@ struct Census {
   std::vector<CodeCount> counts;  // of each function
   // Of each function: what it calls, jumps to or takes the address of outside itself; sorted, each once.
   std::vector<CodeTargets> targets;
+  std::vector<bool> entered;  // of each function: runs unguarded, whatever its name and callers say
 };
 
 using CountCode = CodeCount (*)(std::span<const uint8_t>, uint64_t, CodeTargets*);
@@ -38,6 +41,9 @@ using CountCode = CodeCount (*)(std::span<const uint8_t>, uint64_t, CodeTargets*
 // call_graph.cpp. Nameless functions that only kernels of a better CPU capability reach get that CPU capability: from
 // what is stored in DispatchStub<…>::AVX2 and its like, along direct calls and addresses taken.
 [[nodiscard]] Result<void> follow_capability_roots(const Elf& elf, Census& census);
+
+// call_graph.cpp. CPU capabilities for which the file has a pointer of torch's dispatcher.
+[[nodiscard]] Result<std::set<std::string_view>> list_rooted_capabilities(const Elf& elf);
 
 // leaks.cpp. The copies that BOLT left behind in .bolt.org.text, "f.org.0": it moved f elsewhere. What it did not move
 // still runs from there.

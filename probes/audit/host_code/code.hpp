@@ -39,8 +39,7 @@ struct CodeTrace {
 using CodeTargets = std::vector<uint64_t>;
 
 // x86-64: lengths by our own tables, and what each VEX, EVEX or escaped opcode needs by Zydis, asked once per form.
-// What decodes as no instruction is passed over byte by byte. One-byte opcodes are not asked about (x87's fisttp is
-// SSE3's). `targets` may be null.
+// What decodes as no instruction is passed over byte by byte. `targets` may be null.
 [[nodiscard]] CodeCount count_x86(std::span<const uint8_t> code, uint64_t address, CodeTargets* targets);
 
 [[nodiscard]] CodeTrace trace_x86(std::span<const uint8_t> code, uint64_t address);

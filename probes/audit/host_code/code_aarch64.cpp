@@ -7,6 +7,7 @@
 #include "probes/audit/host_code/aarch64_masks.hpp"
 #include "probes/audit/host_code/code.hpp"
 #include "probes/audit/host_code/flush_to_zero.hpp"
+#include "probes/audit/host_code/vector_length.hpp"
 
 namespace pbprobe {
 namespace {
@@ -71,9 +72,12 @@ bool takes_address(uint32_t word, uint32_t next, uint64_t address, uint64_t& tar
   return true;
 }
 
-// Whole groups without an instruction: op0 of 0001 and 0011, and what is left of 0000 beside SME and udf.
+// Whole groups without an instruction: op0 of 0001 and 0011, and what is left of 0000 beside SME and udf. In the group
+// of SVE, each word that is no instruction.
 // Source: Arm ARM, C4.1 (A64 instruction set encoding).
 bool is_unallocated(uint32_t word) {
+  static const Rows unknown_sve(unknown_sve_masks());
+  if ((word & kSveMask) == kSve) return unknown_sve.features(word) != 0;
   const uint32_t op0 = (word >> 25U) & 15U;
   return op0 == 1 || op0 == 3 || (op0 == 0 && (word >> 31U) == 0 && (word >> 16U) != 0);
 }
@@ -175,10 +179,12 @@ FeatureSet decode_aarch64(uint32_t word) {
 
 CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTargets* targets) {
   CodeCount count;
+  VectorLength length;
   for (size_t offset = 0; offset + 4 <= code.size(); offset += 4) {
     uint32_t word = 0;
     std::memcpy(&word, code.data() + offset, sizeof word);
     ++count.instructions;
+    length.see(word);
     count.asks = count.asks || asks_cpu(word);
     if (is_unallocated(word) && (count.unknown += 4) == 4) count.first_unknown = address + offset;
     if (const FeatureSet features = features_of(word); features != 0) {
@@ -194,6 +200,10 @@ CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTar
     if (offset + 8 <= code.size()) std::memcpy(&next, code.data() + offset + 4, sizeof next);
     if (leads_to(word, address + offset, target) || takes_address(word, next, address + offset, target))
       targets->push_back(target);
+  }
+  if (length.is_fixed()) {
+    count.features |= arm("sve256");
+    count.counts.emplace_back(arm("sve256"), 1);
   }
   return count;
 }

@@ -24,6 +24,7 @@ enum Shape : uint8_t {
   rel32 = 16,  // a direct jump or call
   special = 32,
   bad = 64,
+  beyond = 128,  // one byte, and not every x86-64 CPU has all of its instructions
 };
 
 constexpr std::array<uint8_t, 256> one_byte_shapes() {
@@ -66,6 +67,7 @@ constexpr std::array<uint8_t, 256> one_byte_shapes() {
   shape[0xEB] = imm8;
   shape[0xF6] = shape[0xF7] = special;  // an immediate only for test
   shape[0xFE] = shape[0xFF] = modrm;
+  for (int op : {0x9E, 0x9F, 0xC6, 0xC7, 0xDB, 0xDD, 0xDF}) shape[op] |= beyond;
   return shape;
 }
 
@@ -224,7 +226,11 @@ class Decoder {
     } else {
       size = ((shape & modrm) != 0 ? operand_bytes(at) : 0) + immediates(shape, prefixes);
     }
-    return {.length = static_cast<size_t>(at - start) + size, .relative = (shape & rel32) != 0, .operand = operand};
+    const uint8_t set = (shape & beyond) == 0 ? uint8_t{0} : X86Forms::set_of_plain(opcode, *at);
+    return {.length = static_cast<size_t>(at - start) + size,
+            .set = set,
+            .relative = (shape & rel32) != 0,
+            .operand = operand};
   }
 
   Decoded asked(const uint8_t* start, size_t length, uint32_t form, const uint8_t* operand) const {
@@ -252,10 +258,12 @@ class Decoder {
     const bool moves_control = map == 0 && opcode >= 0x20 && opcode < 0x24;  // their operand is always a register
     const size_t operands = (shape & modrm) == 0 ? 0 : moves_control ? 1 : operand_bytes(at);
     const size_t length = static_cast<size_t>(at - start) + operands + immediates(shape, prefixes);
-    const uint32_t form =
-        X86Forms::kLegacy + (map << 16U | static_cast<uint32_t>(opcode) << 8U |
-                             (prefixes.operand_size ? 1U << 7U : 0U) | prefixes.rep << 5U |
-                             (prefixes.wide() ? 1U << 4U : 0U) | ((shape & modrm) != 0 ? operand_bits(*at) : 0U));
+    const bool varied = map == 0 && opcode == 0x01 && *at >= 0xC0;
+    const uint32_t form = varied ? X86Forms::kVaried
+                                 : X86Forms::kLegacy + (map << 16U | static_cast<uint32_t>(opcode) << 8U |
+                                                        (prefixes.operand_size ? 1U << 7U : 0U) | prefixes.rep << 5U |
+                                                        (prefixes.wide() ? 1U << 4U : 0U) |
+                                                        ((shape & modrm) != 0 ? operand_bits(*at) : 0U));
     return asked(start, length, form, operands == 0 ? nullptr : at);
   }
 
@@ -334,11 +342,6 @@ class Decoder {
 
   X86Forms& forms_;
 };
-
-// "lea register, [rip + displacement]": an address that the code takes.
-bool takes_address(const uint8_t* at, size_t length) {
-  return length == 7 && (at[0] & 0xF8) == 0x48 && at[1] == 0x8D && (at[2] & 0xC7) == 0x05;
-}
 
 // cpuid, xgetbv
 bool asks_cpu(const uint8_t* at) {

@@ -228,6 +228,14 @@ void own_what_loading_reaches(Census& census, LoadFollower& follower) {
   }
 }
 
+void add_askers(const Census& census, LoadFollower& follower) {
+  std::vector<size_t> askers;
+  for (size_t i = 0; i < census.counts.size(); ++i) {
+    if (census.counts[i].asks) askers.push_back(i);
+  }
+  follower.add_askers(askers);
+}
+
 }  // namespace
 
 CountCode counter_for(const Elf& elf) {
@@ -251,7 +259,7 @@ std::string describe_unknown(const Elf& elf, const Function& function, const Cod
                      elf.sections[function.section].name, count.first_unknown, fmt::join(bytes, " "));
 }
 
-Result<FileCode> read_code(const Elf& file, bool count, unsigned threads) {
+Result<FileCode> read_code(const Elf& file, CodeScope scope, unsigned threads) {
   FileCode code;
   if (counter_for(file) == nullptr) return code;
   PBPROBE_TRY(const Elf elf, as_loaded(file));
@@ -262,7 +270,7 @@ Result<FileCode> read_code(const Elf& file, bool count, unsigned threads) {
   if (elf.header.e_type != ET_REL) {
     PBPROBE_TRY(code.at_load, read_load_code(elf, census.functions, follower));
   }
-  if (!count) return code;
+  if (scope == CodeScope::at_load) return code;
   code.damage = find_zeros(elf, census.functions);
   if (!code.damage && elf.header.e_type == ET_DYN) code.damage = find_missing_initializer(elf, census.functions);
   count_all(elf, census, threads);
@@ -271,13 +279,16 @@ Result<FileCode> read_code(const Elf& file, bool count, unsigned threads) {
   PBPROBE_CHECK(follow_capability_roots(elf, census));
   PBPROBE_CHECK(find_capability_leaks(elf, census));
   own_what_loading_reaches(census, follower);
+  add_askers(census, follower);
+  census.entered.assign(census.functions.all.size(), false);
+  if (scope == CodeScope::against_names) PBPROBE_CHECK(refute_names(elf, census, follower));
   decide_nameless(census, follower);
   code.counted = Summary(elf, census).take();
   return code;
 }
 
 Result<std::optional<HostCode>> read_host_code(const Elf& elf, unsigned threads) {
-  PBPROBE_TRY(FileCode code, read_code(elf, true, threads));
+  PBPROBE_TRY(FileCode code, read_code(elf, CodeScope::against_names, threads));
   return std::move(code.counted);
 }
 

@@ -17,9 +17,14 @@ struct FileCode {
   std::optional<Error> damage;  // zeros or nothing where functions should be
 };
 
-// Nothing where the file has no code, or code of an architecture that is not read. `count`: all of it, function by
-// function; else only what runs as the file is loaded is looked at. `threads` as in AuditOptions.
-[[nodiscard]] Result<FileCode> read_code(const Elf& elf, bool count, unsigned threads);
+enum class CodeScope : uint8_t {
+  at_load,        // only what runs as the file is loaded
+  by_names,       // each function; names tell which ones the file chooses by CPU
+  against_names,  // each function; a name counts only if no code of the file contradicts it
+};
+
+// Nothing where the file has no code, or code of an architecture that is not read. `threads` as in AuditOptions.
+[[nodiscard]] Result<FileCode> read_code(const Elf& elf, CodeScope scope, unsigned threads);
 
 // What is only counted.
 [[nodiscard]] Result<std::optional<HostCode>> read_host_code(const Elf& elf, unsigned threads);

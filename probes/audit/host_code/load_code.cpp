@@ -40,6 +40,17 @@ CodeTrace trace_of(const Elf& elf, const Function& function) {
   return elf.header.e_machine == EM_AARCH64 ? trace_aarch64(code, function.address) : trace_x86(code, function.address);
 }
 
+// tbz, cbz, b.cond and their opposites; csel and its like.
+bool has_condition(std::span<const uint8_t> code) {
+  for (size_t at = 0; at + 4 <= code.size(); at += 4) {
+    uint32_t word = 0;
+    std::memcpy(&word, code.data() + at, sizeof word);
+    const bool branches = (word & 0x7C000000) == 0x34000000 || (word & 0xFF000010) == 0x54000000;
+    if (branches || (word & 0x1FE00000) == 0x1A800000) return true;
+  }
+  return false;
+}
+
 // x86-64: [endbr64] [bnd] jmp [rip + displacement]; aarch64: [bti] adrp x16.
 bool starts_with_jump(const Elf& elf, std::span<const uint8_t> code) {
   const auto starts = [&](std::initializer_list<uint8_t> bytes, size_t at) {
@@ -117,6 +128,30 @@ std::optional<size_t> LoadFollower::resolve(uint64_t address) {
   return index_at(address);
 }
 
+bool LoadFollower::file_asks(const Census& census) const {
+  if (std::any_of(census.counts.begin(), census.counts.end(), [](const CodeCount& count) { return count.asks; }))
+    return true;
+  const auto& pointers = pointers_.all();
+  return std::any_of(pointers.begin(), pointers.end(), [](const auto& entry) { return is_asker(entry.second.symbol); });
+}
+
+std::vector<size_t> LoadFollower::held_functions(size_t function) {
+  std::vector<size_t> found;
+  for (const uint64_t address : held_by(function)) {
+    const auto index = index_at(address);
+    if (index && functions_.all[*index].address == address) found.push_back(*index);
+  }
+  return found;
+}
+
+bool LoadFollower::holds_imports(size_t function) {
+  const CodeTrace& trace = this->trace(function);
+  return std::any_of(trace.data.begin(), trace.data.end(), [&](uint64_t place) {
+    const Pointer* pointer = pointers_.at(place);
+    return pointer != nullptr && !pointer->symbol.empty() && !is_asker(pointer->symbol);
+  });
+}
+
 std::vector<size_t> LoadFollower::callees(size_t function) {
   const Function& self = functions_.all[function];
   std::vector<size_t> found;
@@ -143,7 +178,10 @@ bool LoadFollower::asks_by_itself(size_t function) {
 
 bool LoadFollower::find_asker(size_t function) {
   const CodeTrace& trace = this->trace(function);
-  if (trace.asks || is_asker(functions_.all[function].name)) return true;
+  const Function& self = functions_.all[function];
+  if (trace.asks || is_asker(self.name)) return true;
+  // ld.so passes AT_HWCAP to the resolvers of aarch64.
+  if (self.resolver && elf_.header.e_machine == EM_AARCH64 && has_condition(code_of(elf_, self))) return true;
   const auto names_asker = [&](uint64_t place) {
     const Pointer* pointer = pointers_.at(place);
     return pointer != nullptr && is_asker(pointer->symbol);

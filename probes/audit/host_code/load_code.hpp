@@ -38,6 +38,15 @@ class LoadFollower {
   [[nodiscard]] const CodeTrace& trace(size_t function);
   [[nodiscard]] const Pointers& pointers() const { return pointers_; }
 
+  // Reports whether any function of the file asks the CPU, or the file imports what asks.
+  [[nodiscard]] bool file_asks(const Census& census) const;
+
+  // Returns the functions whose addresses a function takes.
+  [[nodiscard]] std::vector<size_t> held_functions(size_t function);
+
+  // Reports whether a function reads the address of something in another file that does not ask the CPU.
+  [[nodiscard]] bool holds_imports(size_t function);
+
   // Where its calls lead in this file, through its linkage table and pointers that relocations tell.
   [[nodiscard]] std::vector<size_t> callees(size_t function);
 
@@ -69,6 +78,11 @@ class LoadFollower {
 // The same as facts; nothing where nothing runs then.
 [[nodiscard]] Result<std::optional<LoadCode>> read_load_code(const Elf& elf, const Functions& functions,
                                                              LoadFollower& follower);
+
+// refuted_names.cpp. Functions that their names excuse run unguarded if code of this file that runs everywhere, and
+// asks no CPU, leads to them; so does the candidate of a resolver that needs least. In a file that has no dispatcher,
+// names excuse nothing.
+[[nodiscard]] Result<void> refute_names(const Elf& elf, Census& census, LoadFollower& follower);
 
 // Functions that need more than others, and are nameless or called only within the file: those that are only led to by
 // code that asks the CPU, by a better CPU capability or by a library that chooses, are guarded by it.

@@ -26,11 +26,6 @@ class Nameless {
       if (is_nameless(i) ? features != 0 : (is_inner(i) || says_it_is_chosen(i)) && more) open_[i];
     }
     if (open_.empty()) return;
-    std::vector<size_t> askers;
-    for (size_t i = 0; i < functions().size(); ++i) {
-      if (census_.counts[i].asks) askers.push_back(i);
-    }
-    follower_.add_askers(askers);
     find_callers();
     settle();
   }
@@ -83,7 +78,8 @@ class Nameless {
 
   [[nodiscard]] bool guards(size_t caller) {
     const CodeClass code_class = census_.owners[caller].code_class;
-    if (code_class == CodeClass::cpu_capability || code_class == CodeClass::dispatched) return true;
+    const bool chosen = code_class == CodeClass::cpu_capability || code_class == CodeClass::dispatched;
+    if (chosen && !functions()[caller].resolver && !census_.entered[caller]) return true;
     return follower_.asks(caller);
   }
 
@@ -100,7 +96,8 @@ class Nameless {
     for (bool changed = true; changed;) {
       changed = false;
       for (const auto& [index, open] : open_) {
-        if (open.exposed || open.callers.empty() || !(is_nameless(index) || is_inner(index))) continue;
+        if (census_.entered[index] || open.exposed || open.callers.empty() || !(is_nameless(index) || is_inner(index)))
+          continue;
         if (!std::all_of(open.callers.begin(), open.callers.end(), [&](size_t caller) { return guards(caller); }))
           continue;
         census_.owners[index] = {CodeClass::dispatched, {}};

@@ -20,13 +20,18 @@ class X86Forms {
   static constexpr uint32_t kXop = kVex + (1U << 18);     // the same
   static constexpr uint32_t kEvex = kXop + (1U << 18);    // map:3 opcode:8 pp:2 W:1 L:2 b:1 reg:3 register:1
   static constexpr uint32_t kForms = kEvex + (1U << 21);
-  static constexpr uint8_t kInvalid = 0;  // no instruction, as Zydis sees it
+  static constexpr uint32_t kVaried = kForms;  // no form: the whole ModRM byte selects the instruction (0F 01)
+  static constexpr uint8_t kInvalid = 0;       // no instruction, as Zydis sees it
 
   // A small number for the set of features that this form needs; `code` begins with an instruction of the form.
   [[nodiscard]] uint8_t set_of(uint32_t form, std::span<const uint8_t> code) {
-    const uint8_t known = sets_[form].load(std::memory_order_relaxed);
+    const uint8_t known = form == kVaried ? kInvalid : sets_[form].load(std::memory_order_relaxed);
     return known != kInvalid ? known : ask(form, code);
   }
+
+  // Returns the number for an opcode of one byte that belongs to no base set; kInvalid for all others. `operand`: its
+  // ModRM byte.
+  [[nodiscard]] static uint8_t set_of_plain(uint8_t opcode, uint8_t operand);
 
   [[nodiscard]] static FeatureSet features(uint8_t set);
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Targets of x86-64's direct jumps.
+// Targets of x86-64's direct jumps, and addresses that code takes.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,11 @@ namespace pbprobe {
 
 [[nodiscard]] inline uint64_t short_target(const uint8_t* at, uint64_t address) {
   return address + 2 + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(at[1])));
+}
+
+// Recognizes "lea register, [rip + displacement]", which takes an address.
+[[nodiscard]] inline bool takes_address(const uint8_t* at, size_t length) {
+  return length == 7 && (at[0] & 0xF8) == 0x48 && at[1] == 0x8D && (at[2] & 0xC7) == 0x05;
 }
 
 }  // namespace pbprobe

@@ -115,7 +115,7 @@ Result<Contents> read_contents(const Elf& elf) {
 namespace {
 
 // The first prefix that fits wins, so longer ones stand before shorter ones.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 56> kComponents{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kComponents{{
     {"libtorch.", "libtorch"},
     {"libtorch_", "libtorch"},
     {"libtorch-", "libtorch"},  // as auditwheel renames what it takes into a wheel: libtorch-d6f8e1a2.so
@@ -127,6 +127,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 56> kCompone
     {"_C.", "libtorch"},
     {"_dl.", "libtorch"},
     {"libaoti_", "libtorch"},
+    {"torch_shm_manager", "libtorch"},  // a program that torch starts
     {"libmagma", "MAGMA"},
     {"libnccl", "NCCL"},
     {"libcudnn", "cuDNN"},
@@ -174,9 +175,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 56> kCompone
     {"ptxas", "PTX compiler"},
 }};
 
-// Many packages call their extension module _C, as torch does.
+// Many packages call their extension module _C, as torch does. torch's wheel also has a folder functorch.
 bool may_be_torch(std::string_view folder, std::string_view name) {
-  return !name.starts_with("_") || folder.empty() || folder == "torch" || folder.ends_with("/torch");
+  const std::string_view last = folder.substr(folder.rfind('/') + 1);
+  return !name.starts_with("_") || folder.empty() || last == "torch" || last == "functorch";
 }
 
 }  // namespace

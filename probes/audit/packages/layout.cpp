@@ -203,6 +203,7 @@ ArtifactLayout libtorch_layout(const fs::path& root) {
   layout.kind = is_nix(root) ? "nix" : "libtorch";
   layout.root = root;
   walk_shared_objects(root / "lib", "lib/", true, is_shared_object_name, layout);
+  walk_shared_objects(root / "bin", "bin/", false, is_wanted_name, layout);
   set_libtorch_dir(root / "lib", layout);
   read_texts({root, root / "share/cmake/Torch"}, layout);
   if (is_there(root / "CMakeCache.txt")) read_texts({root.parent_path() / "torch"}, layout);  // build/ of a checkout
@@ -393,7 +394,7 @@ bool is_shared_object_name(std::string_view name) {
 
 bool is_wanted_name(std::string_view name) {
   return is_shared_object_name(name) || is_compiler_program(name) || name.ends_with(".cubin") ||
-         name.ends_with(".fatbin");
+         name.ends_with(".fatbin") || name == "torch_shm_manager";
 }
 
 std::optional<fs::path> torch_folder(const fs::path& root) {

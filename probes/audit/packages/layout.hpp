@@ -59,7 +59,8 @@ struct ArtifactLayout {
 // "libtorch_cuda.so", "libcudart.so.13", "libnvrtc-builtins.alt.so.13.0"; not "notes.sources".
 [[nodiscard]] bool is_shared_object_name(std::string_view name);
 
-// What the audit reads of a package: shared objects, device code in files of its own, and compilers.
+// What the audit reads of a package: shared objects, device code in files of its own, compilers, and the program that
+// torch starts.
 [[nodiscard]] bool is_wanted_name(std::string_view name);
 
 // The torch folder (that of version.py) of an environment, a site-packages folder, or the folder itself.

@@ -129,14 +129,15 @@ TEST_P(OneBit, GivesOneName) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, OneBit,
-    testing::Values(Bit{1, 0, 2, 12, "fma"}, Bit{1, 0, 2, 28, "avx"}, Bit{1, 0, 2, 29, "f16c"}, Bit{7, 0, 1, 5, "avx2"},
-                    Bit{7, 0, 1, 16, "avx512f"}, Bit{7, 0, 1, 17, "avx512dq"}, Bit{7, 0, 1, 21, "avx512ifma"},
-                    Bit{7, 0, 1, 28, "avx512cd"}, Bit{7, 0, 1, 30, "avx512bw"}, Bit{7, 0, 1, 31, "avx512vl"},
-                    Bit{7, 0, 2, 1, "avx512vbmi"}, Bit{7, 0, 2, 6, "avx512_vbmi2"}, Bit{7, 0, 2, 11, "avx512_vnni"},
-                    Bit{7, 0, 3, 22, "amx_bf16"}, Bit{7, 0, 3, 23, "avx512_fp16"}, Bit{7, 0, 3, 24, "amx_tile"},
-                    Bit{7, 0, 3, 25, "amx_int8"}, Bit{7, 1, 0, 4, "avx_vnni"}, Bit{7, 1, 0, 5, "avx512_bf16"},
-                    Bit{7, 1, 0, 21, "amx_fp16"}, Bit{7, 1, 0, 23, "avx_ifma"}, Bit{7, 1, 3, 4, "avx_vnni_int8"},
-                    Bit{7, 1, 3, 5, "avx_ne_convert"}),
+    testing::Values(Bit{1, 0, 2, 13, "cx16"}, Bit{1, 0, 2, 26, "xsave"}, Bit{0x80000001, 0, 2, 0, "lahf_lm"},
+                    Bit{0x80000001, 0, 3, 27, "rdtscp"}, Bit{1, 0, 2, 12, "fma"}, Bit{1, 0, 2, 28, "avx"},
+                    Bit{1, 0, 2, 29, "f16c"}, Bit{7, 0, 1, 5, "avx2"}, Bit{7, 0, 1, 16, "avx512f"},
+                    Bit{7, 0, 1, 17, "avx512dq"}, Bit{7, 0, 1, 21, "avx512ifma"}, Bit{7, 0, 1, 28, "avx512cd"},
+                    Bit{7, 0, 1, 30, "avx512bw"}, Bit{7, 0, 1, 31, "avx512vl"}, Bit{7, 0, 2, 1, "avx512vbmi"},
+                    Bit{7, 0, 2, 6, "avx512_vbmi2"}, Bit{7, 0, 2, 11, "avx512_vnni"}, Bit{7, 0, 3, 22, "amx_bf16"},
+                    Bit{7, 0, 3, 23, "avx512_fp16"}, Bit{7, 0, 3, 24, "amx_tile"}, Bit{7, 0, 3, 25, "amx_int8"},
+                    Bit{7, 1, 0, 4, "avx_vnni"}, Bit{7, 1, 0, 5, "avx512_bf16"}, Bit{7, 1, 0, 21, "amx_fp16"},
+                    Bit{7, 1, 0, 23, "avx_ifma"}, Bit{7, 1, 3, 4, "avx_vnni_int8"}, Bit{7, 1, 3, 5, "avx_ne_convert"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(X86, OmitsUnusableCpusFromCoreClasses) {

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Functions whose name says that somebody chooses them by CPU, and whose callers show that nobody does.
+#include <algorithm>
+#include <set>
+
+#include "probes/audit/host_code/census.hpp"
+#include "probes/audit/host_code/load_code.hpp"
+
+namespace pbprobe {
+namespace {
+
+class NameRefuter {
+ public:
+  NameRefuter(Census& census, LoadFollower& follower) : census_(census), follower_(follower) {}
+
+  void refute(const std::set<std::string_view>& capabilities) {
+    enter_from_unguarded();
+    distrust_strangers(capabilities);
+    enter_fallbacks();
+  }
+
+ private:
+  [[nodiscard]] const Function& function(size_t i) const { return census_.functions.all[i]; }
+  [[nodiscard]] size_t count() const { return census_.functions.all.size(); }
+
+  // Inline functions, of which the linker keeps one copy: leaks.cpp tells who runs them.
+  [[nodiscard]] bool is_merged(size_t i) const {
+    const Function& named = function(i);
+    return named.binding == Binding::weak || (named.binding == Binding::local && named.source.empty());
+  }
+
+  // Its name, and nothing else so far, says that it runs on better CPUs only.
+  [[nodiscard]] bool is_excused(size_t i) const {
+    const CodeClass code_class = census_.owners[i].code_class;
+    if (function(i).resolver || census_.counts[i].features == 0) return false;
+    return code_class == CodeClass::dispatched || (code_class == CodeClass::cpu_capability && !is_merged(i));
+  }
+
+  [[nodiscard]] bool runs_everywhere(size_t i) const {
+    const CodeClass code_class = census_.owners[i].code_class;
+    return code_class == CodeClass::unguarded || code_class == CodeClass::default_capability ||
+           code_class == CodeClass::static_initializer || function(i).resolver;
+  }
+
+  // Without a pointer of torch's dispatcher to a CPU capability, and without any question for the CPU in the file, a
+  // name of a CPU capability or of an instruction set tells nothing.
+  void distrust_strangers(const std::set<std::string_view>& capabilities) {
+    bool file_asks = follower_.file_asks(census_);
+    for (size_t i = 0; i < count() && !file_asks; ++i) file_asks = function(i).resolver && follower_.asks(i);
+    for (size_t i = 0; i < count(); ++i) {
+      if (!is_excused(i)) continue;
+      const CodeOwner& owner = census_.owners[i];
+      const bool known = owner.code_class == CodeClass::cpu_capability ? capabilities.contains(owner.label) : file_asks;
+      if (!known && !follower_.asks(i)) census_.owners[i] = {CodeClass::unclassified, {}};
+    }
+  }
+
+  void enter(size_t i) {
+    if (census_.counts[i].features == 0 || follower_.asks(i)) return;
+    census_.entered[i] = true;
+    census_.owners[i] = {CodeClass::unguarded, {}};
+  }
+
+  void enter_from_unguarded() {
+    std::vector<size_t> callees;
+    for (size_t caller = 0; caller < count(); ++caller) {
+      if (!runs_everywhere(caller)) continue;
+      callees.clear();
+      for (const uint64_t target : census_.targets[caller]) {
+        const Function* callee = function_at(census_.functions, target);
+        if (callee == nullptr) continue;
+        const auto i = static_cast<size_t>(callee - census_.functions.all.data());
+        const bool leaks = census_.owners[i].code_class == CodeClass::cpu_capability && is_merged(caller);
+        if (is_excused(i) && !leaks) callees.push_back(i);
+      }
+      if (function(caller).resolver) {
+        for (const size_t held : follower_.held_functions(caller)) {
+          if (is_excused(held)) callees.push_back(held);
+        }
+      }
+      if (callees.empty() || follower_.asks(caller)) continue;
+      for (const size_t callee : callees) enter(callee);
+    }
+  }
+
+  // A resolver returns one of its candidates on every CPU: the one that needs least is for CPUs without any of what it
+  // asks for.
+  void enter_fallbacks() {
+    for (size_t i = 0; i < count(); ++i) {
+      if (!function(i).resolver || !follower_.asks(i) || follower_.holds_imports(i)) continue;
+      const auto candidates = follower_.held_functions(i);
+      const auto features = [&](size_t candidate) { return census_.counts[candidate].features; };
+      const auto least = std::find_if(candidates.begin(), candidates.end(), [&](size_t candidate) {
+        return std::all_of(candidates.begin(), candidates.end(),
+                           [&](size_t other) { return (features(candidate) & ~features(other)) == 0; });
+      });
+      if (least != candidates.end()) enter(*least);
+    }
+  }
+
+  Census& census_;
+  LoadFollower& follower_;
+};
+
+}  // namespace
+
+Result<void> refute_names(const Elf& elf, Census& census, LoadFollower& follower) {
+  PBPROBE_TRY(const auto capabilities, list_rooted_capabilities(elf));
+  NameRefuter(census, follower).refute(capabilities);
+  return {};
+}
+
+}  // namespace pbprobe
