@@ -31,7 +31,8 @@ Result<Report> facts_from_files(const GateRequest& request) {
                      .audit = {.host_code = HostCodeScope::libtorch,
                                .digests = true,
                                .records = true,
-                               .kernel_names = request.baseline.has_value()},
+                               .kernel_names = request.baseline.has_value(),
+                               .kernel_families = true},
                      .judged = false});
 }
 
@@ -43,7 +44,8 @@ Result<Report> facts_from_machine(const GateRequest& request) {
                    .audit = {.host_code = HostCodeScope::libtorch,
                              .digests = true,
                              .records = true,
-                             .kernel_names = request.baseline.has_value()},
+                             .kernel_names = request.baseline.has_value(),
+                             .kernel_families = true},
                    .emulation = request.emulation,
                    .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
                    .progress = request.progress,
