@@ -17,7 +17,7 @@ namespace {
 
 using Families = std::map<std::string, int64_t>;
 
-// Of torch 2.11.0 with CUDA 13.0, all SMs from 8.0 to 12.0 have the same 21,132 names in libtorch_cuda.so, and SM 7.5
+// In libtorch_cuda.so of torch 2.11.0 with CUDA 13.0, all SMs from 8.0 to 12.0 have the same 21,132 names, and SM 7.5
 // lacks 15 of them. Another build of a release has other names if switches or compilers differ.
 constexpr double kMaxMissingBesideOthers = 0.005;
 constexpr double kMaxMissingOfRelease = 0.02;
@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 2> kSwitchedFamilies{"flash_", "fmha_cutl
 
 // Kernels that are missing from a file for one SM.
 struct Loss {
-  int64_t kernels = 0;  // of the comparison
+  int64_t kernels = 0;  // kernels to compare with
   int64_t missing = 0;
   std::string families;  // "radixSortKVInPlace (200), softmax_warp_forward (192)": those that lose most
 };

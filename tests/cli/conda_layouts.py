@@ -28,7 +28,7 @@ def channel(made: Made, root: pathlib.Path) -> pathlib.Path:
 
 
 def package_cache(made: Made, root: pathlib.Path) -> pathlib.Path:
-    """The files of the environment are hard links to those of extracted packages."""
+    """The files of the environment are hard links to files of extracted packages."""
     environment = conda(made, root / "envs/torch")
     for file in sorted((environment / "lib").glob("*.so")):
         other = root / "pkgs/libtorch-2.10.0-cpu_generic_h0_0/lib" / file.name
@@ -45,7 +45,7 @@ def without_python(made: Made, root: pathlib.Path) -> pathlib.Path:
     return installed(root, "libtorch-2.10.0-cpu_generic_h0_0")
 
 
-def with_linker_scripts(made: Made, root: pathlib.Path) -> pathlib.Path:
+def linker_scripts(made: Made, root: pathlib.Path) -> pathlib.Path:
     """ncurses and the compiler's runtime put texts for the linker in the places of libraries."""
     conda(made, root)
     write(root / "lib/libncurses.so", "INPUT(-lncursesw)\n")
@@ -53,7 +53,7 @@ def with_linker_scripts(made: Made, root: pathlib.Path) -> pathlib.Path:
     return root
 
 
-def in_a_base(made: Made, root: pathlib.Path) -> pathlib.Path:
+def nested_environment(made: Made, root: pathlib.Path) -> pathlib.Path:
     """An environment in the folder of the base environment, which has no torch."""
     installed(root, "conda-24.1.0-py311_0")
     write(root / "lib/python3.11/site-packages/conda/__init__.py", "")
@@ -70,8 +70,8 @@ CONDA = {
     "channel of PyTorch": channel,
     "package cache": package_cache,
     "without Python": without_python,
-    "linker scripts": with_linker_scripts,
-    "environment of a base": in_a_base,
+    "linker scripts": linker_scripts,
+    "environment of a base": nested_environment,
     "project": project,
 }
 
@@ -92,7 +92,7 @@ def libtorch_archive(made: Made, root: pathlib.Path, *, version: bool) -> pathli
 
 
 def bookworm(made: Made, root: pathlib.Path) -> pathlib.Path:
-    """As Debian 12 unpacks libtorch1.13 and python3-torch: torch/lib is a link, and libtorch_python is below it."""
+    """Debian 12: torch/lib is a link to the folder with all libraries."""
     libraries = root / "usr/lib/x86_64-linux-gnu"
     packages = root / "usr/lib/python3/dist-packages"
     for name in OWN:

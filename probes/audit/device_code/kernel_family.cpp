@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 
-// Removes an identifier with its length from the start of `rest`. Returns "" if there is none.
+// Removes an identifier with its length from the start of `rest`. Returns "" if `rest` has no identifier.
 std::string_view take_identifier(std::string_view& rest) {
   size_t length = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
@@ -32,7 +32,8 @@ bool take_substitution(std::string_view& rest) {
 
 }  // namespace
 
-// The grammar of the Itanium C++ ABI, 5.1.2: of a nested name the last identifier before the template arguments counts.
+// Follows the grammar of the Itanium C++ ABI, 5.1.2: the last identifier of a nested name before template arguments
+// counts.
 std::string_view find_kernel_family(std::string_view name) {
   std::string_view family = name;
   std::string_view rest = name;

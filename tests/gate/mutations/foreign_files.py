@@ -16,7 +16,7 @@ from variants import C10, CPU, CUDA, LINALG, TORCH, functions, parts_of, sound, 
 
 WIDE = {"x86_64": "avx512f", "aarch64": "sve"}  # compilers use it in any loop if they may
 FIRST_FOLDERS = ("nvidia/cudnn/lib", "nvidia/nccl/lib", "nvidia/cu13/lib")  # of the wheel's RPATH, before $ORIGIN
-# A library and the files that need it; of each, one relinked file is enough for the loader.
+# Libraries, and files that need them: one relinked file is enough for the loader.
 NEEDED_BY = {
     "libc10_cuda.so": ("libtorch_cuda_linalg.so",),
     "libtorch_cpu.so": ("libtorch.so",),
@@ -25,7 +25,7 @@ NEEDED_BY = {
 }
 
 
-def features_of(variant: str) -> frozenset[str]:
+def list_features(variant: str) -> frozenset[str]:
     row = target(variant.rsplit("-", 1)[-1])
     return frozenset(row["requires"] or ()) | frozenset(row["implied"] or ())
 
@@ -84,7 +84,7 @@ def a_library_of_another_torch(tree, about, rng):
 
 @changes("mix", "file")
 def a_library_of_another_variant(tree, about, rng):
-    """Of a build for another SM, or for CPUs with wider vectors."""
+    """One library comes from a build for another SM, or for CPUs with wider vectors."""
     if not about.small:
         return None
     others = [name for name in variants() if parts_of(name).machine == about.machine]
@@ -94,7 +94,7 @@ def a_library_of_another_variant(tree, about, rng):
     else:
         path = rng.choice((CPU, C10))
         wide = WIDE[about.machine]
-        others = [name for name in others if wide in features_of(name)] if wide not in about.features else []
+        others = [name for name in others if wide in list_features(name)] if wide not in about.features else []
     other = chosen(rng, others)
     if other is None or not replaced(tree, path, sound(other).libraries[path]):
         return None
