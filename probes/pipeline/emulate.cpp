@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/emulate.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <sstream>
 
 #include <elf.h>
 #include <unistd.h>
@@ -34,17 +32,6 @@ Result<std::string> read_architecture(const fs::path& program) {
     default:
       return make_error(ErrorCode::malformed, "{} is not a program for x86-64 or aarch64 Linux", program.string());
   }
-}
-
-std::optional<fs::path> find_program(const std::vector<std::string>& names) {
-  const char* const path = std::getenv("PATH");
-  std::stringstream folders(path == nullptr ? "/usr/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    for (const auto& name : names) {
-      if (::access((fs::path(folder) / name).c_str(), X_OK) == 0) return fs::path(folder) / name;
-    }
-  }
-  return std::nullopt;
 }
 
 std::string first_line(const std::string& text) {
