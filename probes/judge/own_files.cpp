@@ -149,15 +149,15 @@ std::string_view cut_file_name(std::string_view path) {
 // Files of libtorch that are in two folders with different contents: the loader takes the one that an RPATH names
 // first, and nothing tells which one the build means. In glibc-hwcaps are variants of one library for several CPUs.
 void find_shadowed_files(const Inventory& inventory, Answer& answer) {
-  std::map<std::string_view, const File*> by_name;
+  std::map<std::string_view, const File*> by_stem;
   for (const auto& file : inventory.files) {
     const auto name = base_name(file.path);
     if (!is_own(inventory, file) || !name.starts_with("lib") || file.path.find("glibc-hwcaps/") != file.path.npos)
       continue;
-    const auto [first, added] = by_name.emplace(name, &file);
+    const auto [first, added] = by_stem.emplace(library_stem(name), &file);  // a link may hide its version
     const File& other = *first->second;
     const bool same = file.sha256 && other.sha256 ? file.sha256 == other.sha256 : file.size_bytes == other.size_bytes;
-    if (added || same) continue;
+    if (added || same || cut_file_name(other.path) == cut_file_name(file.path)) continue;
     answer.seen.push_back(
         {.what =
              say("{} is in {} and in {}, with different contents: the loader takes the one that an RPATH names first",
