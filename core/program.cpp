@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "core/retry_on_eintr.hpp"
 
@@ -120,6 +122,18 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   PBPROBE_TRY(output.out, out.text(call.output_bytes), "{}", name);
   PBPROBE_TRY(output.err, err.text(call.output_bytes), "{}", name);
   return output;
+}
+
+std::optional<std::filesystem::path> find_program(const std::vector<std::string>& names) {
+  const char* const path = std::getenv("PATH");
+  std::stringstream folders(path == nullptr ? "/usr/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    for (const auto& name : names) {
+      const std::filesystem::path file = std::filesystem::path(folder) / name;
+      if (::access(file.c_str(), X_OK) == 0) return file;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace pbprobe

@@ -4,6 +4,7 @@
 // Runs a program of the system, such as nix-store, and captures its output.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,5 +30,8 @@ struct ProgramOutput {
 // Runs the program to its end. Errors: not_found (could not be started), limit (time, output), failed_child (ended by a
 // signal). A nonzero exit code is not an error.
 [[nodiscard]] Result<ProgramOutput> run_program(const ProgramCall& call);
+
+// Returns the path of the first program in PATH that has one of these names; nullopt if no program has.
+[[nodiscard]] std::optional<std::filesystem::path> find_program(const std::vector<std::string>& names);
 
 }  // namespace pbprobe

@@ -20,6 +20,7 @@ import tempfile
 
 FILE = pathlib.Path(__file__).with_name("reference_builds.json")
 CUDA = "libtorch_cuda.so"
+LEAST_KERNELS = 4  # a quarter of all families has fewer, and one in 200 kernels
 
 
 def fetched(version: str, processor: str, folder: str) -> pathlib.Path:
@@ -34,7 +35,8 @@ def fetched(version: str, processor: str, folder: str) -> pathlib.Path:
 def audited(pbprobe: str, file: pathlib.Path) -> dict:
     if file.suffix == ".json":
         return json.loads(file.read_text())
-    done = subprocess.run([pbprobe, "audit", file, "--format", "json"], capture_output=True, text=True, check=True)
+    command = [pbprobe, "audit", file, "--kernels", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -47,6 +49,14 @@ def count_device_code(file: dict) -> dict[str, dict]:
         for sm, row in sorted(census.items(), key=lambda entry: int(entry[0].removeprefix("sm_").rstrip("af")))
         if sm[-1] not in "af" and row["cubins"] * 2 >= most
     }
+
+
+def count_families(file: dict) -> dict[str, int]:
+    """Returns the kernels of each function template, for the SM with the most kernels. Rare ones are left out."""
+    census = file["device_code"]["census"]
+    most = max(census.values(), key=lambda entry: sum((entry["families"] or {}).values()))
+    families = most["families"] or {}
+    return {family: count for family, count in sorted(families.items()) if count >= LEAST_KERNELS}
 
 
 def row(inventory: dict) -> dict:
@@ -64,8 +74,13 @@ def row(inventory: dict) -> dict:
         "platform": inventory["platform"],
         "build": name,
         "code": count_device_code(cuda) if cuda else {},
+        "families": count_families(cuda) if cuda else None,
         "files": {
-            name: {"linked": file["links"]["versions"], "code": count_device_code(file)}
+            name: {
+                "linked": file["links"]["versions"],
+                "code": count_device_code(file),
+                "families": count_families(file),
+            }
             for name, file in sorted(own.items())
         },
     }
@@ -84,6 +99,8 @@ def render(rows: list[dict]) -> str:
             if key == "code":
                 inner = ",\n".join(f'        "{sm}": {json.dumps(counts)}' for sm, counts in value.items())
                 lines.append(f'      "code": {{\n{inner}\n      }}')
+            elif key == "families":
+                lines += [f'      "families": {json.dumps(value)}'] if value else []
             elif key == "files":
                 lines.append('      "files": {\n' + ",\n".join(map(render_file, value.items())) + "\n      }")
             else:
@@ -96,8 +113,10 @@ def render_file(file: tuple[str, dict]) -> str:
     name, held = file
     inner = ",\n".join(f'            "{sm}": {json.dumps(counts)}' for sm, counts in held["code"].items())
     linked = json.dumps(held["linked"])
+    families = f',\n          "families": {json.dumps(held["families"])}' if held.get("families") else ""
     return (
-        f'        "{name}": {{\n          "linked": {linked},\n          "code": {{\n{inner}\n          }}\n        }}'
+        f'        "{name}": {{\n          "linked": {linked},\n          "code": {{\n{inner}\n          }}{families}'
+        "\n        }"
     )
 
 

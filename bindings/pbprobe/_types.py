@@ -303,6 +303,7 @@ class SmCensus(_SmCensus, total=False):
     idle_cubins: int | None
     repeated: RepeatedCode | None
     names: list[str] | None
+    families: dict[str, int] | None
 
 
 class RepeatedCode(TypedDict):
@@ -924,15 +925,19 @@ class MissingKernels(TypedDict):
     first: list[str]
 
 
-class ReferenceBuild(TypedDict):
-    """ReferenceBuild in a document of pbprobe."""
-
+class _ReferenceBuild(TypedDict):
     torch: str
     cuda: str
     platform: str
     build: str
     code: dict[str, ReferenceCode]
     files: dict[str, ReferenceFile]
+
+
+class ReferenceBuild(_ReferenceBuild, total=False):
+    """ReferenceBuild in a document of pbprobe."""
+
+    families: dict[str, int] | None
 
 
 class ReferenceCode(TypedDict):
@@ -943,11 +948,15 @@ class ReferenceCode(TypedDict):
     code_bytes: int
 
 
-class ReferenceFile(TypedDict):
-    """ReferenceFile in a document of pbprobe."""
-
+class _ReferenceFile(TypedDict):
     linked: dict[str, str]
     code: dict[str, ReferenceCode]
+
+
+class ReferenceFile(_ReferenceFile, total=False):
+    """ReferenceFile in a document of pbprobe."""
+
+    families: dict[str, int] | None
 
 
 class _EmulatedLoad(TypedDict):

@@ -44,6 +44,7 @@ struct SmCensus {
   std::optional<int64_t> idle_cubins;             // cubins with kernels, all of them idle; null if not counted
   std::optional<RepeatedCode> repeated;           // repeated cubins, included in the counts above; null if none repeat
   std::optional<std::vector<std::string>> names;  // sorted names of all kernels; null if not requested
+  std::optional<std::map<std::string, int64_t>> families;  // names per function template; null if not requested
 };
 
 // Fatbin entry whose content does not match its header.
@@ -107,6 +108,9 @@ void fields(Visitor& visit, T& census) {
         "cubins that are byte-identical to an earlier cubin of the file, included in the counts above; null if none "
         "repeat");
   visit("names", census.names, "mangled names of all kernels; null if not requested");
+  visit("families", census.families,
+        "different names per function template, without namespaces and numbers: radixSortKVInPlace; null if not "
+        "requested");
 }
 
 template <class Visitor, SameAs<FalseEntry> T>

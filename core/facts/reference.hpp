@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/fields.hpp"
@@ -23,15 +24,17 @@ struct ReferenceCode {
 struct ReferenceFile {
   std::map<std::string, std::string> linked;  // static libraries: {"MAGMA": "2.6.1"}; other versions change the counts
   std::map<std::string, ReferenceCode> code;  // "sm_90"
+  std::optional<std::map<std::string, int64_t>> families;  // families of SmCensus, for one SM; null if not known
 };
 
 struct ReferenceBuild {
-  std::string torch;                           // "2.11.0"
-  std::string cuda;                            // "13.0"
-  std::string platform;                        // "x86_64-linux"
-  std::string build;                           // wheel that the figures were read from
-  std::map<std::string, ReferenceCode> code;   // code of libtorch_cuda.so: "sm_90"
-  std::map<std::string, ReferenceFile> files;  // "libtorch_cuda_linalg.so"
+  std::string torch;                                       // "2.11.0"
+  std::string cuda;                                        // "13.0"
+  std::string platform;                                    // "x86_64-linux"
+  std::string build;                                       // wheel that the figures were read from
+  std::map<std::string, ReferenceCode> code;               // code of libtorch_cuda.so: "sm_90"
+  std::optional<std::map<std::string, int64_t>> families;  // families in libtorch_cuda.so; null if not known
+  std::map<std::string, ReferenceFile> files;              // "libtorch_cuda_linalg.so"
 };
 
 template <class Visitor, SameAs<ReferenceCode> T>
@@ -45,6 +48,7 @@ template <class Visitor, SameAs<ReferenceFile> T>
 void fields(Visitor& visit, T& file) {
   visit("linked", file.linked, "libraries linked in statically; other versions change the counts");
   visit("code", file.code, "machine code per SM");
+  visit("families", file.families, "kernels per function template, for one SM; null if not known");
 }
 
 template <class Visitor, SameAs<ReferenceBuild> T>
@@ -54,6 +58,8 @@ void fields(Visitor& visit, T& build) {
   visit("platform", build.platform, "its platform");
   visit("build", build.build, "the wheel that was read");
   visit("code", build.code, "machine code of libtorch_cuda.so, per SM");
+  visit("families", build.families,
+        "kernels of libtorch_cuda.so per function template, for one SM, without rare ones; null if not known");
   visit("files", build.files, "libtorch's others with machine code, by name");
 }
 

@@ -164,10 +164,12 @@ std::optional<File> known_file(const Item& item, const AuditOptions& options) {
 File inspect_item(const ArtifactLayout& layout, const Item& item, const AuditOptions& options, size_t turn,
                   MemoryBudget& budget, TableCollector& tables) {
   if (auto known = known_file(item, options)) return std::move(*known);
-  const bool in_wheel = item.member != nullptr;
+  const bool in_wheel = layout.wheel != nullptr;
   if (in_wheel) budget.begin(turn);
   if (!in_wheel) tables.take_file(item);
-  auto inspected = in_wheel ? inspect_member(layout, item, options, turn, budget, tables) : inspect_file(item, options);
+  auto inspected = item.unread ? Result<File>(*item.unread)
+                   : in_wheel  ? inspect_member(layout, item, options, turn, budget, tables)
+                               : inspect_file(item, options);
   if (in_wheel) budget.end(turn);
   if (inspected) return std::move(*inspected);
   File file;

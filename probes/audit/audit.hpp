@@ -22,6 +22,7 @@ struct AuditOptions {
   bool digests = false;                           // SHA-256 of each ELF file
   bool records = false;                           // with `digests`: RECORD and the rest of a wheel's identity
   bool kernel_names = false;                      // the names of all kernels, per SM
+  bool kernel_families = false;                   // kernels of libtorch's own files per function template
   unsigned threads = 0;                           // 0: all usable cores
   std::filesystem::path cache = {};               // what was found in files is kept there; empty: nothing is kept
   const std::vector<File>* known = nullptr;       // of the same root, from an audit without `kernel_names`

@@ -36,14 +36,15 @@ struct Task {
 
 InsideFacts inside_of(const std::vector<FatbinEntry>& entries, const Task& task) {
   InsideFacts inside(entries.size());
-  if (task.passed == nullptr) return look_inside_all(entries, task.bytes, task.options.kernel_names);
+  const KernelNames wanted = wanted_names(task.bytes.name(), task.options);
+  if (task.passed == nullptr) return look_inside_all(entries, task.bytes, wanted);
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto offset = static_cast<uint64_t>(entries[i].payload.data() - task.bytes.span().data());
     const auto found = task.passed->find(offset);
     // What was not read in passing was kept.
     inside[i] = found != task.passed->end()
                     ? found->second
-                    : look_inside(entries[i], entries[i].payload, task.bytes.name(), offset, task.options.kernel_names);
+                    : look_inside(entries[i], entries[i].payload, task.bytes.name(), offset, wanted);
   }
   return inside;
 }
@@ -53,7 +54,7 @@ std::optional<DeviceCode> code_of(File& file, const Fatbins& fatbins, const Task
   const bool opened = opens_device_code(file.path, task.options);
   const InsideFacts inside = opened ? inside_of(fatbins.entries, task) : InsideFacts(fatbins.entries.size());
   note(file, first_limit(inside));
-  DeviceCode code = add_up(fatbins.entries, inside, task.bytes, opened);
+  DeviceCode code = add_up(fatbins.entries, inside, task.bytes, opened, wanted_names(task.bytes.name(), task.options));
   if (fatbins.unlinked) code.unlinked = static_cast<int64_t>(fatbins.entries.size());
   return code;
 }
@@ -216,6 +217,10 @@ Error why_not_elf(const Bytes& bytes) {
 
 bool opens_device_code(const std::string& path, const AuditOptions& options) {
   return !options.device_code_only && (options.open_libraries || component_of(path) == "libtorch");
+}
+
+KernelNames wanted_names(const std::string& path, const AuditOptions& options) {
+  return {.listed = options.kernel_names, .families = options.kernel_families && component_of(path) == "libtorch"};
 }
 
 File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& options, const PassedEntries* passed) {

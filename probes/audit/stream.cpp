@@ -200,7 +200,8 @@ class Passing {
   void end_payload() {
     member_.left_out.push_back({payload_at_, payload_ends_ - payload_at_});
     if (collects_) {
-      member_.inside.emplace(payload_at_, look_inside(entry_, collected_, name_, payload_at_, options_.kernel_names));
+      member_.inside.emplace(payload_at_,
+                             look_inside(entry_, collected_, name_, payload_at_, wanted_names(name_, options_)));
     }
     next_entry(payload_ends_);
   }

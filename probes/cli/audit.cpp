@@ -254,6 +254,7 @@ void add_audit(CLI::App& app, int& exit_code) {
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;
     options.kernels = options.audit.kernel_names;
+    options.audit.kernel_families = options.audit.kernel_names;
     if (!options.no_cache) options.audit.cache = default_cache();
     exit_code = run(options);
   });

@@ -122,7 +122,9 @@ std::string why_not_asked(const Check& check, const Facts& facts) {
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
   if (needs(check, Need::rows)) return "the packages beside it were not looked at";
   if (needs(check, Need::preflight)) return "what compiles as programs run was not looked for";
-  if (needs(check, Need::imports)) return "only `pbprobe report --full` imports it";
+  if (needs(check, Need::imports))
+    return facts.claim == nullptr ? "only `pbprobe report --full` imports it"
+                                  : "it is not installed, no interpreter fits it, or --no-import was given";
   if (needs(check, Need::reference) && !has_subject(Need::reference, facts)) return "only a gate asks for it";
   if (needs(check, Need::record)) return "there is no RECORD, or no gate held it against that";
   if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";

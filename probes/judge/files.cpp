@@ -10,6 +10,12 @@
 namespace pbprobe {
 namespace {
 
+// No permission of a file, and no other install, helps against a damaged wheel.
+std::optional<std::string> choose_remedy(const Inventory& inventory) {
+  if (inventory.layout != "wheel") return std::nullopt;
+  return "build this wheel again, or download it again from its publisher";
+}
+
 Answer unreadable(const Inventory& inventory, bool of_libtorch) {
   Answer answer;
   std::optional<Seen> not_read;  // this process could not, which tells nothing of the file
@@ -21,7 +27,7 @@ Answer unreadable(const Inventory& inventory, bool of_libtorch) {
                .where = file.path,
                .remedy = "free memory, or raise the limit of this process (`ulimit -v`, `ulimit -n`, the cgroup's)"};
     } else {
-      answer.seen.push_back({*file.problem, file.path});
+      answer.seen.push_back({*file.problem, file.path, choose_remedy(inventory)});
     }
   }
   if (answer.seen.empty()) answer.unknown = std::move(not_read);
@@ -45,7 +51,8 @@ Answer rest_readable(const Facts& facts) {
                                first->label, first->offset, first->seen),
                            file.path});
   }
-  for (const auto& problem : facts.inventory->problems) answer.seen.push_back({problem});
+  for (const auto& problem : facts.inventory->problems)
+    answer.seen.push_back({problem, std::nullopt, choose_remedy(*facts.inventory)});
   return answer;
 }
 

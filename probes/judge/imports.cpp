@@ -83,7 +83,7 @@ Check of_imports(Check check) {
   using enum Need;
   check.subject = Subject::running;
   check.level = Level::loaded;
-  check.needs = {host, inventory, imports};
+  check.needs = {inventory, imports};
   return check;
 }
 

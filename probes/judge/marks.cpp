@@ -16,17 +16,19 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// libtorch's files with torch's kernels, of those that are loaded on the target's CPUs: ld.so prefers one in a folder
-// of glibc-hwcaps.
+// libtorch's files with torch's kernels that ld.so takes on the target's CPUs: of glibc-hwcaps the highest level.
 std::vector<const File*> list_kernel_files(const Inventory& inventory, const Target& target) {
-  std::vector<const File*> plain;
-  std::vector<const File*> preferred;
+  std::vector<const File*> files;
+  size_t highest = 0;  // features of the level
   for (const auto& file : inventory.files) {
     const bool kernels = is_libtorch(inventory, file) && file.host_code->cpu_capabilities.contains("DEFAULT");
     if (!kernels || !is_loaded_with(file, list_target_features(target))) continue;
-    (list_hwcaps_features(file.path) ? preferred : plain).push_back(&file);
+    const size_t level = list_hwcaps_features(file.path).value_or(Names{}).size();
+    if (level > highest) files.clear();
+    highest = std::max(highest, level);
+    if (level == highest) files.push_back(&file);
   }
-  return preferred.empty() ? plain : preferred;
+  return files;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -121,6 +122,51 @@ Answer libtorch_is_complete(const Facts& facts) {
   return answer;
 }
 
+// Returns ".13" of "libcublas.so.13", "" of "libcublas.so".
+std::string_view library_version(std::string_view name) {
+  const size_t at = name.find(".so");
+  return at == name.npos ? std::string_view() : name.substr(at + std::string_view(".so").size());
+}
+
+// Reports whether one version continues the other: "libcublas.so.13.1.0" has the DT_SONAME "libcublas.so.13".
+bool is_same_version(std::string_view one, std::string_view other) {
+  if (one.size() < other.size()) std::swap(one, other);
+  return other.empty() || one == other || one.starts_with(std::string(other) + ".");
+}
+
+// Reports whether a library is of another version than its file name says. The loader finds libraries by the file name,
+// and their symbols by the version that the DT_SONAME belongs to.
+bool has_name_of_other_version(const File& file) {
+  const auto name = base_name(file.path);
+  return file.soname && library_stem(*file.soname) == library_stem(name) &&
+         !is_same_version(library_version(name), library_version(*file.soname));
+}
+
+std::string_view cut_file_name(std::string_view path) {
+  return path.substr(0, path.find_last_of('/') + 1);
+}
+
+// Files of libtorch that are in two folders with different contents: the loader takes the one that an RPATH names
+// first, and nothing tells which one the build means. In glibc-hwcaps are variants of one library for several CPUs.
+void find_shadowed_files(const Inventory& inventory, Answer& answer) {
+  std::map<std::string_view, const File*> by_stem;
+  for (const auto& file : inventory.files) {
+    const auto name = base_name(file.path);
+    if (!is_own(inventory, file) || !name.starts_with("lib") || file.path.find("glibc-hwcaps/") != file.path.npos)
+      continue;
+    const auto [first, added] = by_stem.emplace(library_stem(name), &file);  // a link may hide its version
+    const File& other = *first->second;
+    const bool same = file.sha256 && other.sha256 ? file.sha256 == other.sha256 : file.size_bytes == other.size_bytes;
+    if (added || same || cut_file_name(other.path) == cut_file_name(file.path)) continue;
+    answer.seen.push_back(
+        {.what =
+             say("{} is in {} and in {}, with different contents: the loader takes the one that an RPATH names first",
+                 name, cut_file_name(other.path), cut_file_name(file.path)),
+         .where = file.path,
+         .remedy = "remove the one that the build does not mean"});
+  }
+}
+
 Answer names_are_their_own(const Facts& facts) {
   std::set<std::string_view> stems;
   std::set<std::string_view> modules;  // by whole names: other packages have a _C too
@@ -133,9 +179,14 @@ Answer names_are_their_own(const Facts& facts) {
       modules.insert(name);
   }
   Answer answer;
+  find_shadowed_files(*facts.inventory, answer);
   for (const auto& file : facts.inventory->files) {
-    if (!file.soname || !is_own(*facts.inventory, file)) continue;
+    if (!file.soname) continue;
     const auto name = base_name(file.path);
+    if (has_name_of_other_version(file))
+      answer.seen.push_back(
+          {fmt::format("{} says of itself that it is {} (DT_SONAME)", name, *file.soname), file.path});
+    if (!is_own(*facts.inventory, file)) continue;
     const bool of_another =
         stems.contains(library_stem(*file.soname)) && library_stem(*file.soname) != library_stem(name);
     if (!of_another && !(name.starts_with("lib") && modules.contains(*file.soname))) continue;
@@ -193,7 +244,7 @@ std::vector<Check> own_files_checks() {
       {.id = "PB149",
        .severity = Severity::fail,
        .needs = {inventory, whole},
-       .question = "Is none of libtorch's files another one under its name?",
+       .question = "Is each library the one that its name says, and each of libtorch's files there once?",
        .remedy = "install this torch again: files were swapped, or one was copied over another",
        .ask = names_are_their_own},
       {.id = "PB183",

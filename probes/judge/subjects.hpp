@@ -31,6 +31,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> packages_checks();
 [[nodiscard]] std::vector<Check> preflight_checks();
 [[nodiscard]] std::vector<Check> reference_checks();
+[[nodiscard]] std::vector<Check> kernel_families_checks();
 [[nodiscard]] std::vector<Check> running_checks();
 [[nodiscard]] std::vector<Check> runpaths_checks();
 

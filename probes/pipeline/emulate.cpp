@@ -45,16 +45,6 @@ Result<std::string> read_architecture(const fs::path& program) {
   }
 }
 
-std::optional<fs::path> find_program(const std::vector<std::string>& names) {
-  const char* const path = std::getenv("PATH");
-  for (const std::string_view folder : split(path == nullptr ? "/usr/bin" : path, ':')) {
-    for (const auto& name : names) {
-      if (::access((fs::path(folder) / name).c_str(), X_OK) == 0) return fs::path(folder) / name;
-    }
-  }
-  return std::nullopt;
-}
-
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }

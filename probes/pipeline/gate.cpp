@@ -5,10 +5,13 @@
 #include <future>
 
 #include "core/open_file.hpp"
+#include "probes/audit/loader/inside_root.hpp"
+#include "probes/audit/packages/layout.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/judge/policy.hpp"
 #include "probes/pipeline/compare.hpp"
 #include "probes/pipeline/emulate.hpp"
+#include "probes/pipeline/imports.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "recipes/src/public_wheels.hpp"
 
@@ -31,7 +34,8 @@ Result<Report> facts_from_files(const GateRequest& request) {
                      .audit = {.host_code = HostCodeScope::libtorch,
                                .digests = true,
                                .records = true,
-                               .kernel_names = request.baseline.has_value()},
+                               .kernel_names = request.baseline.has_value(),
+                               .kernel_families = true},
                      .judged = false});
 }
 
@@ -43,7 +47,8 @@ Result<Report> facts_from_machine(const GateRequest& request) {
                    .audit = {.host_code = HostCodeScope::libtorch,
                              .digests = true,
                              .records = true,
-                             .kernel_names = request.baseline.has_value()},
+                             .kernel_names = request.baseline.has_value(),
+                             .kernel_families = true},
                    .emulation = request.emulation,
                    .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
                    .progress = request.progress,
@@ -116,6 +121,30 @@ std::future<std::vector<EmulatedLoad>> begin_emulated_loads(const GateRequest& r
                     [&] { return load_emulated(request.artifact, request.claim, request.program); });
 }
 
+// Folder with the packages of an installed torch of this system; nullopt for other artifacts.
+std::optional<fs::path> find_packages(const fs::path& artifact) {
+  const auto layout = find_layout(artifact);
+  if (!layout || layout->kind != "site-packages" || !layout->torch_dir) return std::nullopt;
+  const fs::path packages = layout->torch_dir->parent_path();
+  if (!layout->system_root.empty() || !root_above(packages).empty()) return std::nullopt;
+  return packages;
+}
+
+// Runs in parallel with the audit, as the emulated loads do.
+std::future<std::optional<Import>> begin_import(const GateRequest& request, bool on_files) {
+  return std::async(on_files ? std::launch::async : std::launch::deferred, [&]() -> std::optional<Import> {
+    const auto packages = find_packages(request.artifact);
+    return packages ? try_torch(*packages, request.program) : std::nullopt;
+  });
+}
+
+// Keeps an import that was tried to its end. If only files are judged, the obstacle of another is kept too.
+void add_import(std::optional<Import> tried, bool on_files, Report& report) {
+  if (!tried || (tried->obstacle && !on_files)) return;
+  report.imports.emplace();
+  report.imports->push_back(std::move(*tried));
+}
+
 }  // namespace
 
 Result<Policy> load_policy(const std::string& name) {
@@ -138,12 +167,18 @@ Result<Report> make_gate(const GateRequest& request) {
   const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
   std::future<std::vector<EmulatedLoad>> loads;
   if (request.emulated_loads) loads = begin_emulated_loads(request, on_files);
+  std::future<std::optional<Import>> import;
+  if (request.imports && !request.emulation) import = begin_import(request, on_files);
   PBPROBE_TRY(Report report, gather(request, on_files));
   report.claim = request.claim;
   PBPROBE_CHECK(refer(request, report));
   if (loads.valid() && report.inventory && report.input == InputKind::artifact) {
     if (request.progress) request.progress("loading it on emulated CPUs");
     report.emulated_loads = loads.get();
+  }
+  if (import.valid() && report.inventory && report.input == InputKind::artifact) {
+    if (request.progress) request.progress("importing torch");
+    add_import(import.get(), on_files, report);
   }
   PBPROBE_CHECK(compare(request, highest_level(terms, request.claim), report));
   if (report.inventory) forget_names(*report.inventory);

@@ -23,6 +23,7 @@ struct GateRequest {
   std::optional<Level> require;                    // level for SMs and ISAs; replaces the policy's level
   std::optional<Emulation> emulation;              // start libtorch on this CPU instead
   bool emulated_loads = true;                      // load libtorch on an emulated CPU of each claimed row
+  bool imports = true;                             // import an installed torch by an interpreter that fits
   std::optional<std::filesystem::path> baseline;   // generic libtorch; null for the default
   std::optional<std::filesystem::path> reference;  // table that replaces recipes/reference_builds.json
   std::filesystem::path program;                   // see ReportOptions
@@ -31,7 +32,8 @@ struct GateRequest {
 };
 
 // Returns a report with its verdict. If `shipped` is sufficient, it inspects no machine and runs nothing of the
-// artifact, except that an emulated CPU loads libtorch's files (docs/decisions/0011). Errors: usage (the policy),
+// artifact outside a sandbox: there, an emulated CPU loads libtorch's files (docs/decisions/0011), and Python imports
+// an installed torch. Errors: usage (the policy),
 // not_found, unreadable, malformed, if the artifact cannot be judged.
 [[nodiscard]] Result<Report> make_gate(const GateRequest& request);
 

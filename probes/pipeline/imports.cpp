@@ -10,10 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "core/list_folder.hpp"
 #include "core/program.hpp"
 #include "core/strings.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/audit/loader/imports.hpp"
+#include "probes/audit/packages/contents.hpp"
 #include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/python.hpp"
 #include "probes/process/sentences.hpp"
@@ -110,29 +112,94 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
   }
 }
 
-void try_import(const ImportRequest& request, const fs::path& python, Import& tried) {
+// One import in a process of its own.
+struct ImportStart {
+  fs::path python;
+  fs::path program;
+  double seconds = 60;
+  std::optional<fs::path> first_on_path;  // folder of packages that takes precedence over all others
+};
+
+void try_import(const ImportStart& start, Import& tried) {
   const auto scratch = TempFolder::make();
   if (!scratch) {
     tried.problem = scratch.error().message;
     tried.obstacle = Obstacle::permission;
     return;
   }
-  std::vector<std::string> words{resolve_program(request.program).string(), "load", "--seconds",
-                                 fmt::format("{:.0f}", std::max(request.seconds, 1.0)),
+  std::vector<std::string> words{resolve_program(start.program).string(), "load", "--seconds",
+                                 fmt::format("{:.0f}", std::max(start.seconds, 1.0)),
                                  "--writable=" + scratch->path().string()};
-  for (const std::string& word : {python.string(), std::string("-c"), std::string(kScript), tried.module, tried.path})
-    words.push_back("--start=" + word);
-  const auto ran = run_program(
-      {.arguments = words, .environment = move_writable_folders(scratch->path()), .seconds = request.seconds + 10});
+  const std::vector<std::string> python{start.python.string(), "-c", kScript, tried.module, tried.path};
+  for (const std::string& word : python) words.push_back("--start=" + word);
+  std::map<std::string, std::string> changed;
+  if (start.first_on_path) changed = {{"PYTHONPATH", start.first_on_path->string()}, {"PYTHONHOME", ""}};
+  const auto ran = run_program({.arguments = words,
+                                .environment = move_writable_folders(scratch->path(), changed),
+                                .seconds = start.seconds + 10});
   if (!ran) {
     tried.problem = ran.error().message;
     tried.obstacle = Obstacle::unexplained;
     return;
   }
-  judge_end(read_answer(ran->out, tried), request.seconds, tried);
+  judge_end(read_answer(ran->out, tried), start.seconds, tried);
+}
+
+// Returns "python3.11" of torch/_C.cpython-311-x86_64-linux-gnu.so; "" if torch has no such module, or several.
+std::string find_python_of_module(const fs::path& torch) {
+  constexpr std::string_view kModule = "_C.cpython-3";
+  std::string python;
+  std::error_code error;
+  for (const auto& entry : list_folder(torch, error)) {
+    const std::string name = entry.path.filename().string();
+    if (!name.starts_with(kModule)) continue;
+    if (!python.empty()) return "";
+    python = "python3." + name.substr(kModule.size(), name.find('-', kModule.size()) - kModule.size());
+  }
+  return python;
+}
+
+// Returns the interpreter for `packages`; empty if none is known to find torch there.
+fs::path find_interpreter(const fs::path& packages) {
+  std::error_code error;
+  const fs::path lib = packages.parent_path();
+  const std::string version = lib.filename().string();
+  if (version.starts_with("python3")) {
+    const fs::path environment = lib.parent_path().parent_path();
+    for (const std::string& name : {version, std::string("python"), std::string("python3")}) {
+      if (fs::exists(environment / "bin" / name, error)) return environment / "bin" / name;
+    }
+  }
+  // A folder as pip --target fills it. Other layouts have torch's libraries elsewhere, for another system.
+  const fs::path library = packages / "torch/lib/libtorch_cpu.so";
+  const std::string name = find_python_of_module(packages / "torch");
+  if (name.empty() || !fs::is_regular_file(library, error)) return {};
+  return find_program({name}).value_or(fs::path());
+}
+
+// Reports whether an import failed because something beside torch is missing: another artifact may bring it.
+bool lacks_something_else(const std::string& refusal) {
+  constexpr std::string_view kModule = "No module named '";
+  constexpr std::string_view kLibrary = ": cannot open shared object file";
+  if (const size_t at = refusal.find(kModule); at != refusal.npos)
+    return !std::string_view(refusal).substr(at + kModule.size()).starts_with("torch");
+  const size_t end = refusal.find(kLibrary);
+  if (end == refusal.npos) return false;
+  const std::string_view before = std::string_view(refusal).substr(0, end);
+  const std::string_view library = before.substr(before.find_last_of(" /") + 1);
+  return component_of(library) != "libtorch";
 }
 
 }  // namespace
+
+std::optional<Import> try_torch(const fs::path& packages, const fs::path& program, double seconds) {
+  const fs::path python = find_interpreter(packages);
+  if (python.empty()) return std::nullopt;
+  Import tried{.module = "torch", .path = (packages / "torch/__init__.py").string()};
+  try_import({python, program, seconds, packages}, tried);
+  if (tried.problem && !tried.obstacle && lacks_something_else(*tried.problem)) tried.obstacle = Obstacle::missing;
+  return tried;
+}
 
 std::vector<Import> try_imports(const ImportRequest& request) {
   Imports files(request.packages, request.library_path);
@@ -145,7 +212,7 @@ std::vector<Import> try_imports(const ImportRequest& request) {
       continue;
     }
     if (request.progress) request.progress("importing " + tried.module);
-    try_import(request, python, tried);
+    try_import({python, request.program, request.seconds, std::nullopt}, tried);
     if (!tried.problem) files.compare(tried);
   }
   return all;

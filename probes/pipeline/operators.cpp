@@ -67,9 +67,9 @@ std::vector<OperatorRun> compute(const fs::path& packages, const std::vector<std
   const auto scratch = TempFolder::make();
   if (!scratch) return refuse_all(scratch.error().message, Obstacle::permission);
   const fs::path installed = scratch->path() / "packages";
-  auto environment = move_writable_folders(scratch->path());
   const std::string before = system_env()("PYTHONPATH").value_or("");
-  environment.push_back(fmt::format("PYTHONPATH={}{}{}", before, before.empty() ? "" : ":", installed.string()));
+  const auto environment = move_writable_folders(
+      scratch->path(), {{"PYTHONPATH", before.empty() ? installed.string() : before + ":" + installed.string()}});
   if (options.progress) options.progress("looking for numpy and expecttest");
   if (const auto why = install_missing(python, installed, environment)) return refuse_all(*why, Obstacle::missing);
   for (const auto& device : devices) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "core/json.hpp"
 #include "core/open_file.hpp"
@@ -40,7 +39,8 @@ GetEnv system_env() {
   };
 }
 
-std::vector<std::string> move_writable_folders(const fs::path& scratch) {
+std::vector<std::string> move_writable_folders(const fs::path& scratch,
+                                               const std::map<std::string, std::string>& changed) {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
@@ -53,8 +53,11 @@ std::vector<std::string> move_writable_folders(const fs::path& scratch) {
                            "TORCHINDUCTOR_CACHE_DIR", "HF_HOME"})
     variables[name] = scratch.string();
   variables["PYTHONDONTWRITEBYTECODE"] = "1";
+  for (const auto& [name, value] : changed) variables[name] = value;
   std::vector<std::string> entries;
-  for (const auto& [name, value] : variables) entries.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : variables) {
+    if (!value.empty() || !changed.contains(name)) entries.push_back(fmt::format("{}={}", name, value));
+  }
   return entries;
 }
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +25,9 @@ using GetEnv = std::function<std::optional<std::string>(const char*)>;
 [[nodiscard]] std::vector<std::filesystem::path> torch_search_roots(const GetEnv& env);
 
 // Returns this process's environment ("NAME=value") with writable folders moved to `scratch`. Packages of the user
-// remain visible.
-[[nodiscard]] std::vector<std::string> move_writable_folders(const std::filesystem::path& scratch);
+// remain visible. `changed` replaces variables, or removes those with an empty value.
+[[nodiscard]] std::vector<std::string> move_writable_folders(const std::filesystem::path& scratch,
+                                                             const std::map<std::string, std::string>& changed);
 
 // Runs a command with a file path appended, and reads the areas that it wrote to the file. The later of two areas with
 // one name counts. If the process fails or exceeds its time, that is the problem of the last area.

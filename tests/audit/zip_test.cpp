@@ -41,6 +41,7 @@ std::string read_all(const Content& content) {
   auto archive = read_zip(Bytes(content, "x.whl"));
   if (!archive) return archive.error().message;
   if (!archive->refused.empty()) return archive->refused.front().message;
+  if (!archive->unread.empty()) return explain_unread(*archive, archive->unread.front()).message;
   for (const auto& member : archive->members) {
     auto inflated = inflate_all(*archive, member);
     if (!inflated) return inflated.error().message;
@@ -140,7 +141,10 @@ const std::vector<Defect> kDefects{
      [](ZipBuilder& b) { b.members[0].external_attributes = 0120777U << 16; },
      {},
      "x.whl: member a.so is a link: refused"},
-    {"Encrypted", [](ZipBuilder& b) { b.members[0].flags = 1; }, {}, "x.whl: member a.so is encrypted: refused"},
+    {"Encrypted",
+     [](ZipBuilder& b) { b.members[0].flags = 1; },
+     {},
+     "x.whl: member a.so is encrypted: pack the archive again without a password"},
     {"DuplicateName",
      [](ZipBuilder& b) { b.members[1].name = "a.so"; },
      {},
@@ -164,7 +168,7 @@ const std::vector<Defect> kDefects{
     {"UnknownMethod",
      {},
      [](Content& c) { patch<uint16_t>(c, directory_at(c) + 10, 12); },
-     "x.whl: member a.so is compressed by method 12: 0 (stored) and 8 (deflate) are read: refused"},
+     "x.whl: member a.so is compressed by method 12: pack the archive again by 0 (stored) or 8 (deflate)"},
     {"StoredWithTwoSizes",
      {},
      [](Content& c) { patch<uint32_t>(c, directory_at(c) + 24, 99); },

@@ -28,14 +28,16 @@ class Made:
         self.module = folder / "module.cpp"
         self.module.write_text(CODE + ENTRY)
 
-    def library(self, path: pathlib.Path, *flags: str, soname: str | None = None) -> pathlib.Path:
-        """At that path, with a SONAME of its own."""
+    def library(self, path: pathlib.Path, *flags: str, soname: str | None = None, code: str = "") -> pathlib.Path:
+        """At that path, with a SONAME of its own, and with further code."""
         name = soname or path.name
-        key = self.folder / f"{abs(hash((name, flags)))}.so"
+        key = self.folder / f"{abs(hash((name, flags, code)))}.so"
         if not key.exists():
             command = ["g++", *VECTORS, "-shared", "-fPIC", f"-Wl,-soname,{name}", *flags]
             source = self.module if name.startswith("_C.") else self.source
-            subprocess.run([*command, "-o", key, source], check=True)
+            more = self.folder / f"{key.stem}.cpp"
+            more.write_text(code)
+            subprocess.run([*command, "-o", key, source, more], check=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(key, path)
         return path

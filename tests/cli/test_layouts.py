@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import pytest
+from conda_layouts import CONDA, bookworm, libtorch_archive
 from layouts import AVX2, AVX512, Made, checkout, conda, debian, editable, hwcaps, plain
 from test_cli import FAILED, PASSED, SOURCE, run
 
@@ -60,13 +61,30 @@ PLACES = [
 
 @pytest.mark.parametrize(("layout", "place"), PLACES)
 def test_passes_a_sound_build_in_every_layout(built, layout, place):
-    path = built[layout] / place
+    passes_only_its_claim(built[layout] / place)
+
+
+@pytest.mark.parametrize("layout", CONDA)
+def test_accepts_each_layout_of_conda(made, tmp_path, layout):
+    passes_only_its_claim(CONDA[layout](made, tmp_path / "root"))
+
+
+@pytest.mark.parametrize("version", [True, False], ids=["version", "no version"])
+def test_accepts_archive_of_libtorch(made, tmp_path, version):
+    passes_only_its_claim(libtorch_archive(made, tmp_path, version=version))
+
+
+def test_accepts_layout_of_debian_12(made, tmp_path):
+    passes_only_its_claim(bookworm(made, tmp_path / "root"))
+
+
+def passes_only_its_claim(path):
     for command in (["audit", "--claim", CLAIM], ["gate", "--claim", CLAIM]):
         result = run(*command, path)
         assert result.returncode == PASSED, result.stdout + result.stderr
         assert "PB1" not in result.stdout, result.stdout
-    wrong = run("gate", path, "--claim", "avx512,only,torch=2.10.0")
-    assert wrong.returncode == FAILED
+    assert run("gate", path, "--claim", "avx512,only,torch=2.10.0").returncode == FAILED
+    assert run("gate", path, "--claim", "avx2,only,torch=2.9.1").returncode == FAILED
 
 
 @pytest.mark.parametrize(

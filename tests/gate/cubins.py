@@ -65,6 +65,24 @@ def without_code(cubin: bytes) -> bytes:
     return cubin
 
 
+def sections_behind_end(cubin: bytes) -> bytes:
+    """The table of sections is where the file has ended."""
+    return elves.with_number(cubin, elves.E_SHOFF, len(cubin) + 64, "Q")
+
+
+def symbols_behind_end(cubin: bytes) -> bytes:
+    return elves.with_section(cubin, elves.section(cubin, ".symtab"), offset=len(cubin) + 64)
+
+
+def code_behind_end(cubin: bytes) -> bytes:
+    name = next(iter(kernels(cubin)))
+    return elves.with_section(cubin, elves.section(cubin, TEXT + name), offset=len(cubin) + 64)
+
+
+def too_many_sections(cubin: bytes) -> bytes:
+    return elves.with_number(cubin, elves.E_SHNUM, 0xFEFF, "H")
+
+
 def number(cubin: bytes) -> int:
     """The SM that the ELF itself says, without suffix."""
     flags = elves.header(cubin)[7]

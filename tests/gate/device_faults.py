@@ -88,6 +88,13 @@ def other_text(one: fatbins.Entry) -> fatbins.Entry:
     return one.holding(one.content.replace(f".target sm_{one.number}".encode(), b".target sm_75"))
 
 
+def truncated_text(one: fatbins.Entry) -> fatbins.Entry:
+    """PTX up to the middle of its function."""
+    if one.kind != fatbins.PTX:
+        return one
+    return one.holding(one.content[: one.content.rindex(b"{") + 20] + b"\0")
+
+
 @functools.cache
 def numbers() -> dict[str, str]:
     """A variant of each SM."""
@@ -141,6 +148,22 @@ ENTRIES = [
     ),
     Fault("random bytes in the place of a frame", "sm75-armv9", "PB330", first_unit(CUDA, random_bytes)),
     Fault("a cubin that breaks off", "sm103-avx2", "PB330", first_unit(CUDA, with_content(half))),
+    *(
+        Fault(what, variant, "PB330", first_unit(CUDA, with_content(change)))
+        for what, variant, change in (
+            ("a cubin's sections behind its end", "sm90-avx512", cubins.sections_behind_end),
+            ("a cubin's symbols behind its end", "sm80-armv9", cubins.symbols_behind_end),
+            ("a cubin's code behind its end", "sm121-armv9", cubins.code_behind_end),
+            ("a cubin with too many sections", "sm75-avx2", cubins.too_many_sections),
+        )
+    ),
+    Fault(
+        "PTX that ends inside a function",
+        "sm89-avx2",
+        "PB330",
+        more_units(lambda _: changed(fatbin("89", "ptx89"), truncated_text)),
+        beside=frozenset({"PB317"}),
+    ),
     Fault("sm_120 cubins labelled sm_103", "sm103-armv9", "PB330", every_unit(CUDA, around("120"))),
     Fault(
         "plain sm_90 code labelled sm_90a", "sm90-armv9", "PB330", first_unit(CUDA, lambda one: one.relabelled("90a"))

@@ -18,14 +18,15 @@ SEGMENT = struct.Struct("<IIQQQQQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 RELOCATION = struct.Struct("<QQq")
 SHT_NOBITS, SHF_ALLOC, SHF_EXECINSTR = 8, 2, 4
-PT_NULL, PT_LOAD, PT_NOTE, PT_GNU_STACK = 0, 1, 4, 0x6474E551
+PT_NULL, PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_GNU_STACK = 0, 1, 2, 4, 0x6474E551
+ET_EXEC = 2
 PF_X, PF_R = 1, 4
 STT_NOTYPE, STT_OBJECT, STT_FUNC = 0, 1, 2
 RELATIVE = {62: 8, 183: 1027}  # R_X86_64_RELATIVE, R_AARCH64_RELATIVE
 IRELATIVE = {62: 37, 183: 1032}
 PAGE = 0x10000  # of both processors' linkers at most
 MACHINES = {"x86_64": 62, "aarch64": 183, "cuda": 190}
-E_MACHINE, E_FLAGS, E_PHOFF, E_SHOFF, E_SHNUM = 18, 48, 32, 40, 60
+EI_OSABI, E_TYPE, E_MACHINE, E_FLAGS, E_PHOFF, E_SHOFF, E_SHNUM = 7, 16, 18, 48, 32, 40, 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,6 +145,27 @@ def without_sections(content: bytes) -> bytes:
 
 def for_machine(content: bytes, machine: str) -> bytes:
     return with_number(content, E_MACHINE, MACHINES[machine], "H")
+
+
+def set_freebsd_abi(content: bytes) -> bytes:
+    """EI_OSABI of another system."""
+    return put(content, EI_OSABI, b"\x09")
+
+
+def set_program_type(content: bytes) -> bytes:
+    return with_number(content, E_TYPE, ET_EXEC, "H")
+
+
+def without_dynamic(content: bytes) -> bytes:
+    [place] = [place for place, row in segments(content) if row[0] == PT_DYNAMIC]
+    return with_number(content, place, PT_NULL, "I")
+
+
+def without_code(content: bytes) -> bytes:
+    """No segment is executable."""
+    for place, row in segments(content):
+        content = with_number(content, place + 4, row[1] & ~PF_X, "I")
+    return content
 
 
 def objcopied(file: pathlib.Path, *options: str) -> pathlib.Path:

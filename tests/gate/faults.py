@@ -17,7 +17,7 @@ from small_builds import Build, Library
 from variants import Parts, asked, every_sm, parts_of, sound, target
 
 Change = Callable[[Build, Parts], Build]
-FILES_ALONE = ("--require", "shipped", "--no-emulated-run")
+FILES_ALONE = ("--require", "shipped", "--no-emulated-run", "--no-import")
 
 
 @dataclasses.dataclass(frozen=True)

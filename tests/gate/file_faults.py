@@ -35,6 +35,7 @@ from variants import (
 )
 
 PYTHON = TORCH + "libtorch_python.so"
+CUDART, NVRTC = TORCH + "libcudart.so.13", TORCH + "libnvrtc.so.13"
 MODULE = "torch/_C.cpython-313-x86_64-linux-gnu.so"
 OLD_STRINGS = "#define _GLIBCXX_USE_CXX11_ABI 0\n"
 LATER_GLIBC = "#include <dlfcn.h>\nvoid* f(void) { return dlopen(0, 0); }\n"
@@ -152,6 +153,27 @@ def under_another_name(one: str, other: str) -> Change:
     return change
 
 
+def exchanged_version(path: str, other: str) -> Change:
+    """The library of another version under the name of this one."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        content = linked(other, library_of(build, path))
+        return build.but({path: library_of(build, path).but(ready=str(content))})
+
+    return change
+
+
+def shadowed(path: str, user: str) -> Change:
+    """A stub of the same name in a folder that the RUNPATH of `user` names first."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        folder, name = path.rsplit("/", 1)
+        first = library_of(build, user).but(runpath=("$ORIGIN/first", "$ORIGIN"))
+        return build.but({f"{folder}/first/{name}": parts.plain(), user: first})
+
+    return change
+
+
 def with_hole(path: str, part: float = 1.0) -> Change:
     """Zeros where the last part of its code should be."""
 
@@ -198,6 +220,18 @@ def with_constructor_nowhere(path: str) -> Change:
     return change
 
 
+def patched(path: str, how: Callable[[bytes], bytes]) -> Change:
+    """The library with its bytes changed after linking."""
+
+    def change(build: Build, _: Parts) -> Build:
+        name = path.rsplit("/", 1)[-1]
+        content = how(linked(name, library_of(build, path)).read_bytes())
+        digest = hashlib.sha256(name.encode() + content)
+        return build.but({path: library_of(build, path).but(ready=str(kept(name, digest, writing(content))))})
+
+    return change
+
+
 def writing(content: bytes) -> Callable[[pathlib.Path], object]:
     return lambda file: file.write_bytes(content)
 
@@ -225,6 +259,10 @@ READING = [
     Fault("a fatbin with a broken header", "sm121-armv9", "PB101", damaged_entry(0x50, 0xED, 0x55, 0xBA)),
     Fault("a fatbin with broken data", "sm100-avx512bf16", "PB330", damaged_payload),
     Fault("truncated libnccl.so.2", "sm110-armv9", "PB102", cut(NCCL, 0.5)),
+    Fault("libc10.so for FreeBSD", "cpu-avx2", "PB101", patched(C10, elves.set_freebsd_abi)),
+    Fault("libtorch_python.so is a program", "sm80-avx2", "PB101", patched(PYTHON, elves.set_program_type)),
+    Fault("libtorch_cuda.so without PT_DYNAMIC", "sm90-armv9", "PB101", patched(CUDA, elves.without_dynamic)),
+    Fault("libtorch_cpu.so without an executable segment", "cpu-armv9", "PB101", patched(CPU, elves.without_code)),
     Fault("no libtorch_cpu.so", "cpu-avx512", "PB103", without(CPU)),
     Fault("the output with the libraries is gone", "cpu-avx2", "PB103", says(collected=True)),
     Fault("a link to a library that is not there", "sm120-avx512", "PB128", says(links=("torch/libtorch_old.so",))),
@@ -299,6 +337,16 @@ BESIDE = [
     Fault(
         "libtorch.so under the name of libc10.so", "cpu-armv9", "PB149", under_another_name(TORCH + "libtorch.so", C10)
     ),
+    Fault("a second libc10.so, a stub", "cpu-avx2", "PB149", shadowed(C10, CPU)),
+    Fault(
+        "a second libtorch_cuda_linalg.so, a stub",
+        "sm80-armv8_2",
+        "PB149",
+        shadowed(LINALG, CUDA),
+        beside=frozenset({"PB126"}),
+    ),
+    Fault("libcudart.so.12 as libcudart.so.13", "sm80-avx2", "PB149", exchanged_version(CUDART, "libcudart.so.12")),
+    Fault("libnvrtc.so.12 as libnvrtc.so.13", "sm90-armv9", "PB149", exchanged_version(NVRTC, "libnvrtc.so.12")),
     Fault("_C under the name of libtorch_python.so", "cpu-avx", "PB149", under_another_name(MODULE, PYTHON)),
     Fault(
         "libtorch_python.so under the name of _C",

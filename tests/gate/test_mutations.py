@@ -34,6 +34,21 @@ def test_an_operator_applies_and_changes_something(operator):
     pytest.fail("never applied")
 
 
+# Were judged wrongly once.
+@pytest.mark.parametrize(
+    "names",
+    [("entries otherwise compressed", "a wheel"), ("a second section with a unit more", "the type of the section")],
+    ids=["uncompressed cubins in a wheel", "a second section with a copy"],
+)
+def test_changes_that_keep_the_truth_pass(tmp_path, names):
+    variant, rng = run.VARIANTS[4], random.Random(5)
+    tree = run.base_of(variant).copy()
+    for name in names:
+        assert run.apply(next(one for one in OPERATORS if one.what == name), tree, run.about_of(variant), rng)
+    code, reported, _ = run.asked(run.Drawn(tree, variant, names, run.PASSES), tmp_path)
+    assert code == 0, reported
+
+
 def test_a_draw_can_be_repeated():
     first, again, other = (run.mutated(run.How(seed), 3) for seed in (11, 11, 12))
     assert (first.what, first.code) == (again.what, again.code)
@@ -42,7 +57,7 @@ def test_a_draw_can_be_repeated():
 
 def test_operators_say_what_is_due():
     assert {one.verb for one in OPERATORS if not one.keeps} >= set(
-        "drop relabel empty swap truncate hide downgrade".split()
+        "drop relabel empty swap truncate hide downgrade stub unlink gut mix retag rename shadow path trap".split()
     )
     subjects = {one.subject for one in OPERATORS}
     assert subjects == {"file", "entry", "section", "symbol", "metadata", "policy"}

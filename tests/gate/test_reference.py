@@ -5,11 +5,12 @@
 import json
 
 import cubins
+import fatbins
 import faults
 import pytest
 from device_faults import every_unit, with_content
 from made import text
-from variants import CUDA, LINALG, parts_of, sound
+from variants import CUDA, LINALG, fatbin, parts_of, sound
 
 NAME = faults.full_name("sm90-avx2")
 
@@ -131,3 +132,42 @@ def test_a_baselines_kernels_are_missed_by_name(tmp_path):
         change=lambda build: every_unit(CUDA, with_content(cubins.without_kernels))(build, parts),
     )
     assert {"PB332", "PB336"} <= emptied.failed
+
+
+def several_sms(change=lambda units: units):
+    """libtorch_cuda.so of a build for 8.0 and 9.0: six translation units, a kernel each."""
+    units = [fatbin("80", "90", flags=(f"-DNAME=kernel{letter}",)) for letter in "abcdef"]
+    return lambda build: build.but({CUDA: build.libraries[CUDA].but(units=tuple(change(units)))})
+
+
+def exchanged(units):
+    """For 9.0, one unit has a copy of the kernels of another unit."""
+    other = fatbins.read(units[1].read_bytes())[0]
+    [copy] = [one for one in other if one.sm == "90"]
+    rows = fatbins.each(fatbins.read(units[0].read_bytes()), lambda one: copy if one.sm == "90" else one)
+    return [fatbins.made_file("exchanged.fatbin", fatbins.written(rows)), *units[1:]]
+
+
+def test_kernels_that_only_other_sms_have_are_named(tmp_path):
+    def gated(name, change):
+        build = several_sms(change)(sound(NAME)).write(tmp_path / name)
+        return faults.gated(build, "sm90,cuda=13.0,torch=2.10", reference=table())
+
+    found = gated("exchanged", exchanged)
+    assert {"PB337"} == found.failed - {"claim"}
+    says = "1 of the 6 kernels that libtorch_cuda.so holds for sm_80 are missing for it: kernela (1)"
+    assert found.found["PB337"] == f"sm90 is claimed, and {says}"
+    assert "PB337" not in gated("twin", lambda units: units).found
+
+
+def test_families_of_the_release_are_named(tmp_path):
+    families = {"kernel": 2, "radixSortKVInPlace": 3}
+    file = json.loads(table().read_text())
+    file["builds"][0] |= {"families": families}
+    found = answer(tmp_path / "less", text("reference.json", json.dumps(file)))
+    assert found.failed == {"PB337", "claim"}
+    assert found.found["PB337"].endswith(": radixSortKVInPlace (3), kernel (1)")
+    file["builds"][0] |= {"families": {"kernel": 1}}
+    assert answer(tmp_path / "twin", text("reference.json", json.dumps(file))).code == 0
+    file["builds"][0] |= {"families": families, "cuda": "12.9"}
+    assert answer(tmp_path / "another-cuda", text("reference.json", json.dumps(file))).code == 0

@@ -210,6 +210,39 @@ void add_reference_cases(std::vector<Case>& cases) {
                    missing(1200), missing(12)});
 }
 
+// libtorch_cuda.so has `here` for SM 9.0 and `other` for SM 8.0; the release has `release`.
+Report make_families(std::map<std::string, int64_t> here, std::map<std::string, int64_t> other,
+                     std::map<std::string, int64_t> release) {
+  return with(beside_reference({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
+    r.inventory->cuda_version = r.reference->cuda = "13.0";
+    r.reference->families = std::move(release);
+    auto& census = *libtorch_cuda(r).device_code->census;
+    census.at("sm_90").families = std::move(here);
+    census["sm_80"] = {.kernels = 21742, .cubins = census.at("sm_90").cubins, .families = std::move(other)};
+  });
+}
+
+void add_family_cases(std::vector<Case>& cases) {
+  const std::map<std::string, int64_t> whole{{"reduce_kernel", 684}, {"radixSortKVInPlace", 200}};
+  const std::map<std::string, int64_t> without_sort{{"reduce_kernel", 684}, {"radixSortKVInPlace", 20}};
+  const std::map<std::string, int64_t> with_flash{
+      {"flash_fwd_kernel", 300}, {"reduce_kernel", 684}, {"radixSortKVInPlace", 200}};
+  const std::map<std::string, int64_t> less_flash{
+      {"flash_fwd_kernel", 1}, {"reduce_kernel", 684}, {"radixSortKVInPlace", 200}};
+  const std::map<std::string, int64_t> none;
+  cases.push_back({"PB337",
+                   "sm90 is claimed, and 180 of the 884 kernels that libtorch_cuda.so holds for sm_80 are missing for "
+                   "it: radixSortKVInPlace (180)",
+                   make_families(without_sort, whole, none), make_families(whole, whole, none)});
+  cases.push_back({"PB337",
+                   "sm90 is claimed, and 180 of the 884 kernels of libtorch_cuda.so in the wheel are missing for it: "
+                   "radixSortKVInPlace (180)",
+                   make_families(without_sort, without_sort, whole), make_families(whole, whole, with_flash)});
+  cases.push_back({"PB337", "libtorch_cuda.so in the wheel are missing for it: flash_fwd_kernel (299)",
+                   make_families(less_flash, less_flash, with_flash),
+                   make_families(with_flash, with_flash, with_flash)});
+}
+
 }  // namespace
 
 void add_device_cases(std::vector<Case>& cases) {
@@ -217,6 +250,7 @@ void add_device_cases(std::vector<Case>& cases) {
   add_library_cases(cases);
   add_idle_cases(cases);
   add_reference_cases(cases);
+  add_family_cases(cases);
 }
 
 }  // namespace pbprobe::test

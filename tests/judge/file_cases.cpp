@@ -358,6 +358,24 @@ void add_name_cases(std::vector<Case>& cases) {
                    module_called("libtorch_cpu.so"), module_called("_C.so")});
   cases.push_back({"PB149", "libtorch_cuda.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
                    called("libtorch_cpu.so"), called("libtorch_cuda.so.2.11")});
+  const auto second_cuda = [](const std::string& folder, int64_t more_bytes) {
+    return with(audited(), [&](Report& r) {
+      File second = libtorch_cuda(r);
+      second.path = folder + "libtorch_cuda.so";
+      second.size_bytes += more_bytes;
+      r.inventory->files.push_back(second);
+    });
+  };
+  for (const auto& twin : {second_cuda("nvidia/cu13/lib/", 0), second_cuda("torch/lib/glibc-hwcaps/x86-64-v3/", 1)})
+    cases.push_back({"PB149", "libtorch_cuda.so is in torch/lib/ and in nvidia/cu13/lib/, with different contents",
+                     second_cuda("nvidia/cu13/lib/", 1), twin});
+  const auto runtime = [](const std::string& name, const std::string& soname) {
+    return with(audited(), [&](Report& r) {
+      r.inventory->files.push_back({.path = "nvidia/cu13/lib/" + name, .component = "CUDA runtime", .soname = soname});
+    });
+  };
+  cases.push_back({"PB149", "libcudart.so.13 says of itself that it is libcudart.so.12 (DT_SONAME)",
+                   runtime("libcudart.so.13", "libcudart.so.12"), runtime("libcudart.so.13.0.96", "libcudart.so.13")});
 }
 
 // A Nix result whose closure holds these.

@@ -172,11 +172,7 @@ std::optional<std::string> fault_of_member(const CentralHeader& header, const Zi
   constexpr uint32_t kFileType = 0170000;
   constexpr uint32_t kLink = 0120000;
   constexpr uint8_t kUnix = 3;
-  if (auto fault = fault_of_name(member.name)) return fault;
   if (header.made_by_system == kUnix && ((header.external_attributes >> 16) & kFileType) == kLink) return "is a link";
-  if ((header.flags & kFlagEncrypted) != 0) return "is encrypted";
-  if (member.method != 0 && member.method != Z_DEFLATED)
-    return fmt::format("is compressed by method {}: 0 (stored) and 8 (deflate) are read", member.method);
   if (member.method == 0 && member.compressed_bytes != member.size_bytes)
     return fmt::format("is stored, yet has {} bytes for {}", member.compressed_bytes, member.size_bytes);
   if (member.size_bytes / kDeflateGrowth > member.compressed_bytes)
@@ -205,6 +201,10 @@ Result<std::optional<std::string>> fault_of_local_header(const Bytes& file, cons
   if (member.data_offset > directory.offset || member.compressed_bytes > directory.offset - member.data_offset)
     return Fault("reaches into the directory");
   return Fault();
+}
+
+bool is_readable(const CentralHeader& header) {
+  return (header.flags & kFlagEncrypted) == 0 && (header.method == 0 || header.method == Z_DEFLATED);
 }
 
 Error refuse(const Bytes& file, const ZipMember& member, std::string_view fault) {
@@ -264,8 +264,13 @@ Result<ZipArchive> read_zip(const Bytes& file) {
                      header.offset,
                      0};
     PBPROBE_CHECK(read_zip64_extra(extra, header, member), "{}: member {}", file.name(), member.name);
-    auto fault = fault_of_member(header, member);
+    auto fault = fault_of_name(member.name);
+    if (!fault && is_readable(header)) fault = fault_of_member(header, member);
     if (!fault && !names.insert(member.name).second) fault = "is there twice";
+    if (!fault && !is_readable(header)) {
+      archive.unread.push_back({member.name, member.size_bytes, header.method, (header.flags & kFlagEncrypted) != 0});
+      continue;
+    }
     if (!fault) {
       auto local = fault_of_local_header(file, directory, header, member);
       fault = local ? *local : local.error().message;
@@ -283,6 +288,14 @@ Result<ZipArchive> read_zip(const Bytes& file) {
   refuse_overlaps(archive);
   shorten_refusals(archive);
   return archive;
+}
+
+Error explain_unread(const ZipArchive& archive, const UnreadMember& member) {
+  const std::string fault =
+      member.encrypted ? "is encrypted: pack the archive again without a password"
+                       : fmt::format("is compressed by method {}: pack the archive again by 0 (stored) or 8 (deflate)",
+                                     member.method);
+  return make_error(ErrorCode::unsupported, "{}: member {} {}", archive.file.name(), member.name, fault);
 }
 
 const ZipMember* find_member(const ZipArchive& archive, std::string_view name) {

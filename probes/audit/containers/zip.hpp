@@ -28,10 +28,19 @@ struct ZipMember {
   uint64_t data_offset = 0;
 };
 
+// A sound member whose content cannot be read: encrypted, or compressed by another method than deflate.
+struct UnreadMember {
+  std::string name;
+  uint64_t size_bytes = 0;
+  uint16_t method = 0;
+  bool encrypted = false;
+};
+
 struct ZipArchive {
   Bytes file;
   std::vector<ZipMember> members;  // only sound ones, folders left out
-  std::vector<Error> refused;      // one for each member that was refused, by name
+  std::vector<UnreadMember> unread;
+  std::vector<Error> refused;  // one for each member that was refused, by name
 };
 
 // Limits of time and memory. Wheels of any number of members are sound: tensorflow 2.21 has 23,963 in 3 MiB.
@@ -40,6 +49,9 @@ inline constexpr uint64_t kMaxZipBytes = 8ULL << 30;            // uncompressed,
 
 // Errors where the archive itself cannot be trusted: no directory, a too large one, too many bytes.
 [[nodiscard]] Result<ZipArchive> read_zip(const Bytes& file);
+
+// Returns the message on a member whose content cannot be read, with the remedy.
+[[nodiscard]] Error explain_unread(const ZipArchive& archive, const UnreadMember& member);
 
 [[nodiscard]] const ZipMember* find_member(const ZipArchive& archive, std::string_view name);
 

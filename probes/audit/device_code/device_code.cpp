@@ -16,6 +16,7 @@
 #include "probes/audit/containers/fatbin.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/device_code/kernel_family.hpp"
 
 namespace pbprobe {
 namespace {
@@ -84,14 +85,14 @@ Result<void> check_lto(const FatbinEntry& entry, std::span<const uint8_t> conten
 }
 
 Result<EntryFacts> read_facts(const FatbinEntry& entry, std::span<const uint8_t> payload, const std::string& name,
-                              bool with_names) {
+                              KernelNames wanted) {
   EntryFacts facts;
   if (entry.scrambled) return facts;
   thread_local Mapping scratch;  // fresh pages for each fatbin entry would take as long as decompressing it
   PBPROBE_TRY(const auto content, decompress_entry(entry, payload, scratch, name));
   if (entry.kind == EntryKind::ptx) {
     PBPROBE_CHECK(check_ptx(entry, content, name));
-    if (with_names) facts.ptx_kernels = kernels_of_ptx(Bytes(content, name).text());
+    if (wanted.listed) facts.ptx_kernels = kernels_of_ptx(Bytes(content, name).text());
     return facts;
   }
   if (entry.kind == EntryKind::lto_ir) {
@@ -102,7 +103,7 @@ Result<EntryFacts> read_facts(const FatbinEntry& entry, std::span<const uint8_t>
   PBPROBE_CHECK(check_own_sm(entry.sm, cubin, name));
   facts.toolkit = read_toolkit(cubin);
   facts.hash = std::hash<std::string_view>()(Bytes(payload, name).text());
-  facts.census = read_census(cubin, static_cast<uint32_t>(get_sm_number(entry.sm)), with_names);
+  facts.census = read_census(cubin, static_cast<uint32_t>(get_sm_number(entry.sm)), wanted.listed || wanted.families);
   return facts;
 }
 
@@ -191,6 +192,22 @@ void count_repeated(const std::vector<FatbinEntry>& entries, const InsideFacts& 
   }
 }
 
+// Sorts the names, and counts them by family. A name that several cubins have counts once: a copy of one translation
+// unit in the place of another adds no kernel.
+void settle_names(SmCensus& census, KernelNames wanted) {
+  if (!census.names) return;
+  std::sort(census.names->begin(), census.names->end());
+  if (wanted.families) {
+    census.families.emplace();
+    std::string_view last;
+    for (const auto& name : *census.names) {
+      if (name != last) ++(*census.families)[std::string(find_kernel_family(name))];
+      last = name;
+    }
+  }
+  if (!wanted.listed) census.names.reset();
+}
+
 // Without the words that begin each message about a fatbin entry.
 std::string seen_in(const Error& problem, const FatbinEntry& entry) {
   const std::string mark = fmt::format("({})", sm_name(entry.sm));
@@ -210,16 +227,16 @@ void add_false_entry(const FatbinEntry& entry, const Error& problem, const Bytes
 }  // namespace
 
 EntryFacts look_inside(const FatbinEntry& entry, std::span<const uint8_t> payload, const std::string& name,
-                       uint64_t offset, bool with_names) {
+                       uint64_t offset, KernelNames wanted) {
   const std::string label = fmt::format("{} fatbin entry at 0x{:x} ({})", name, offset, sm_name(entry.sm));
-  auto facts = read_facts(entry, payload, label, with_names);
+  auto facts = read_facts(entry, payload, label, wanted);
   if (facts) return std::move(*facts);
   EntryFacts failed;
   failed.problem = facts.error();
   return failed;
 }
 
-InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes& file, bool with_names) {
+InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes& file, KernelNames wanted) {
   InsideFacts inside(entries.size());
   size_t count = entries.size();
   uint64_t total = 0;
@@ -234,13 +251,14 @@ InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes
   }
   run_on_spare_cores(count, [&](size_t i) {
     const auto offset = static_cast<uint64_t>(entries[i].payload.data() - file.span().data());
-    inside[i] = look_inside(entries[i], entries[i].payload, file.name(), offset, with_names);
+    inside[i] = look_inside(entries[i], entries[i].payload, file.name(), offset, wanted);
     let_go(entries[i].payload);
   });
   return inside;
 }
 
-DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file, bool opened) {
+DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file, bool opened,
+                  KernelNames wanted) {
   DeviceCode code;
   add_units(entries, inside, code);
   if (opened) {
@@ -264,9 +282,7 @@ DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& in
   }
   if (!code.census) return code;
   count_repeated(entries, inside, *code.census);
-  for (auto& [sm, census] : *code.census) {
-    if (census.names) std::sort(census.names->begin(), census.names->end());
-  }
+  for (auto& [sm, census] : *code.census) settle_names(census, wanted);
   return code;
 }
 

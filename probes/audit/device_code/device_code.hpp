@@ -24,19 +24,26 @@ struct EntryFacts {
   std::optional<Error> problem;                         // why it is not what its header says, or (limit) was not opened
 };
 
+// Names of kernels to store in the facts of a file.
+struct KernelNames {
+  bool listed = false;    // names one by one
+  bool families = false;  // counts of different names, by function template
+};
+
 // Decompresses and reads one fatbin entry, whose stored bytes stand at `offset` of the file `name`.
 [[nodiscard]] EntryFacts look_inside(const FatbinEntry& entry, std::span<const uint8_t> payload,
-                                     const std::string& name, uint64_t offset, bool with_names = false);
+                                     const std::string& name, uint64_t offset, KernelNames wanted = {});
 
 // What of a file's fatbin entries was looked into: facts of entries[i] at [i], or nothing.
 using InsideFacts = std::vector<std::optional<EntryFacts>>;
 
 // Looks into each fatbin entry. Uses spare cores.
-[[nodiscard]] InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes& file, bool with_names);
+[[nodiscard]] InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes& file,
+                                          KernelNames wanted);
 
 // Adds all up. `opened`: they were looked into; a census stands there, also of a file without machine code.
 [[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file,
-                                bool opened);
+                                bool opened, KernelNames wanted = {});
 
 // The first of them that was not opened, because it is too large.
 [[nodiscard]] std::optional<Error> first_limit(const InsideFacts& inside);

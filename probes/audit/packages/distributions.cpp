@@ -207,7 +207,7 @@ class Packages {
       }
       layout.problems.push_back(fmt::format("{}: {}/RECORD has it, {}", path.string(), info, kNotThere));
     } else if (S_ISREG(status.st_mode)) {
-      layout.items.push_back({path.string(), static_cast<uint64_t>(status.st_size), disk, nullptr});
+      layout.items.push_back({path.string(), static_cast<uint64_t>(status.st_size), disk, nullptr, {}});
       return !lies_in(fs::canonical(disk, error_), environment_);
     }
     return false;

@@ -9,6 +9,7 @@
 #include <cctype>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "core/list_folder.hpp"
 #include "probes/audit/containers/fatbin.hpp"
@@ -317,14 +318,30 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
 // A wheel without METADATA is a package all the same, known by its folder or by its file's name; torch has files that
 // tell.
 void name_package_without_metadata(const fs::path& path, const Wheel& wheel, ArtifactLayout& layout) {
-  const auto of_torch = [](const ZipMember& member) { return member.name == "torch/version.py"; };
+  const auto of_torch = [](const auto& member) {
+    return member.name == "torch/version.py" || member.name.starts_with("libtorch/lib/libtorch");  // an archive
+  };
   const auto& members = wheel.archive.members;
+  const auto& unread = wheel.archive.unread;
   if (!layout.packages.empty() || std::any_of(members.begin(), members.end(), of_torch)) return;
+  if (std::any_of(unread.begin(), unread.end(), of_torch)) return;
   const auto info = std::find_if(members.begin(), members.end(), [](const ZipMember& member) {
     return member.name.substr(0, member.name.find('/')).ends_with(".dist-info");
   });
   layout.packages.push_back(
       {info == members.end() ? path.stem().string() : info->name.substr(0, info->name.find('/')), ""});
+}
+
+// Adds an unreadable library as a file with a problem. Names one other unreadable member.
+void note_unread_members(const ZipArchive& archive, ArtifactLayout& layout) {
+  bool named = false;
+  for (const auto& member : archive.unread) {
+    if (is_wanted_name(fs::path(member.name).filename().string())) {
+      layout.items.push_back({member.name, member.size_bytes, {}, nullptr, explain_unread(archive, member)});
+    } else if (!std::exchange(named, true)) {
+      layout.problems.push_back(explain_unread(archive, member).message);
+    }
+  }
 }
 
 Result<ArtifactLayout> wheel_layout(const fs::path& path, Mapping mapping) {
@@ -337,9 +354,10 @@ Result<ArtifactLayout> wheel_layout(const fs::path& path, Mapping mapping) {
   layout.kind = "wheel";
   for (const auto& fault : wheel->archive.refused)
     layout.problems.push_back(with_way_out(fault, ReadFrom::wheel).message);
+  note_unread_members(wheel->archive, layout);
   for (const auto& member : wheel->archive.members) {
     if (is_wanted_name(fs::path(member.name).filename().string()))
-      layout.items.push_back({member.name, member.size_bytes, {}, &member});
+      layout.items.push_back({member.name, member.size_bytes, {}, &member, {}});
     read_member_text(*wheel, member, layout);
     if (member.name.ends_with(".dist-info/METADATA"))
       note_distribution(member.name.substr(0, member.name.find('/')), layout);
@@ -375,7 +393,7 @@ Result<ArtifactLayout> file_layout(const fs::path& path) {
   ArtifactLayout layout;
   layout.kind = "file";
   layout.root = path.parent_path();
-  layout.items.push_back({path.filename().string(), bytes.size(), path, nullptr});
+  layout.items.push_back({path.filename().string(), bytes.size(), path, nullptr, {}});
   return layout;
 }
 

@@ -24,6 +24,7 @@ struct Item {
   uint64_t size_bytes = 0;
   std::filesystem::path disk;         // empty inside a wheel
   const ZipMember* member = nullptr;  // null on disk
+  std::optional<Error> unread;        // reason why a member's content cannot be read
 };
 
 struct Wheel {

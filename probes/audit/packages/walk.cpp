@@ -54,7 +54,7 @@ void Walk::entry(const FolderEntry& entry, const std::string& prefix) {
   if (S_ISDIR(status.st_mode)) {
     if (recursive) folder(entry.path, prefix + name + "/", id_of(status));
   } else if (shared_object) {
-    layout.items.push_back({prefix + name, static_cast<uint64_t>(status.st_size), entry.path, nullptr});
+    layout.items.push_back({prefix + name, static_cast<uint64_t>(status.st_size), entry.path, nullptr, {}});
   }
 }
 

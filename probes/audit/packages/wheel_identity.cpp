@@ -84,10 +84,13 @@ class Identity {
       : name_(parse_name(file_name)), layout_(layout), files_(files), digests_(digests) {
     for (const auto& member : layout.wheel->archive.members) {
       members_.emplace(member.name, &member);
-      if (folder_of(member.name).ends_with(".dist-info") && member.name.find('/') != member.name.npos)
-        infos_.insert(folder_of(member.name));
+      add_info(member.name);
     }
-    of_torch_ = members_.contains("torch/version.py");
+    for (const auto& member : layout.wheel->archive.unread) {
+      unread_.insert(member.name);
+      add_info(member.name);
+    }
+    of_torch_ = members_.contains("torch/version.py") || unread_.contains("torch/version.py");
   }
 
   std::vector<std::string> run() {
@@ -97,7 +100,7 @@ class Identity {
         fault("it has {} .dist-info folders: {}", infos_.size(), fmt::join(infos_, ", "));
       return std::move(faults_);
     }
-    if (of_torch_ && !members_.contains("torch/__init__.py"))
+    if (of_torch_ && !members_.contains("torch/__init__.py") && !unread_.contains("torch/__init__.py"))
       fault("torch/__init__.py is missing: Python does not import torch");
     ask_metadata();
     ask_wheel();
@@ -113,6 +116,13 @@ class Identity {
     faults_.push_back(fmt::format(form, std::forward<T>(data)...));
   }
 
+  void add_info(const std::string& member) {
+    if (folder_of(member).ends_with(".dist-info") && member.find('/') != member.npos) infos_.insert(folder_of(member));
+  }
+
+  // Such a member is reported where the archive is read.
+  [[nodiscard]] bool is_unread(const char* name) const { return unread_.contains(*infos_.begin() + "/" + name); }
+
   [[nodiscard]] std::optional<std::string> text_of(const char* name) const {
     const auto found = members_.find(*infos_.begin() + "/" + name);
     if (found == members_.end()) return std::nullopt;
@@ -126,6 +136,7 @@ class Identity {
 
   void ask_metadata() {
     const auto metadata = text_of("METADATA");
+    if (is_unread("METADATA")) return;
     if (!metadata) return fault("{} has no METADATA: no installer takes it", *infos_.begin());
     const Package package = package_of(*infos_.begin(), *metadata);
     if (name_) ask_requires_python(*metadata);
@@ -158,6 +169,7 @@ class Identity {
 
   void ask_wheel() {
     const auto wheel = text_of("WHEEL");
+    if (is_unread("WHEEL")) return;
     if (!wheel) return fault("{} has no WHEEL: no installer takes it", *infos_.begin());
     const auto version = value_in_header(*wheel, "Wheel-Version:");
     if (!version) return fault("WHEEL has no Wheel-Version: pip refuses it");
@@ -222,6 +234,7 @@ class Identity {
 
   void ask_record() {
     const auto text = text_of("RECORD");
+    if (is_unread("RECORD")) return;
     if (!text) return fault("{} has no RECORD: pip refuses it", *infos_.begin());
     const Record record = parse_record(*text);
     if (record.fault) return fault("{}", record.fault->message);
@@ -232,7 +245,7 @@ class Identity {
       known.insert(file.path);
       const auto member = members_.find(file.path);
       if (member == members_.end()) {
-        if (!file.path.ends_with('/')) missing.push_back(file.path);
+        if (!file.path.ends_with('/') && !unread_.contains(file.path)) missing.push_back(file.path);
         continue;
       }
       const auto digest = digests_.find(file.path);
@@ -258,6 +271,7 @@ class Identity {
   const std::vector<File>& files_;
   const MemberDigests& digests_;
   std::map<std::string, const ZipMember*, std::less<>> members_;
+  std::set<std::string> unread_;  // names of members that are encrypted, or packed in an unsupported way
   std::set<std::string> infos_;
   bool of_torch_ = false;
   std::vector<std::string> faults_;

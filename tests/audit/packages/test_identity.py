@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 from packages import FAILED, MACHINE, PASSED, PROGRAM, Library, Package, wheel
-from small_builds import linked
+from small_builds import Build, linked
 from wheels import recorded
 
 OTHER = {"x86_64": "aarch64", "aarch64": "x86_64"}[MACHINE]
@@ -186,3 +186,72 @@ def test_fails_a_kernel_folder_for_another_processor(tmp_path):
         )
         found = {one["id"] for one in json.loads(done.stdout)["verdict"]["findings"] if one["severity"] == "fail"}
         assert found == expected
+
+
+# ---- members whose content cannot be read --------------------------------------------------------------------------
+
+
+def encrypted(file, name):
+    """The flag of an encrypted member, in its own header and in the directory."""
+    content = bytearray(file.read_bytes())
+    for magic, flags, begin in ((b"PK\3\4", 6, 30), (b"PK\1\2", 8, 46)):
+        at = content.index(magic)
+        while content[at + begin : at + begin + len(name)] != name.encode():
+            at = content.index(magic, at + 1)
+        content[at + flags] |= 1
+    file.write_bytes(content)
+    return file
+
+
+def repacked(file, name, method):
+    with zipfile.ZipFile(file) as archive:
+        members = {one: archive.read(one) for one in archive.namelist() if not one.endswith("/")}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one, content in members.items():
+            archive.writestr(one, content, method if one == name else zipfile.ZIP_DEFLATED)
+    return file
+
+
+UNREAD = {
+    "encrypted": (encrypted, "is encrypted: pack the archive again without a password"),
+    "bzip2": (
+        lambda file, name: repacked(file, name, zipfile.ZIP_BZIP2),
+        "is compressed by method 12: pack the archive again by 0 (stored) or 8 (deflate)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [MODULE, f"{INFO}/METADATA"])
+@pytest.mark.parametrize("fault", UNREAD)
+def test_names_member_that_cannot_be_read(tmp_path, fault, name):
+    change, says = UNREAD[fault]
+    file = change(wheel(spam(), tmp_path), name)
+    command = [PROGRAM, "gate", file, "--claim", "sm90", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    findings = {one["id"]: one for one in json.loads(done.stdout)["verdict"]["findings"]}
+    assert done.returncode == FAILED
+    assert f"member {name} {says}" in findings["PB102"]["what"]
+    assert findings["PB102"]["remedy"] == "build this wheel again, or download it again from its publisher"
+    assert findings.keys() <= {"PB102", "PB171"}
+
+
+def test_does_not_miss_unreadable_library(tmp_path):
+    site = Build({f"torch/lib/{name}.so": Library() for name in ("libtorch_cpu", "libc10")}).write(tmp_path / "site")
+    file = tmp_path / f"torch-2.11.0-cp311-cp311-linux_{MACHINE}.whl"
+    with zipfile.ZipFile(file, "w") as archive:
+        for path in sorted(site.rglob("*")):
+            archive.write(path, path.relative_to(site))
+    encrypted(file, "torch/lib/libtorch_cpu.so")
+    command = [PROGRAM, "gate", file, "--claim", "torch=2.11.0", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    findings = {one["id"]: one for one in json.loads(done.stdout)["verdict"]["findings"]}
+    assert "libtorch_cpu.so is encrypted: pack the archive again without a password" in findings["PB101"]["what"]
+    assert findings["PB101"]["remedy"] == "build this wheel again, or download it again from its publisher"
+    assert "PB103" not in findings
+
+
+def test_takes_no_module_without_metadata_as_torch(tmp_path):
+    file = rewritten(wheel(spam(), tmp_path), without("METADATA"))
+    command = [PROGRAM, "gate", file, "--claim", "sm90", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert {one["id"] for one in json.loads(done.stdout)["verdict"]["findings"]} == {"PB182"}

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import cubins
 import elves
 import fatbins
+from made import OUT, made, nvcc, text
 from operators import About, changes, chosen
 from trees import CLOSED, Tree
 from variants import fatbin
@@ -307,6 +308,27 @@ def kernels_of_one_instruction(tree, about, rng):
     return on_claimed(tree, about, rng, lambda one: one.holding(how(one.content)), how.__name__)
 
 
+# Fallbacks for an unsupported SM often contain such kernels, which store nothing.
+IDLE_KERNELS = {
+    "print": 'printf("FATAL: built for another SM than %d\\n", x);',
+    "assert": "assert(x > 1000);",
+    "trap": "if (x > 3) __trap();",
+    "print and trap": 'if (printf("FATAL %d\\n", x)) __trap();',
+}
+
+
+@functools.cache
+def idle_cubin(sm: str, what: str) -> bytes:
+    code = f"#include <cassert>\n#include <cstdio>\n__global__ void kernel(int x) {{ {IDLE_KERNELS[what]} }}\n"
+    return made("idle.cubin", nvcc(), "-cubin", f"-arch=sm_{sm}", text("idle.cu", code), "-o", OUT).read_bytes()
+
+
+@changes("trap", "entry")
+def kernels_that_only_print_assert_or_trap(tree, about, rng):
+    what = rng.choice(sorted(IDLE_KERNELS))
+    return on_claimed(tree, about, rng, lambda one: one.holding(idle_cubin(one.sm, what)), what)
+
+
 @changes("truncate", "entry")
 def a_frame_that_breaks_off(tree, about, rng):
     part = rng.uniform(0.05, 0.95)
@@ -345,6 +367,29 @@ def contents_of_two_labels(tree, about, rng):
 
     rewritten(tree, path, change)
     return chosen(rng, swapped)
+
+
+@changes("mix", "entry")
+def code_of_another_unit_for_one_sm(tree, about, rng):
+    """For one SM, some units have a copy of another unit's code: counts stay, and their own kernels are gone."""
+    path = tree.named("libtorch_cuda.so")
+    if path is None or path not in holders(tree, about):
+        return None
+    sm = rng.choice(about.numbers)
+    lost = []
+
+    def change(containers):
+        units = [n for n, row in enumerate(containers) if any(any_cubin(one) and one.sm == sm for one in row)]
+        some = rng.sample(units, 2 if about.small else rng.randint(23, 60))
+        source = next(one for one in containers[some[0]] if any_cubin(one) and one.sm == sm)
+        lost.extend(some[1:])
+        return tuple(
+            tuple(source if n in lost and any_cubin(one) and one.sm == sm else one for one in row)
+            for n, row in enumerate(containers)
+        )
+
+    rewritten(tree, path, change)
+    return f"sm_{sm}, {len(lost)} units"
 
 
 @changes("hide", "entry")

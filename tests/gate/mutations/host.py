@@ -13,7 +13,7 @@ import elves
 from device import is_elf
 from made import OUT, compiler, made, text
 from operators import About, changes, chosen, keeps
-from small_builds import Library, linked
+from small_builds import ENTRY, PLAIN, Library, linked
 from trees import OWN, Tree
 from variants import sound
 
@@ -287,7 +287,8 @@ def library_for(tree: Tree, about: About, rng: random.Random, names: tuple[str, 
         return None
     name = path.rsplit("/", 1)[-1]
     libraries = sound(about.variant).libraries
-    return path, next(one for where, one in libraries.items() if where.rsplit("/", 1)[-1] == name)
+    library = next(one for where, one in libraries.items() if where.rsplit("/", 1)[-1] == name)
+    return path, library.but(code=PLAIN + ENTRY) if name.startswith("_C.") else library
 
 
 @keeps("relink", "file", afresh=True)

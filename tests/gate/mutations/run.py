@@ -37,6 +37,7 @@ import evidence  # noqa: E402
 import faults  # noqa: E402
 import file_faults  # noqa: E402
 import files  # noqa: E402, F401
+import foreign_files  # noqa: E402, F401
 import gpu_faults  # noqa: E402
 import host  # noqa: E402, F401
 import metadata  # noqa: E402, F401
