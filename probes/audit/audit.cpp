@@ -117,7 +117,7 @@ Result<File> inspect_member(const ArtifactLayout& layout, const Item& item, cons
   return file;
 }
 
-// Of a large library no more than a piece stays in memory, and of what was looked at before nothing.
+// Keeps at most one piece of a large library in memory, and no earlier file.
 std::string digest_of(const Mapping& mapping) {
   constexpr size_t kPieceBytes = 16 << 20;
   const auto bytes = mapping.bytes();
@@ -290,7 +290,7 @@ std::vector<std::string> open_folders(const std::vector<File>& files) {
   return open;
 }
 
-// What torch's package says of itself.
+// Adds the statements of torch's own package.
 void read_package(const ArtifactLayout& layout, Inventory& inventory) {
   const auto note = [&](const std::vector<Error>& faults) {
     for (const auto& fault : faults) inventory.problems.push_back(with_way_out(fault, ReadFrom::text).message);
@@ -305,7 +305,7 @@ void read_package(const ArtifactLayout& layout, Inventory& inventory) {
   }
 }
 
-// What a wheel variant says of itself.
+// Adds the statements of a wheel variant.
 void read_variant(const ArtifactLayout& layout, Inventory& inventory) {
   const auto text = layout.texts.find(kVariantFile);
   if (text == layout.texts.end()) return;
@@ -323,7 +323,7 @@ void note_damage(const Mapping& wheel, Inventory& inventory) {
     inventory.problems.push_back(with_way_out(whole.error(), ReadFrom::wheel).message);
 }
 
-// Of a wheel every member; of an installed torch the files that its own RECORD lists.
+// Lists every member of a wheel, or the files in the RECORD of an installed torch.
 void hold_against_record(const ArtifactLayout& layout, const fs::path& artifact, const AuditOptions& options,
                          Inventory& inventory) {
   if (layout.wheel != nullptr) {
@@ -361,7 +361,7 @@ bool holds_libtorch(const std::vector<File>& files) {
   return std::any_of(files.begin(), files.end(), [](const File& file) { return file.component == "libtorch"; });
 }
 
-// What a wheel variant says of the CPU is about all of its files.
+// The CPU features of a wheel variant hold for all of its files.
 AuditOptions with_host_code(const ArtifactLayout& layout, AuditOptions options) {
   const bool variant = layout.texts.contains(kVariantFile) && options.host_code == HostCodeScope::libtorch;
   if (variant) options.host_code = HostCodeScope::all;

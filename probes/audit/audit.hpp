@@ -12,7 +12,7 @@
 
 namespace pbprobe {
 
-// Whose machine code is counted, function by function.
+// Files whose machine code is counted, function by function.
 enum class HostCodeScope { none, libtorch, all };
 
 struct AuditOptions {

@@ -26,18 +26,18 @@ struct CubinFunction {
 struct Cubin {
   Elf64_Ehdr header{};
   std::vector<CubinFunction> functions;
-  Bytes compat;  // .nv.compat; empty: it has none
+  Bytes compat;  // .nv.compat; empty without that section
   Bytes note;    // .note.nv.tkinfo, likewise
   Bytes symbols;
   Bytes strings;  // names of the symbols
-  Bytes calls;    // .nv.callgraph; empty: the cubin has none
+  Bytes calls;    // .nv.callgraph; empty without that section
 };
 
 // One edge of a cubin's call graph, between functions that have a symbol.
 struct CubinCall {
   uint64_t caller = 0;             // section of the caller's code
-  std::optional<uint64_t> callee;  // section of the callee's code; null: the driver links the function
-  std::string_view name;           // of the callee, as mangled
+  std::optional<uint64_t> callee;  // section of the callee's code; null if the driver links the function
+  std::string_view name;           // mangled name of the callee
 };
 
 // Errors: malformed (no ELF, not CUDA's machine, tables or sections outside of it).
@@ -47,7 +47,7 @@ struct CubinCall {
 // Error: malformed, if the table names a symbol that is not there.
 [[nodiscard]] Result<std::vector<CubinCall>> read_calls(const Cubin& cubin);
 
-// What the ELF itself says that it was built for.
+// Target of the code, from the ELF header.
 struct OwnSm {
   Sm sm;
   bool tells_family = false;  // its note says whether it is of a family; where it does not, it may be

@@ -180,7 +180,7 @@ struct Range {
   uint64_t end = 0;
 };
 
-// What is left of these without those.
+// Returns the first bytes without the second ones.
 std::vector<Range> without(std::vector<Range> ranges, std::vector<Range> taken) {
   const auto by_begin = [](const Range& a, const Range& b) { return a.begin < b.begin; };
   std::sort(ranges.begin(), ranges.end(), by_begin);
@@ -230,7 +230,7 @@ std::vector<Range> other_ranges(const Elf& elf) {
   return without(std::move(loaded), std::move(taken));
 }
 
-// What segments hold, without section headers to tell them apart.
+// Reads the containers in segments, for files without section headers.
 Result<void> check_segments(const Elf& elf) {
   uint64_t total = 0;
   for (const auto& segment : elf.segments) {

@@ -36,7 +36,7 @@ struct FatbinEntry {
   std::span<const uint8_t> payload;  // inside the file's mapping
 };
 
-// What could be read, and the first thing that could not.
+// Readable entries, and the first error.
 struct Fatbins {
   std::vector<FatbinEntry> entries;
   uint64_t containers = 0;

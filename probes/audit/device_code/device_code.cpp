@@ -63,7 +63,7 @@ Result<void> check_ptx(const FatbinEntry& entry, std::span<const uint8_t> conten
   return {};
 }
 
-// What follows ".entry" up to its parameters: "_Z3addPf".
+// Name of a PTX entry, without its parameters: "_Z3addPf".
 std::vector<std::string> kernels_of_ptx(std::string_view text) {
   constexpr std::string_view kMark = ".entry ";
   std::vector<std::string> names;

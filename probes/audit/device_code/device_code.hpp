@@ -15,7 +15,7 @@
 
 namespace pbprobe {
 
-// What is inside one fatbin entry.
+// Content of one fatbin entry.
 struct EntryFacts {
   std::optional<std::string> toolkit;
   std::optional<std::vector<std::string>> ptx_kernels;  // as mangled; null: no PTX, or not asked for
@@ -34,7 +34,7 @@ struct KernelNames {
 [[nodiscard]] EntryFacts look_inside(const FatbinEntry& entry, std::span<const uint8_t> payload,
                                      const std::string& name, uint64_t offset, KernelNames wanted = {});
 
-// What of a file's fatbin entries was looked into: facts of entries[i] at [i], or nothing.
+// Facts of a file's fatbin entries: those of entries[i] at [i], or nothing.
 using InsideFacts = std::vector<std::optional<EntryFacts>>;
 
 // Looks into each fatbin entry. Uses spare cores.

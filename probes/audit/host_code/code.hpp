@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a stretch of machine code needs of a CPU, instruction by instruction. Nothing of it is executed.
+// CPU features that machine code needs, instruction by instruction. The code is never executed.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct Instruction {
 };
 [[nodiscard]] Instruction decode_x86(std::span<const uint8_t> code);
 
-// What one word of aarch64 code needs.
+// CPU features of one word of aarch64 code.
 [[nodiscard]] FeatureSet decode_aarch64(uint32_t word);
 
 }  // namespace pbprobe
