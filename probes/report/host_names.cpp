@@ -3,6 +3,7 @@
 #include "probes/report/host_names.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <initializer_list>
 #include <string_view>
@@ -51,14 +52,21 @@ Names capabilities(const Host& host) {
   return all;
 }
 
+constexpr std::array<std::string_view, 9> kNotOfProvider{"rdtscp",         "avx_ifma",    "avx_vnni_int8",
+                                                         "avx_ne_convert", "avx512_fp16", "amx_tile",
+                                                         "amx_bf16",       "amx_int8",    "amx_fp16"};
+
 Names variant_names(const Host& host) {
   Names names;
   const std::string& architecture = host.cpu.architecture;
   for (int level = is_x86(host) ? x86_level(host.cpu) : 0; level > 0; --level)
     names.push_back(fmt::format("x86_64 :: level :: v{}", level));
-  // Only Linux calls SSE3 after Prescott.
-  for (const auto& feature : host.cpu.features)
+  // Only Linux calls SSE3 after Prescott. The provider of x86_64 (0.0.1) refuses other names.
+  for (const auto& feature : host.cpu.features) {
+    if (is_x86(host) && std::find(kNotOfProvider.begin(), kNotOfProvider.end(), feature) != kNotOfProvider.end())
+      continue;
     names.push_back(fmt::format("{} :: {} :: on", architecture, feature == "pni" ? "sse3" : feature));
+  }
   for (std::string capability : capabilities(host)) {
     std::erase(capability, '.');
     names.push_back(fmt::format("nvidia :: sm_arch :: {}_real", capability));
