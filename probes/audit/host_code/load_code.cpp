@@ -180,8 +180,11 @@ bool LoadFollower::find_asker(size_t function) {
   const CodeTrace& trace = this->trace(function);
   const Function& self = functions_.all[function];
   if (trace.asks || is_asker(self.name)) return true;
-  // ld.so passes AT_HWCAP to the resolvers of aarch64.
-  if (self.resolver && elf_.header.e_machine == EM_AARCH64 && has_condition(code_of(elf_, self))) return true;
+  // ld.so passes AT_HWCAP to the resolvers of aarch64, which choose one of the functions that they name.
+  const bool gets_hwcap = self.resolver && elf_.header.e_machine == EM_AARCH64;
+  if (gets_hwcap && has_condition(code_of(elf_, self)) &&
+      (!held_functions(function).empty() || holds_imports(function)))
+    return true;
   const auto names_asker = [&](uint64_t place) {
     const Pointer* pointer = pointers_.at(place);
     return pointer != nullptr && is_asker(pointer->symbol);
