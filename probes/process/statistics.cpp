@@ -210,11 +210,10 @@ std::vector<AreaGain> compute_gains(const std::vector<Turn>& rounds) {
 }
 
 Result<std::vector<AreaGain>> measure_gains(const GainRequest& request) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   std::vector<Turn> rounds;
   for (int64_t round = 0; round < request.most_rounds; ++round) {
-    const double passed = std::chrono::duration<double>(Clock::now() - start).count();
+    const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const double expected = round == 0 ? 0 : passed / static_cast<double>(round);
     if (passed + expected > request.budget_seconds) break;
     PBPROBE_TRY(Turn turn, take_turn(request, round % 2 == 0));
