@@ -143,7 +143,8 @@ def processes_of_session(leader):
 
 
 INTERRUPTED = """
-import sys, time, pbprobe
+import signal, sys, time, pbprobe
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
 try:
     pbprobe.report(sys.argv[1], show=False)
 except KeyboardInterrupt:
