@@ -101,7 +101,7 @@ def expect_agreement(dtype, m, n, k, threads, mode):
             (8, 2048, 2048),
             marks=pytest.mark.xfail(
                 strict=False,
-                reason="of five runs on a Xeon with AMX, two agreed; in three bench was 17 to 28 % faster, cause open",
+                reason="two of five runs agree on a Xeon with AMX; bench is up to 28 % faster in the others",
             ),
         ),
     ],
