@@ -118,7 +118,7 @@ void add_text(CLI::App& command, ReportArguments& options) {
   command.add_flag("--strict", options.strict, "Also exit with 1 if the verdict is unknown");
 }
 
-void add_operators(CLI::App& command, ReportArguments& options) {
+CLI::Option* add_operators(CLI::App& command, ReportArguments& options) {
   auto* operators = command.add_flag(
       "--operators", options.operators,
       "Also compare torch's operators with double precision on the CPU: 90 seconds (or --budget) per device");
@@ -126,6 +126,7 @@ void add_operators(CLI::App& command, ReportArguments& options) {
       ->needs(operators)
       ->delimiter(',');
   command.add_option("--plant", options.plant)->group("")->needs(operators);
+  return operators;
 }
 
 }  // namespace
@@ -162,7 +163,6 @@ void add_report(CLI::App& app, int& exit_code) {
   full->excludes(quick);
   command->add_flag("--no-figures", options.no_figures, "Load the build and let it compute, but time nothing")
       ->excludes(full);
-  add_operators(*command, options);
   add_text(*command, options);
   command->add_option("--output", options.output, "Write to FILE (default -: standard output)");
   add_documents(*command, options.documents);
@@ -176,6 +176,7 @@ void add_report(CLI::App& app, int& exit_code) {
                                    "Run libtorch on this QEMU CPU instead, such as Haswell, neoverse-n1 or "
                                    "max,sve-default-vector-length=32; tests correctness, not speed")
                       ->excludes(host);
+  add_operators(*command, options)->excludes(host)->excludes(emulate);
   command->add_option("--program", options.emulation.program, "pbprobe built for the emulated platform")
       ->needs(emulate);
   command->add_option("--sysroot", options.emulation.sysroot, "Folder of the emulated platform's libc")->needs(emulate);

@@ -1,10 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Operators of torch that are not compared, or with wider tolerances, each with the reason."""
+"""Tolerances, and operators of torch that are not compared or with wider ones, each with the reason."""
 
 import dataclasses
 
 FLOATS = ("float32", "float16", "bfloat16")
+# Factor of the tolerances: gradients with 16 bits store intermediate results in their type.
+GRADIENTS_OF_HALVES = 4
 
 # Operators that return uninitialized memory: only the shape is compared.
 UNINITIALIZED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
@@ -52,3 +54,30 @@ EXEMPTIONS = (
         "rounds coordinates after scaling them to the size of the image",
     ),
 )
+
+
+def title(operator):
+    return " ".join(filter(None, (operator.name, operator.variant_test_name)))
+
+
+def find_limits(operator, dtype, device):
+    """Returns the relative and the absolute tolerance, the database's if that is wider."""
+    rtol, atol = {"float32": (1e-5, 2e-6), "float16": (2e-3, 1e-4), "bfloat16": (1.6e-2, 1e-3)}.get(
+        str(dtype).removeprefix("torch."), (1e-5, 2e-6)
+    )
+    for decorator in operator.decorators or ():
+        for one in getattr(decorator, "decorators", [decorator]):
+            wanted = getattr(one, "d", {}).get(dtype) if type(one).__name__ == "toleranceOverride" else None
+            if wanted is not None and getattr(decorator, "device_type", None) in (None, device):
+                rtol, atol = max(rtol, wanted.rtol), max(atol, wanted.atol)
+    return rtol, atol
+
+
+def find_factor(operator, dtype, way):
+    """Returns the factor for the tolerances: EXEMPTIONS, and a general one for gradients with 16 bits."""
+    name = str(dtype).removeprefix("torch.")
+    general = GRADIENTS_OF_HALVES if way == "backward" and name in FLOATS[1:] else 1
+    for one in EXEMPTIONS:
+        if title(operator) in one.names and name in one.types and way in (one.ways or (way,)):
+            return one.factor * general
+    return general

@@ -68,6 +68,7 @@ void read_line(const std::string& text, OperatorRun& run, Reported& reported) {
     reported.asked = line["number"].get<int64_t>() + 1;
     reported.last = std::move(started);
   }
+  if (line.contains("lost") && reported.last) reported.last->reason = line["lost"].get<std::string>();
   if (line.contains("result")) read_result(line["result"], run, reported);
   if (line.contains("omitted")) run.omitted = line["omitted"].get<std::vector<std::string>>();
   if (line.contains("problem")) run.problem = line["problem"];
@@ -111,7 +112,7 @@ void blame(OperatorResult& last, const std::string& end) {
   constexpr std::string_view kExit = "ended with 1";  // the worker's time limit for one operator
   const bool is_late = end == kExit || end == "ended at the limit";
   last.state = is_late ? OperatorState::not_run : OperatorState::crashed;
-  last.reason = is_late ? "it exceeded its time limit" : "the process " + end;
+  if (!last.reason) last.reason = is_late ? "it exceeded its time limit" : "the process " + end;
 }
 
 OperatorState worst(OperatorState one, OperatorState other) {

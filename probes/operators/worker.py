@@ -22,16 +22,13 @@ import time
 import warnings
 from pathlib import Path
 
-from exemptions import EXEMPTIONS, FLOATS, STRIDES, UNINITIALIZED
+from exemptions import FLOATS, STRIDES, UNINITIALIZED, find_factor, find_limits, title
 
 OTHERS = ("int64", "uint8", "complex64", "bool", "int32")  # the first that an operator without FLOATS supports
 SAMPLES = 3
 ELEMENTS = 100_000  # of all inputs of a sample, if it has a smaller one
 NEIGHBOURS = 6  # references with rounded inputs that are computed if the first one differs
-# Factor of the tolerances: gradients with 16 bits store intermediate results in their type.
-GRADIENTS_OF_HALVES = 4
-# Units in the last place by which the inputs of these references differ.
-ULPS = 4
+ULPS = 4  # units in the last place by which their inputs differ
 
 # Exceptions of torch for arguments, types and devices that an operator does not support.
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
@@ -56,6 +53,18 @@ class WrongError(Exception):
     def __init__(self, way, text, **figures):
         super().__init__(text)
         self.way, self.figures = way, figures
+
+
+class LostError(BaseException):
+    """A CUDA error other than a lack of memory: no kernel for this GPU, an illegal access, a lost context. It ends the
+    process, because later calls may fail for the same reason.
+    """
+
+
+def check_device(error):
+    """Raises LostError if the exception of torch is an error of CUDA, not a refusal."""
+    if "CUDA error" in str(error) and "out of memory" not in str(error):
+        raise LostError(brief(error)) from error
 
 
 def load(request):
@@ -164,18 +173,6 @@ class Checker:
                 found.append(self.torch.tensor([leaf.real, leaf.imag]))
         return found
 
-    def limits(self, operator, dtype):
-        """Returns the relative and the absolute tolerance, the database's if that is wider."""
-        rtol, atol = {"float32": (1e-5, 2e-6), "float16": (2e-3, 1e-4), "bfloat16": (1.6e-2, 1e-3)}.get(
-            str(dtype).removeprefix("torch."), (1e-5, 2e-6)
-        )
-        for decorator in operator.decorators or ():
-            for one in getattr(decorator, "decorators", [decorator]):
-                wanted = getattr(one, "d", {}).get(dtype) if type(one).__name__ == "toleranceOverride" else None
-                if wanted is not None and getattr(decorator, "device_type", None) in (None, self.request.device):
-                    rtol, atol = max(rtol, wanted.rtol), max(atol, wanted.atol)
-        return rtol, atol
-
     def compare(self, way, actual, expected, neighbours, limits):
         """Raises WrongError unless each element is in the range of the references, widened by the tolerances.
 
@@ -269,6 +266,7 @@ class Checker:
         try:
             expected = self.call(operator.op, self.fresh(raised))
         except REFUSALS as error:
+            check_device(error)
             facts["reason"] = f"no reference: {brief(error)}"
             return "right"
         if operator.name in UNINITIALIZED or self.is_random(operator, raised, expected):
@@ -277,7 +275,7 @@ class Checker:
             if [one.shape for one in self.leaves(actual)] != [one.shape for one in self.leaves(expected)]:
                 raise WrongError("call", "has another shape")
             return "random"
-        limits = self.limits(operator, dtype)
+        limits = find_limits(operator, dtype, self.request.device)
         cache = []
 
         def neighbours():
@@ -291,16 +289,18 @@ class Checker:
             try:
                 actual = compute()
             except REFUSALS as error:
+                check_device(error)
                 if way == "call":
                     facts["reason"] = brief(error)
                     return "right"
                 continue
-            facts["calls"] += 1
             if way == "call" and not self.equal(actual, compute()):
                 facts["deterministic"] = False
-            factor = self.factor(operator, dtype, way)
+            factor = find_factor(operator, dtype, way)
             if not factor:
+                facts["reason"] = "exempted: its results are not compared"
                 continue
+            facts["calls"] += 1
             try:
                 self.compare(way, actual, expected, neighbours, [factor * limit for limit in limits])
             except WrongError as wrong:
@@ -308,19 +308,13 @@ class Checker:
         self.check_gradients(operator, dtype, sample, facts, limits)
         return "right"
 
-    def factor(self, operator, dtype, way):
-        """Returns the factor for the tolerances: EXEMPTIONS, and a general one for gradients with 16 bits."""
-        name = str(dtype).removeprefix("torch.")
-        general = GRADIENTS_OF_HALVES if way == "backward" and name in FLOATS[1:] else 1
-        for one in EXEMPTIONS:
-            if title(operator) in one.names and name in one.types and way in (one.ways or (way,)):
-                return one.factor * general
-        return general
-
     def equal(self, one, other):
         """Returns True if all bits of the results are equal."""
-        pairs = list(zip(self.leaves(one), self.leaves(other)))
-        return all(a.shape == b.shape and self.torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs)
+        have, wanted = self.leaves(one), self.leaves(other)
+        pairs = zip(have, wanted)
+        return len(have) == len(wanted) and all(
+            a.shape == b.shape and self.torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs
+        )
 
     def describe(self, sample):
         """Returns shapes and types of a sample's inputs, and the other arguments."""
@@ -384,7 +378,8 @@ class Checker:
         try:
             expected = process(self.call(operator.op, self.fresh(raised)))
             self.compare(wrong.way, process(actual), expected, list, limits)
-        except REFUSALS:
+        except REFUSALS as error:
+            check_device(error)
             raise wrong from None
 
     def check_gradients(self, operator, dtype, sample, facts, limits):
@@ -412,11 +407,12 @@ class Checker:
             expected = gradients(self.raised(arguments))
             actual = gradients(arguments)
         except REFUSALS as error:
+            check_device(error)
             facts["backward"] = brief(error)
             return
-        facts["calls"] += 1
-        factor = self.factor(operator, dtype, "backward")
+        factor = find_factor(operator, dtype, "backward")
         if factor:
+            facts["calls"] += 1
             self.compare(
                 "backward",
                 actual,
@@ -433,10 +429,6 @@ class Checker:
 
 def brief(error):
     return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}"
-
-
-def title(operator):
-    return " ".join(filter(None, (operator.name, operator.variant_test_name)))
 
 
 def main():
@@ -459,6 +451,9 @@ def main():
         return
     if request.plant:
         exec(Path(request.plant).read_text(), {"torch": torch})
+    if unknown := sorted(set(request.only) - {operator.name for operator in operators}):
+        tell(problem=f"torch {torch.__version__} has no operator {', '.join(unknown)}")
+        return
     checker = Checker(torch, request)
     tell(operators=len(operators), torch=torch.__version__)
     for number, operator in enumerate(operators):
@@ -482,7 +477,10 @@ def main():
                 facts["input"] = checker.describe(wrong.sample)
                 if request.device == "cuda":
                     facts["kernels"] = checker.list_kernels(operator, wrong.sample)
-            except REFUSALS as error:
+            except (LostError, Exception) as error:
+                if isinstance(error, LostError) or "CUDA error" in str(error):
+                    tell(lost=str(error))
+                    os._exit(3)
                 facts = {"state": "not_run", "reason": brief(error)}
             tell(
                 result={"name": title(operator), "type": name, "seconds": round(time.monotonic() - before, 4), **facts}

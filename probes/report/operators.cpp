@@ -17,6 +17,7 @@ void add_names(Page& page, std::string_view label, const std::vector<std::string
 std::string summarize_operators(const OperatorRun& run) {
   if (run.problem && run.operators == 0) return *run.problem;
   std::string words = fmt::format("{} of {} right", run.right, run.operators);
+  if (!run.random.empty()) words += fmt::format(" ({} by shape only)", run.random.size());
   if (run.wrong > 0) words += fmt::format(", {} wrong", run.wrong);
   if (run.crashed > 0) words += fmt::format(", {} crashed", run.crashed);
   if (run.not_run > 0) words += fmt::format(", {} not run", run.not_run);

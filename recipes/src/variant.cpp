@@ -6,6 +6,8 @@
 
 #include <fmt/ranges.h>
 
+#include "core/strings.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -13,16 +15,6 @@ constexpr std::string_view kFamily = "pytorch";
 constexpr std::string_view kPython = "python";
 constexpr std::string_view kPattern =
     "a variant is pytorch-python313-LINE-SM-ISA (pytorch-python313-cuda13_0-sm121-armv9) or pytorch-python313-cpu-ISA";
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 template <class Range>
 bool contains(const Range& range, std::string_view value) {

@@ -30,9 +30,13 @@ def crash(right):
 plant("sigmoid", lambda x: x.dtype == torch.bfloat16, lambda right: right + 0.25)
 plant("erf", lambda x: x.dtype == torch.float32 and not x.is_contiguous() and x.numel() > 1, lambda right: right * 1.01)
 plant("tanh", lambda x: x.dtype == torch.float16, crash)
+def lose(right):
+    raise RuntimeError("CUDA error: no kernel image is available for execution on the device")
+
+plant("atan", lambda x: x.dtype == torch.float16, lose)
 plant("sinh", lambda x: x.dtype == torch.float32, lambda right: right * (1 + 2e-7 * (os.urandom(1)[0] % 16)))
 """
-OPERATORS = "sigmoid,erf,tanh,sinh,cos,linalg.eigh"
+OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +55,21 @@ def report(build, torch, tmp_path_factory):
     return {planted: compute(planted) for planted in (True, False)}
 
 
+def test_unknown_operator_is_a_problem(build, torch):
+    command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--operators"]
+    result = subprocess.run([*command, "--only-operators", "cosine,cos"], capture_output=True, text=True, check=False)
+    (run,) = [one for one in json.loads(result.stdout)["operators"] if one["device"] == "cpu"]
+    assert "no operator cosine" in run["problem"]
+    assert run["operators"] == 0
+
+
+def test_recorded_machine_computes_nothing(build):
+    command = [build / "bin/pbprobe", "report", "--operators", "--host", "host.json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "--operators" in result.stderr
+
+
 def list_findings(report):
     return sorted(one["id"] for one in report["verdict"]["findings"] if one["id"] in ("PB551", "PB552"))
 
@@ -63,19 +82,22 @@ def test_planted_faults_are_found(report):
         ("sigmoid", "bfloat16", "wrong", "call"),
         ("erf", "float32", "wrong", "non-contiguous"),
         ("tanh", "float16", "crashed", None),
+        ("atan", "float16", "crashed", None),
     }
-    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (6, 3, 2, 1, 0)
+    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (7, 3, 2, 2, 0)
     assert "sinh" in run["not_repeated"]
-    assert list_findings(report[True]) == ["PB551", "PB551", "PB552"]
+    assert list_findings(report[True]) == ["PB551", "PB551", "PB552", "PB552"]
     (wrong,) = [one["what"] for one in report[True]["verdict"]["findings"] if "sigmoid" in one["what"]]
     assert "sigmoid in bfloat16 is wrong on cpu" in wrong
     assert "inputs: bfloat16[" in wrong
+    (lost,) = [one["what"] for one in report[True]["verdict"]["findings"] if "atan" in one["what"]]
+    assert "CUDA error: no kernel image" in lost
 
 
 def test_sound_torch_has_no_wrong_operator(report):
     (run,) = [one for one in report[False]["operators"] if one["device"] == "cpu"]
     assert run["results"] == []
-    assert (run["operators"], run["right"]) == (6, 6)
+    assert (run["operators"], run["right"]) == (7, 7)
     assert run["not_repeated"] == []
     assert run["calls"] > 100
     assert list_findings(report[False]) == []
