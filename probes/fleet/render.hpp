@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "core/facts/fleet.hpp"
+#include "probes/fleet/facts.hpp"
 #include "probes/report/text.hpp"
 
 namespace pbprobe {

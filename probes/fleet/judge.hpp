@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/facts/fleet.hpp"
 #include "core/facts/node.hpp"
+#include "probes/fleet/facts.hpp"
 
 namespace pbprobe {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/pipeline/merge.hpp"
+#include "probes/fleet/merge.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "core/json.hpp"
 #include "core/open_file.hpp"
 #include "core/parallel.hpp"
-#include "probes/judge/fleet.hpp"
+#include "probes/fleet/judge.hpp"
 #include "probes/pipeline/pipeline.hpp"
 
 namespace pbprobe {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/facts/fleet.hpp"
 #include "core/result.hpp"
+#include "probes/fleet/facts.hpp"
 
 namespace pbprobe {
 

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/json.hpp"
-#include "probes/report/fleet.hpp"
+#include "probes/fleet/render.hpp"
 #include "probes/report/html/chart.hpp"
 #include "probes/report/html/document.hpp"
 #include "probes/report/sections.hpp"

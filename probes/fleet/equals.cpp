@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "probes/judge/fleet_ranks.hpp"
+#include "probes/fleet/ranks.hpp"
 #include "probes/judge/outliers.hpp"
 
 namespace pbprobe {

@@ -9,7 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "probes/report/fleet.hpp"
+#include "probes/fleet/render.hpp"
+#include "probes/report/junit.hpp"
 
 namespace pbprobe {
 namespace {
@@ -108,6 +109,23 @@ std::string render_prometheus(const Fleet& fleet) {
   }
   for (const auto& [name, lines] : metrics) text += head(name, "Measured by this rank.") + lines;
   return text;
+}
+
+std::string render_junit(const Fleet& fleet) {
+  JunitCases cases;
+  for (const auto& node : fleet.nodes) {
+    for (const auto& rank : node.ranks) {
+      std::string all;
+      for (const auto& finding : rank.findings)
+        all += fmt::format("{}: {}; fix: {} ", name_of(finding.fault), finding.what, finding.fix);
+      std::string inside;
+      if (rank.outcome == Outcome::fail) inside = cases.failure(rank.findings.front().what, all);
+      if (rank.outcome == Outcome::unknown) inside = cases.error(all);
+      cases.add("fleet", fmt::format("{} rank {}", node.host, rank.rank), inside);
+    }
+  }
+  for (const auto& problem : fleet.problems) cases.add("fleet", "document", cases.error(problem));
+  return cases.document("pbprobe fleet", fleet.created);
 }
 
 }  // namespace pbprobe

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "probes/judge/fleet_ranks.hpp"
+#include "probes/fleet/ranks.hpp"
 
 namespace pbprobe {
 namespace {

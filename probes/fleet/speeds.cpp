@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "probes/judge/fleet_ranks.hpp"
+#include "probes/fleet/ranks.hpp"
 #include "probes/judge/outliers.hpp"
 
 namespace pbprobe {

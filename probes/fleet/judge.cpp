@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/fleet.hpp"
+#include "probes/fleet/judge.hpp"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "core/version.hpp"
-#include "probes/judge/fleet_ranks.hpp"
+#include "probes/fleet/ranks.hpp"
 
 namespace pbprobe {
 namespace {

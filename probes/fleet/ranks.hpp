@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/judge/fleet.hpp"
+#include "probes/fleet/judge.hpp"
 
 namespace pbprobe {
 

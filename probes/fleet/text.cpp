@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/report/fleet.hpp"
+#include "probes/fleet/render.hpp"
 
 #include <algorithm>
 #include <set>

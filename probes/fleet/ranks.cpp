@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/fleet_ranks.hpp"
+#include "probes/fleet/ranks.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "core/facts/fleet.hpp"
+#include "probes/fleet/facts.hpp"
 
 #include <array>
 
