@@ -20,7 +20,7 @@
 #include "core/torch_symbols.hpp"
 #include "probes/fleet/facts.hpp"
 #include "probes/judge/checks.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "recipes/src/claim.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/matrix.hpp"

@@ -9,7 +9,7 @@
 #include "core/strings.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/judge/variant_of.hpp"
+#include "probes/judge/claim/variant_of.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/attest.hpp"

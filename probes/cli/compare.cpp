@@ -5,7 +5,7 @@
 #include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/evidence/folder.hpp"
-#include "probes/judge/comparison.hpp"
+#include "probes/judge/evidence/comparison.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/attest.hpp"
 #include "probes/report/text.hpp"

@@ -12,7 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "probes/fleet/ranks.hpp"
-#include "probes/judge/outliers.hpp"
+#include "probes/judge/evidence/outliers.hpp"
 
 namespace pbprobe {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "probes/fleet/ranks.hpp"
-#include "probes/judge/outliers.hpp"
+#include "probes/judge/evidence/outliers.hpp"
 
 namespace pbprobe {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "probes/judge/package_rows.hpp"
+#include "probes/judge/libraries/package_rows.hpp"
 
 namespace pbprobe {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/strings.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/checks.hpp"
-#include "probes/judge/code_choice.hpp"
+#include "probes/judge/gpu/code_choice.hpp"
 
 namespace pbprobe {
 

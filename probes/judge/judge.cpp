@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "probes/judge/asking.hpp"
-#include "probes/judge/demands.hpp"
-#include "probes/judge/obstacles.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/demands.hpp"
+#include "probes/judge/policy/obstacles.hpp"
+#include "probes/judge/policy/policy.hpp"
+#include "probes/judge/policy/waivers.hpp"
 #include "probes/judge/rows.hpp"
-#include "probes/judge/waivers.hpp"
 
 namespace pbprobe {
 namespace {

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "probes/judge/baseline.hpp"
 #include "probes/judge/checks.hpp"
-#include "probes/judge/obstacles.hpp"
-#include "probes/judge/package_rows.hpp"
-#include "probes/judge/proofs.hpp"
+#include "probes/judge/claim/proofs.hpp"
+#include "probes/judge/evidence/baseline.hpp"
+#include "probes/judge/libraries/package_rows.hpp"
+#include "probes/judge/policy/obstacles.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {

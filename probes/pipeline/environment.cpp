@@ -20,8 +20,8 @@
 #include "core/pep440.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/audit/packages/distributions.hpp"
+#include "probes/judge/gpu/served.hpp"
 #include "probes/judge/judge.hpp"
-#include "probes/judge/served.hpp"
 #include "probes/pipeline/pipeline.hpp"
 
 namespace pbprobe {

@@ -8,7 +8,7 @@
 #include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/layout.hpp"
 #include "probes/judge/judge.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "probes/pipeline/compare.hpp"
 #include "probes/pipeline/emulate.hpp"
 #include "probes/pipeline/imports.hpp"

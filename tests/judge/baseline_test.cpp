@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // When the speeds of two builds may be compared: what differs is named, and so is what one of them does not tell.
-#include "probes/judge/baseline.hpp"
+#include "probes/judge/evidence/baseline.hpp"
 
 #include <gmock/gmock.h>
 

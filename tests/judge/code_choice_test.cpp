@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/code_choice.hpp"
+#include "probes/judge/gpu/code_choice.hpp"
 
 #include <gtest/gtest.h>
 

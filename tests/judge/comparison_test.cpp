@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/comparison.hpp"
+#include "probes/judge/evidence/comparison.hpp"
 
 #include <gmock/gmock.h>
 

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: MIT
 //
 // What evidence is held to: decisions, not the words of the pbprobe that wrote it, nor the checks that came since.
-#include "probes/judge/decision.hpp"
+#include "probes/judge/evidence/decision.hpp"
 
 #include <algorithm>
 
 #include <gmock/gmock.h>
 
 #include "probes/judge/checks.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "tests/judge/cases.hpp"
 
 namespace pbprobe::test {

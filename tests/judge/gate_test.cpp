@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 
 #include "probes/judge/checks.hpp"
-#include "probes/judge/join.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/evidence/join.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "tests/judge/cases.hpp"
 
 namespace pbprobe::test {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/library_packages.hpp"
+#include "probes/judge/libraries/library_packages.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "probes/judge/judge.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "tests/judge/planted.hpp"
 
 namespace pbprobe::test {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Policies as documents: what is misspelt, left out or contradicts itself is refused and named.
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 
 #include <gmock/gmock.h>
 

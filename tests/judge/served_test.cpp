@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/served.hpp"
-#include "probes/judge/package_rows.hpp"
+#include "probes/judge/gpu/served.hpp"
+#include "probes/judge/libraries/package_rows.hpp"
 
 #include <gmock/gmock.h>
 

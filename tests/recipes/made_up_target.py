@@ -127,7 +127,7 @@ def add_check(tree):
     """Function and row in the file of its subject, a planted fault with its twin, a page: nothing else."""
     (tree / f"docs/checks/{CHECK}.md").write_text(PAGE)
     for name, steps in {
-        "probes/judge/files.cpp": {"}  // namespace\n\nstd::vector<Check>": ASK, "      {.id =": ROW},
+        "probes/judge/libraries/files.cpp": {"}  // namespace\n\nstd::vector<Check>": ASK, "      {.id =": ROW},
         "tests/judge/file_cases.cpp": {'  cases.push_back({"PB119"': CASE},
     }.items():
         text = (tree / name).read_text()
