@@ -8,7 +8,7 @@
 #include "core/host/host.hpp"
 #include "core/targets.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/measure/bench.hpp"
+#include "probes/measure/kernels/bench.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/presets.hpp"
 #include "probes/report/text.hpp"

@@ -9,8 +9,8 @@
 
 #include "core/host/host.hpp"
 #include "paths.hpp"
-#include "probes/measure/backend.hpp"
-#include "probes/measure/bench.hpp"
+#include "probes/measure/kernels/backend.hpp"
+#include "probes/measure/kernels/bench.hpp"
 #include "probes/process/statistics.hpp"
 #include "tests/measure/child.hpp"
 

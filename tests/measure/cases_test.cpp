@@ -8,8 +8,8 @@
 
 #include "core/targets.hpp"
 #include "kernels/gemm/reference.hpp"
-#include "probes/measure/bench.hpp"
-#include "probes/measure/operands.hpp"
+#include "probes/measure/kernels/bench.hpp"
+#include "probes/measure/kernels/operands.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/cores.hpp"
+#include "probes/measure/kernels/cores.hpp"
 
 #include <mutex>
 #include <set>

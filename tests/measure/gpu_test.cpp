@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // On this machine's first usable GPU. Without one they are skipped; PBPROBE_REQUIRE_HARDWARE=1 makes that a failure.
-#include "probes/measure/gpu_device.hpp"
+#include "probes/measure/kernels/gpu_device.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,9 +24,9 @@
 #include "kernels/dispatch/choose.hpp"
 #include "kernels/gemm/checker.hpp"
 #include "kernels/gemm/table.hpp"
-#include "probes/measure/backend.hpp"
-#include "probes/measure/cublaslt.hpp"
-#include "probes/measure/libtorch_probe.hpp"
+#include "probes/measure/kernels/backend.hpp"
+#include "probes/measure/libtorch/probe.hpp"
+#include "probes/measure/peers/cublaslt.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe {

@@ -13,9 +13,9 @@
 #include "core/host/host.hpp"
 #include "kernels/gemm/table.hpp"
 #include "paths.hpp"
-#include "probes/measure/dlopen.hpp"
-#include "probes/measure/libtorch_speeds.hpp"
-#include "probes/measure/libtorch_starts.hpp"
+#include "probes/measure/child/dlopen.hpp"
+#include "probes/measure/libtorch/speeds.hpp"
+#include "probes/measure/libtorch/starts.hpp"
 #include "probes/process/statistics.hpp"
 #include "tests/measure/child.hpp"
 

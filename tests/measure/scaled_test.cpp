@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "paths.hpp"
-#include "probes/measure/libtorch_areas.hpp"
-#include "probes/measure/libtorch_scaled.hpp"
-#include "probes/measure/words.hpp"
+#include "probes/measure/child/words.hpp"
+#include "probes/measure/libtorch/areas.hpp"
+#include "probes/measure/libtorch/scaled.hpp"
 
 namespace pbprobe {
 namespace {

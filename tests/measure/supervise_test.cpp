@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/measure/child.hpp"
+#include "probes/measure/child/child.hpp"
 #include "probes/process/sandbox.hpp"
 #include "probes/process/sentences.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/timing.hpp"
+#include "probes/measure/kernels/timing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/verify.hpp"
+#include "probes/measure/kernels/verify.hpp"
 
 #include <cstring>
 #include <vector>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/gemm/reference.hpp"
-#include "probes/measure/operands.hpp"
+#include "probes/measure/kernels/operands.hpp"
 
 namespace pbprobe {
 namespace {

@@ -39,7 +39,7 @@ ALLOWED = {
     # The example in a field's description.
     ("core/facts/environment.hpp", "avx512"),
     # Names of CPU capabilities in ATEN_CPU_CAPABILITY.
-    ("probes/measure/libtorch_starts.cpp", "avx512"),
+    ("probes/measure/libtorch/starts.cpp", "avx512"),
 }
 
 # States what recipes must hold a second time, on purpose: a wrong table must not make wrong recipes right.
