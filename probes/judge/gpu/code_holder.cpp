@@ -4,14 +4,11 @@
 
 #include <algorithm>
 
+#include "core/strings.hpp"
 #include "probes/judge/gpu/device_code.hpp"
 
 namespace pbprobe {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::vector<const DeviceCode*> code_in(const File& file) {
   std::vector<const DeviceCode*> all;

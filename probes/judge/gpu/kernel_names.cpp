@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "core/sm.hpp"
+#include "core/strings.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/evidence/baseline.hpp"
 #include "probes/judge/facts.hpp"
@@ -17,12 +18,8 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kNamedKernels = 10;
+constexpr size_t kKernelsNamedPerRow = 10;
 using Names = std::set<std::string>;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 size_t digits_end(std::string_view text, size_t at) {
   while (at < text.size() && is_digit(text[at])) ++at;
@@ -155,7 +152,7 @@ std::optional<std::vector<MissingKernels>> compare_kernels(const Inventory& buil
       ++row.kernels;
       if (names->contains(stable_name(kernel))) continue;
       ++row.missing;
-      if (row.first.size() < kNamedKernels) row.first.push_back(kernel);
+      if (row.first.size() < kKernelsNamedPerRow) row.first.push_back(kernel);
     }
     missing.push_back(std::move(row));
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/json.hpp"
+#include "core/strings.hpp"
 #include "probes/judge/checks.hpp"
 
 namespace pbprobe {
@@ -28,10 +29,9 @@ bool is_blank(const std::string& text) {
 // "2027-01-31", and a day that there is.
 bool is_date(const std::string& text) {
   const std::string_view form = "dddd-dd-dd";
-  const bool formed =
-      text.size() == form.size() && std::equal(text.begin(), text.end(), form.begin(), [](char c, char wanted) {
-        return wanted == 'd' ? c >= '0' && c <= '9' : c == wanted;
-      });
+  const bool formed = text.size() == form.size() &&
+                      std::equal(text.begin(), text.end(), form.begin(),
+                                 [](char c, char wanted) { return wanted == 'd' ? is_digit(c) : c == wanted; });
   if (!formed) return false;
   const auto number = [&](size_t at, size_t length) { return std::stoi(text.substr(at, length)); };
   return std::chrono::year_month_day(std::chrono::year(number(0, 4)),

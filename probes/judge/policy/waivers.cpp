@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/strings.hpp"
 #include "probes/judge/checks.hpp"
 
 namespace pbprobe {
@@ -14,8 +15,7 @@ namespace {
 
 // "PB316", not "PB3*".
 bool names_one_check(const std::string& id) {
-  return id.size() == 5 && id.starts_with("PB") &&
-         std::all_of(id.begin() + 2, id.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return id.size() == 5 && id.starts_with("PB") && std::all_of(id.begin() + 2, id.end(), is_digit);
 }
 
 // A file, not a folder of files or a pattern.

@@ -17,8 +17,8 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kMostOperandBytes = size_t{2} << 30;
-constexpr double kPeakSliceSeconds = 2e-3;
+constexpr size_t kMostDeviceBytes = size_t{2} << 30;
+constexpr double kGpuSliceSeconds = 2e-3;
 // 1024 threads of an SM: resident at once on every SM since 6.1, and enough to fill its FP32 units.
 constexpr int64_t kPeakThreadsPerSm = 1024;
 
@@ -74,7 +74,7 @@ class GpuBackend : public Backend {
     int64_t iterations = 64;
     PBPROBE_TRY([[maybe_unused]] const double cold, peak_us(*peak, iterations, context));
     PBPROBE_TRY(const double once, peak_us(*peak, iterations, context));
-    iterations = std::max<int64_t>(static_cast<int64_t>(kPeakSliceSeconds * 1e6 / std::max(once, 1.0) * 64), 64);
+    iterations = std::max<int64_t>(static_cast<int64_t>(kGpuSliceSeconds * 1e6 / std::max(once, 1.0) * 64), 64);
     return Candidate{.name = std::string(peak->name),
                      .sample = [this, peak, iterations, context, &slices](int64_t) -> Result<double> {
                        PBPROBE_TRY(const double us, peak_us(*peak, iterations, context));
@@ -154,7 +154,7 @@ class GpuBackend : public Backend {
 
   Result<void> fill(const Problem& problem, Copies& copies) {
     Rotation& rotation = copies.rotation;
-    rotation = plan_rotation(problem, device_.attribute(kCuL2CacheBytes), kMostOperandBytes);
+    rotation = plan_rotation(problem, device_.attribute(kCuL2CacheBytes), kMostDeviceBytes);
     PBPROBE_TRY(copies.memory, device_.allocate(rotation.bytes()));
     // Random numbers take longer to make than to send.
     PBPROBE_TRY(const HostMemory copy, HostMemory::allocate(rotation.copy_bytes));

@@ -80,7 +80,7 @@ struct Functions {
   const char* (*error_string)(int status) = nullptr;
 };
 
-Result<Functions> functions_of(const Libtorch& library) {
+Result<Functions> cudnn_functions(const Libtorch& library) {
   Functions functions;
   Symbols take = library.cuda_symbols();
   take(functions.create, "cudnnCreate");
@@ -343,7 +343,7 @@ Result<ProbeFigure> ask(const Functions& functions, void* handle, const GpuDevic
 }  // namespace
 
 Result<void> probe_cudnn(const Libtorch& library, const GpuDevice& device, std::vector<ProbeFigure>& figures) {
-  PBPROBE_TRY(const Functions functions, functions_of(library));
+  PBPROBE_TRY(const Functions functions, cudnn_functions(library));
   void* handle = nullptr;
   PBPROBE_CHECK(check(functions, "starting", functions.create(&handle)));
   functions.set_stream(handle, device.stream());

@@ -16,7 +16,7 @@ namespace pbprobe {
 namespace {
 
 constexpr int64_t kCount = int64_t{64} << 20;  // FP32: 256 MiB
-constexpr int kRounds = 5;
+constexpr int kTimedSums = 5;
 enum NcclValue : int { kFloat32 = 7, kSum = 0 };
 
 struct Nccl {
@@ -37,7 +37,7 @@ struct Nccl {
   }
 };
 
-Result<Nccl> functions_of(const Libtorch& library) {
+Result<Nccl> nccl_functions(const Libtorch& library) {
   Nccl nccl;
   Symbols take = library.cuda_symbols();
   take(nccl.init_all, "ncclCommInitAll");
@@ -128,7 +128,7 @@ class Reduction {
 }  // namespace
 
 Result<ProbeFigure> probe_nccl(const Libtorch& library, std::span<const int32_t> gpus) {
-  PBPROBE_TRY(const Nccl nccl, functions_of(library));
+  PBPROBE_TRY(const Nccl nccl, nccl_functions(library));
   std::vector<Rank> ranks;
   for (size_t i = 0; i < gpus.size(); ++i) {
     PBPROBE_TRY(Rank rank, make_rank(gpus[i], i));
@@ -141,7 +141,7 @@ Result<ProbeFigure> probe_nccl(const Libtorch& library, std::span<const int32_t>
   const auto count = static_cast<double>(gpus.size());
   const double share = gpus.size() > 1 ? 2 * (count - 1) / count : 1;
   std::vector<double> values;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTimedSums; ++round) {
     PBPROBE_TRY(const double us, reduction.time_us());
     values.push_back(static_cast<double>(kCount) * sizeof(float) * share / us * 1e-3);
   }
