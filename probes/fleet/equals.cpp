@@ -52,7 +52,7 @@ std::set<std::string> labels_of(const Having& having, const std::set<std::string
   return labels;
 }
 
-std::string names_of(const std::set<std::string>& labels) {
+std::string join_labels(const std::set<std::string>& labels) {
   std::vector<std::string> first(labels.begin(), labels.end());
   const size_t more = first.size() > kMostHosts ? first.size() - kMostHosts : 0;
   first.resize(first.size() - more);
@@ -75,7 +75,7 @@ std::optional<Difference> difference_of(const std::string& about, const ByValue&
   std::set<std::string> hosts;
   for (size_t i = 1; i < rows.size(); ++i) {
     parts.push_back(
-        fmt::format("{}: {} {}{}", names_of(labels_of(rows[i].second, divided)), about, unit, rows[i].first));
+        fmt::format("{}: {} {}{}", join_labels(labels_of(rows[i].second, divided)), about, unit, rows[i].first));
     difference.having.insert(rows[i].second.begin(), rows[i].second.end());
     for (const auto& [host, rank] : rows[i].second) hosts.insert(host);
   }

@@ -65,7 +65,7 @@ std::vector<SeenLink> links_of(JudgedRanks& ranks) {
   return all;
 }
 
-std::string sentence_of(const SeenLink& link, FleetFault fault) {
+std::string describe_link(const SeenLink& link, FleetFault fault) {
   const std::string who = fmt::format("the link from {} to {}", name_of(*link.from), name_of(*link.to));
   if (fault == FleetFault::lossy_link)
     return fmt::format("{} loses {:.1f} % of what is sent, which is sent again", who,
@@ -127,7 +127,7 @@ void blame(const std::vector<SeenLink>& links, const LinkFault& fault) {
     if (at_fault.contains(link->from) || at_fault.contains(link->to)) continue;
     for (auto* rank : {link->from, link->to})
       add_finding(rank->row, fault.fault, Outcome::unknown,
-                  sentence_of(*link, fault.fault) + ", and which end is at fault is not known",
+                  describe_link(*link, fault.fault) + ", and which end is at fault is not known",
                   find_fix(*link, fault.fault));
   }
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kRunAgain = "run it again on this node only; where that repeats, take the node out of service";
 
-std::string sentence_of(const WrongResult& wrong) {
+std::string describe_result(const WrongResult& wrong) {
   std::string text = fmt::format("{} differs from {}", wrong.what, wrong.how);
   if (wrong.row && wrong.column) text += fmt::format(" at [{}, {}]", *wrong.row, *wrong.column);
   if (wrong.expected && wrong.got) text += fmt::format(": {} instead of {}", *wrong.got, *wrong.expected);
@@ -48,7 +48,7 @@ void judge_state(JudgedRank& rank) {
 void judge_wrong(JudgedRank& rank) {
   for (const auto& wrong : rank.report->wrong) {
     if (!wrong.by_rank || *wrong.by_rank == rank.row.rank)
-      add_finding(rank.row, FleetFault::wrong, Outcome::fail, sentence_of(wrong), kRunAgain);
+      add_finding(rank.row, FleetFault::wrong, Outcome::fail, describe_result(wrong), kRunAgain);
   }
 }
 

@@ -22,32 +22,6 @@ TEST(Choose, RefusesAWrongProblem) {
   EXPECT_EQ(plan.error().code, ErrorCode::usage);
 }
 
-TEST(Choose, TakesTheTablesOrder) {
-  if (!is_built("avx512") || !is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2,avx512";
-  const auto plan = choose(make_problem(64, 64, 64, DType::fp32), cpu_host({"avx2", "avx512"}));
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(plan->kernel->target, "avx512");
-  EXPECT_THAT(plan->why, HasSubstr("first of the table"));
-  const auto older = choose(make_problem(64, 64, 64, DType::fp32), cpu_host({"avx2"}));
-  ASSERT_TRUE(older.ok());
-  EXPECT_EQ(older->kernel->target, "avx2");
-}
-
-TEST(Choose, TakesTheFastestOfGivenRates) {
-  if (!is_built("avx512") || !is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2,avx512";
-  const auto host = cpu_host({"avx2", "avx512"});
-  const auto p = make_problem(64, 64, 64, DType::fp32);
-  Rates rates;
-  for (const auto& peak : peak_table()) rates[std::string(peak.name)] = peak.target == "avx2" ? 90 : 80;
-  const auto plan = choose(p, host, rates);
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->kernel->target, "avx2");
-  EXPECT_THAT(plan->why, HasSubstr("90 Gop/s"));
-  // One rate that is missing makes the others worthless.
-  rates.erase("peak_fp32_avx512");
-  EXPECT_EQ(choose(p, host, rates)->kernel->target, "avx512");
-}
-
 TEST(Choose, ForcedByNameIsNeverReplaced) {
   const auto host = cpu_host({"avx2", "avx512"});
   ChooseOptions options;
