@@ -41,7 +41,7 @@ TEST(CheckBench, NamesWrongArgumentWithItsChoices) {
   MeasureRequest request = request_on(small_host());
   EXPECT_EQ(refusal({.layout = "nx"}, request), "unknown layout \"nx\": choose nt, nn, tn or tt");
   EXPECT_EQ(refusal({.target = "sm90", .prepacked = true}, request_on(host_with_gpus())),
-            "sm90 is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked");
+            "sm90 is a GPU's target, and GPU kernels read unpacked B: leave out --prepacked");
   EXPECT_EQ(refusal({.against = {"mkl"}}, request),
             "unknown peer \"mkl\": choose libtorch, cublaslt, cublaslt_best, bf16");
   EXPECT_EQ(refusal({.scaled = true, .against = {"cublaslt"}}, request),

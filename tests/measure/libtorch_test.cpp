@@ -192,20 +192,20 @@ TEST(LibtorchLibraries, VersionsAreReadByTheirOwnRules) {
 // --- processes of their own ---
 
 TEST(InFork, GivesItsWordsItsEndOrItsTime) {
-  const auto words = in_fork({{"PBPROBE_TEST_WORD", "seen"}}, 20, [] {
+  const auto words = fork_and_run({{"PBPROBE_TEST_WORD", "seen"}}, 20, [] {
     const char* const word = std::getenv("PBPROBE_TEST_WORD");
     return std::string(word == nullptr ? "" : word);
   });
   ASSERT_TRUE(words.ok()) << words.error().message;
   EXPECT_EQ(*words, "seen");
   EXPECT_EQ(std::getenv("PBPROBE_TEST_WORD"), nullptr);
-  const auto killed = in_fork({}, 20, []() -> std::string {
+  const auto killed = fork_and_run({}, 20, []() -> std::string {
     raise(SIGILL);
     return "";
   });
   ASSERT_FALSE(killed.ok());
   EXPECT_THAT(killed.error().message, HasSubstr("ended by SIGILL"));
-  const auto late = in_fork({}, 0.2, []() -> std::string {
+  const auto late = fork_and_run({}, 0.2, []() -> std::string {
     while (true) pause();
   });
   ASSERT_FALSE(late.ok());

@@ -44,7 +44,7 @@ class ScaledAreas : public testing::Test {
   }
   static LibtorchArea area_of(const Error& error) {
     LibtorchArea area{"area", "cuda:0", {}, {}, {}};
-    tell_of(area, error);
+    record_area_error(area, error);
     return area;
   }
   static const area::ScaledKind& kind_of(std::string_view name) {
