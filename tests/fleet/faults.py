@@ -180,7 +180,7 @@ FAULTS = [
           {rank: {"error"} for rank in range(RANKS)}, fill_disk(0)),
     Fault("a port taken", r"127\.0\.0\.1:\d+ cannot be used for the store: .*: set MASTER_PORT to another port",
           {rank: {"error"} for rank in range(RANKS)}, take_port),
-    Fault("a clock two hours off", r"node2: its clock is 2 h 0 min ahead of that of most", one("different"),
+    Fault("a clock two hours off", r"node2: its clock is 2 h 0 min ahead of the clocks of most nodes", one("different"),
           set_env(planted_faults.clock_off, 7200)),
     Fault("never came", r"rank 2: it never came", one("missing"),
           lambda _, folder: Job(folder, RANKS, join=40, never=(AT_FAULT,))),

@@ -331,7 +331,7 @@ def test_names_clock_offset_once_per_node(tmp_path, seconds, words):
         return
     assert findings(fleet) == [("node02", rank, "different", "fail") for rank in (4, 5)]
     sentences = [difference["sentence"] for difference in fleet["differences"]]
-    assert sentences == [f"node02: its clock is {words} that of most"]
+    assert sentences == [f"node02: its clock is {words} the clocks of most nodes"]
     assert not any(node["excluded"] for node in fleet["nodes"])
 
 
