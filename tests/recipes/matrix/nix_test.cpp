@@ -100,7 +100,7 @@ void expect_gpu(const Json& seen, const VariantFacts& facts, const MatrixLine& l
 }
 
 void expect_as_the_matrix_says(const Json& seen, const Variant& variant) {
-  const auto facts = facts_of(variant);
+  const auto facts = collect_variant_facts(variant);
   const auto& line = *matrix().find_line(variant.line);
   EXPECT_EQ(seen["pname"], facts.pname);
   EXPECT_EQ(seen["name"], facts.pname + "-" + line.torch);
@@ -208,7 +208,7 @@ TEST_F(RecipesInNix, WritesImportsOutsideACheckout) {
   for (const char* place : {"elsewhere/my recipes", "project/.flox/pkgs"}) {
     SCOPED_TRACE(place);
     const auto folder = scratch.path() / "of_others" / place;
-    const auto imports = imports_for(folder);
+    const auto imports = find_imports(folder);
     EXPECT_TRUE(imports.written);
     const auto files = recipe_files({"cuda12_9", "313", "openblas", imports});
     ASSERT_TRUE(files) << files.error().message;
@@ -227,8 +227,8 @@ TEST_F(RecipesInNix, WritesImportsOutsideACheckout) {
     EXPECT_EQ(seen["cuda"], "12.9");
     EXPECT_EQ(seen["pname"], "pytorch-python313-cuda12_9-sm61-avx2");
   }
-  EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs").written);
-  EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs/").written);
+  EXPECT_FALSE(find_imports(PBPROBE_SOURCE_DIR "/.flox/pkgs").written);
+  EXPECT_FALSE(find_imports(PBPROBE_SOURCE_DIR "/.flox/pkgs/").written);
 }
 
 TEST_F(RecipesInNix, NixpkgsPatchesAreKeptOrDroppedByOneSwitch) {
