@@ -47,7 +47,7 @@ struct Options {
 struct Shape {
   const char* what;
   int64_t m, n, k;
-  double weight = 1;  // of the time of each shape
+  double weight = 1;  // share of the time, relative to other shapes
   int64_t more = 0;   // elements between rows
   BufferEnd end = BufferEnd::padded;
 };
@@ -163,10 +163,10 @@ Result<void> be_neighbour(Backend& backend, const Kernel& kernel) {
 struct KernelState {
   const Kernel* kernel = nullptr;
   int64_t launches = 0;
-  std::string problem;  // empty: none yet
+  std::string problem;  // first wrong launch; empty if none
 };
 
-// All kernels of a target, in rounds of which each takes three times the time of the one before.
+// Runs all kernels of a target in rounds; each round takes three times as long as the previous round.
 class Suite {
  public:
   Suite(const Options& options, Backend& backend, const StressApi& api, const DifferenceCounter& counter)
@@ -184,7 +184,7 @@ class Suite {
 
   // Returns whether every kernel was right. Stops at a fault, after which the context is lost.
   bool run() {
-    double seconds = options_.once ? 0 : 0.006;  // of a shape in the first round
+    double seconds = options_.once ? 0 : 0.006;  // time of a shape in the first round
     for (int round = 0; !finished(); ++round, seconds = std::min(3 * seconds, 0.5)) {
       std::optional<Neighbour> neighbour;
       if (round % 3 == 1) neighbour.emplace(options_.target);
