@@ -218,7 +218,7 @@ TEST(ExplainLoader, NamesNewerGlibc) {
   const Error error = explain_loader("/t/libtorch_cpu.so",
                                      "/lib/libm.so.6: version `GLIBC_2.99' not found (required by /t/libtorch_cpu.so)");
   EXPECT_EQ(error.code, ErrorCode::unsupported);
-  EXPECT_THAT(error.message, AllOf(HasSubstr("built for a newer glibc than this machine's"), HasSubstr("GLIBC_2.99")));
+  EXPECT_THAT(error.message, AllOf(HasSubstr("built for a newer glibc than"), HasSubstr("GLIBC_2.99")));
 }
 
 TEST(ExplainLoader, MixedLibrariesAreNamed) {
