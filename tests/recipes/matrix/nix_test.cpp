@@ -280,7 +280,7 @@ TEST_F(RecipesInNix, ReplacesPinnedCudaPackagesByACheckout) {
   EXPECT_THAT(std::string(local["cudnn"]), HasSubstr("cudnn-mine"));
   EXPECT_NE(local["drvPath"], pinned["drvPath"]);
   EXPECT_EQ(local["pbprobe"]["cudaToolkitRepo"], checkout.string());
-  // What the checkout has no file for is a part of its toolkit: nothing of the pinned CUDA is left.
+  // The toolkit of the checkout replaces packages without a file: no package of the pinned CUDA remains.
   std::set<std::string> inputs;
   for (const auto& input : local["inputs"]) inputs.insert(std::string(input));
   EXPECT_THAT(inputs, testing::ElementsAre("blas-3", "cmake-0", "cuda-mine", "cudnn-mine", "magma-2.9.0", "ninja-0"));
@@ -317,7 +317,7 @@ TEST_F(RecipesInNix, PbprobeIsAPackageToo) {
     ASSERT_EQ(result.exit_code, 0) << result.errors;
     const auto facts = Json::parse(result.output);
     EXPECT_THAT(std::string(facts["drvPath"]), HasSubstr("pbprobe"));
-    // Of no variant: every ISA of its processor, not one whose recipes need no flags.
+    // Without a variant, pbprobe has every ISA of the processor.
     EXPECT_EQ(facts["cmakeFlags"].at(0), "-DPBPROBE_TARGETS=cpu");
   }
 }
