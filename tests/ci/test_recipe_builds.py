@@ -117,7 +117,7 @@ def build_phases(tmp_path, **variables):
 
 
 @pytest.mark.skipif(not shutil.which("patch"), reason="no patch program")
-def test_stand_in_applies_patches_before_hook(tmp_path):
+def test_model_applies_patches_before_hook(tmp_path):
     (tmp_path / "a.patch").write_text("--- a/version.txt\n+++ b/version.txt\n@@ -1 +1 @@\n-one\n+two\n")
     done = build_phases(tmp_path, patches=str(tmp_path / "a.patch"), postPatch="echo three >> version.txt")
     assert done.returncode == 0, done.stderr
