@@ -55,7 +55,7 @@ class Environment:
         )
 
 
-# As deep as build/ is, and fresh each time: an isolated environment is gone after its build.
+# A fresh folder at the depth of build/ each time: an isolated environment is deleted after its build.
 @pytest.mark.install
 @pytest.mark.parametrize(
     "tool, has_torch, named, built",
