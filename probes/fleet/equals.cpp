@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What must be the same everywhere: versions and files of libraries, and the bits of results on equal devices.
+// Checks that nodes are equal: versions and files of libraries, and the bits of results on equal devices.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -20,19 +20,19 @@ namespace {
 constexpr size_t kMostHosts = 4;          // hosts in one sentence
 constexpr double kMostClockSeconds = 60;  // Kerberos allows five minutes, and logs are compared by the minute
 
-// Who has a value: host, and the first rank of the document that says so.
+// Holders of a value: host, and the first rank of the document with the value.
 using Having = std::set<std::pair<std::string, int64_t>>;
 using ByValue = std::map<std::string, Having>;
 
-// Most first; of as many, the larger value, which is the newer version more often than not.
-std::vector<std::pair<std::string, Having>> by_number(const ByValue& values) {
+// Sorts by number of holders; on a tie, the larger value comes first: it is usually the newer version.
+std::vector<std::pair<std::string, Having>> sort_by_holders(const ByValue& values) {
   std::vector<std::pair<std::string, Having>> rows(values.rbegin(), values.rend());
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   return rows;
 }
 
-// Hosts of which one process has this and another one that: only there are ranks named too.
+// Returns the hosts whose processes have different values: only their sentences name ranks.
 std::set<std::string> divided_hosts(const ByValue& values) {
   std::map<std::string, std::set<std::string>> by_host;
   for (const auto& [value, having] : values) {
@@ -45,7 +45,7 @@ std::set<std::string> divided_hosts(const ByValue& values) {
   return divided;
 }
 
-std::set<std::string> labels_of(const Having& having, const std::set<std::string>& divided) {
+std::set<std::string> list_labels(const Having& having, const std::set<std::string>& divided) {
   std::set<std::string> labels;
   for (const auto& [host, rank] : having)
     labels.insert(divided.contains(host) ? fmt::format("{} rank {}", host, rank) : host);
@@ -62,24 +62,24 @@ std::string join_labels(const std::set<std::string>& labels) {
 
 struct Difference {
   FleetDifference row;
-  Having having;  // another value than most
+  Having having;  // holders of a minority value
 };
 
 // "node17: nccl 2.27.3; 31 others 2.28.9".
-std::optional<Difference> difference_of(const std::string& about, const ByValue& values, const char* unit) {
+std::optional<Difference> describe_difference(const std::string& about, const ByValue& values, const char* unit) {
   if (values.size() < 2) return std::nullopt;
-  const auto rows = by_number(values);
+  const auto rows = sort_by_holders(values);
   const auto divided = divided_hosts(values);
   Difference difference{.row = {.about = about, .most = rows.front().first}};
   std::vector<std::string> parts;
   std::set<std::string> hosts;
   for (size_t i = 1; i < rows.size(); ++i) {
     parts.push_back(
-        fmt::format("{}: {} {}{}", join_labels(labels_of(rows[i].second, divided)), about, unit, rows[i].first));
+        fmt::format("{}: {} {}{}", join_labels(list_labels(rows[i].second, divided)), about, unit, rows[i].first));
     difference.having.insert(rows[i].second.begin(), rows[i].second.end());
     for (const auto& [host, rank] : rows[i].second) hosts.insert(host);
   }
-  const size_t others = labels_of(rows.front().second, divided).size();
+  const size_t others = list_labels(rows.front().second, divided).size();
   difference.row.sentence = fmt::format("{}; {} {} {}{}", fmt::join(parts, "; "), others,
                                         others == 1 ? "other" : "others", unit, rows.front().first);
   difference.row.hosts.assign(hosts.begin(), hosts.end());
@@ -88,10 +88,10 @@ std::optional<Difference> difference_of(const std::string& about, const ByValue&
 
 struct LibraryValues {
   ByValue versions;
-  std::map<std::string, ByValue> files;  // by version
+  std::map<std::string, ByValue> files;  // files by version
 };
 
-std::vector<Difference> differences_in(const JudgedRanks& ranks) {
+std::vector<Difference> find_differences(const JudgedRanks& ranks) {
   std::map<std::string, LibraryValues> libraries;
   ByValue programs;
   const NodeReport* last = nullptr;
@@ -110,11 +110,11 @@ std::vector<Difference> differences_in(const JudgedRanks& ranks) {
   const auto add = [&](std::optional<Difference> difference) {
     if (difference) differences.push_back(std::move(*difference));
   };
-  add(difference_of("pbprobe", programs, ""));
+  add(describe_difference("pbprobe", programs, ""));
   for (const auto& [name, values] : libraries) {
-    add(difference_of(name, values.versions, ""));
+    add(describe_difference(name, values.versions, ""));
     for (const auto& [version, files] : values.files)
-      add(difference_of(version.empty() ? name : name + " " + version, files, "file "));
+      add(describe_difference(version.empty() ? name : name + " " + version, files, "file "));
   }
   return differences;
 }
@@ -136,7 +136,7 @@ void judge_clocks(Fleet& fleet, JudgedRanks& ranks) {
   }
   if (offsets.size() < 2) return;
   const double usual = median_of(offsets);
-  std::map<std::string, FleetDifference> rows;  // by host, which has one clock
+  std::map<std::string, FleetDifference> rows;  // one per host, since a host has one clock
   for (auto& rank : ranks) {
     if (rank.document == nullptr || !rank.document->clock_offset_s) continue;
     const double off = *rank.document->clock_offset_s - usual;
@@ -144,8 +144,8 @@ void judge_clocks(Fleet& fleet, JudgedRanks& ranks) {
     auto [row, is_new] = rows.try_emplace(rank.host);
     if (is_new)
       row->second = {.about = "clock",
-                     .sentence = fmt::format("{}: its clock is {} {} that of most", rank.host, duration(std::abs(off)),
-                                             off > 0 ? "ahead of" : "behind"),
+                     .sentence = fmt::format("{}: its clock is {} {} the clocks of most nodes", rank.host,
+                                             duration(std::abs(off)), off > 0 ? "ahead of" : "behind"),
                      .most = "one time",
                      .hosts = {rank.host}};
     add_finding(rank.row, FleetFault::different, Outcome::fail, row->second.sentence,
@@ -155,7 +155,7 @@ void judge_clocks(Fleet& fleet, JudgedRanks& ranks) {
 }
 
 void judge_differences(Fleet& fleet, JudgedRanks& ranks) {
-  const auto differences = differences_in(ranks);
+  const auto differences = find_differences(ranks);
   for (const auto& difference : differences) fleet.differences.push_back(difference.row);
   if (differences.empty()) return;
   std::map<const NodeReport*, std::vector<const Difference*>> of_document;
@@ -196,7 +196,7 @@ void judge_digests(JudgedRanks& ranks) {
         add_finding(rank->row, FleetFault::wrong, majority ? Outcome::fail : Outcome::unknown,
                     fmt::format("{}: other bits than {} of {} equal devices have", name,
                                 majority ? most : all - having.size(), all),
-                    "run it again on this node only; where that repeats, take the node out of service");
+                    "run it again on this node only; if the fault repeats, take the node out of service");
     }
   }
 }

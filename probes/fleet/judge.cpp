@@ -19,11 +19,11 @@ namespace {
 constexpr int64_t kMostRanks = 1'000'000;  // a document that says more is broken
 constexpr size_t kMostNamed = 4;
 
-std::string host_of(const NodeReport& document, size_t index) {
+std::string get_host(const NodeReport& document, size_t index) {
   return document.host.value_or(fmt::format("(document {})", index + 1));
 }
 
-FleetRank row_of(const RankReport& report) {
+FleetRank make_fleet_row(const RankReport& report) {
   FleetRank row{.rank = report.rank, .local_rank = report.local_rank, .device = report.device, .uuid = report.uuid};
   for (const auto& [name, figure] : report.figures) row.figures.emplace(name, figure.value);
   row.late_ms = report.late_ms;
@@ -31,13 +31,13 @@ FleetRank row_of(const RankReport& report) {
 }
 
 // Later documents replace earlier ones of the same rank, but none that is finished.
-JudgedRanks ranks_of(const std::vector<NodeReport>& documents) {
+JudgedRanks collect_ranks(const std::vector<NodeReport>& documents) {
   std::map<std::pair<std::string, int64_t>, size_t> places;
   JudgedRanks ranks;
   for (size_t i = 0; i < documents.size(); ++i) {
     const NodeReport& document = documents[i];
     for (const auto& report : document.ranks) {
-      JudgedRank rank{&document, &report, host_of(document, i), row_of(report)};
+      JudgedRank rank{&document, &report, get_host(document, i), make_fleet_row(report)};
       const auto [found, is_new] = places.try_emplace({rank.host, report.local_rank}, ranks.size());
       if (is_new) {
         ranks.push_back(std::move(rank));
@@ -52,7 +52,7 @@ JudgedRanks ranks_of(const std::vector<NodeReport>& documents) {
   return ranks;
 }
 
-// Ranks of a job have its numbers; where nobody started one, they are counted.
+// Numbers the ranks if a document belongs to no job; ranks of a job keep the numbers of the job.
 void number(JudgedRanks& ranks) {
   const bool job =
       std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.document->world.has_value(); });
@@ -79,7 +79,7 @@ void add_missing_ranks(Fleet& fleet, JudgedRanks& ranks, const std::vector<NodeR
     const bool came = roster != nullptr && index < roster->size() && !(*roster)[index].empty();
     JudgedRank missing{.host = came ? (*roster)[index] : "(unknown host)"};
     missing.row.rank = rank;
-    missing.row.local_rank = came ? -1 - rank : rank;  // it is not known: after all that are
+    missing.row.local_rank = came ? -1 - rank : rank;  // unknown local rank: sorts after known ones
     add_finding(missing.row, FleetFault::missing, Outcome::unknown,
                 came ? "it came, and left no report" : "it never came",
                 "look into the launcher's log for it: no GPU, a host that is down, a firewall");
@@ -105,7 +105,7 @@ void add_missing_hosts(JudgedRanks& ranks, const FleetPolicy& policy) {
   }
 }
 
-// A rank that others saw to be wrong: what it sent is its own fault.
+// Blames a rank for the data that other ranks received from it and found wrong.
 void add_what_others_saw(JudgedRanks& ranks) {
   std::map<int64_t, JudgedRank*> by_rank;
   std::map<int64_t, std::map<int64_t, const WrongResult*>> witnesses;
@@ -124,7 +124,7 @@ void add_what_others_saw(JudgedRanks& ranks) {
         found->second->row, FleetFault::wrong, Outcome::fail,
         fmt::format("{}: what it sent arrived wrong at {} of the others{}", first.what, seen_by.size(),
                     first.expected && first.got ? fmt::format(" ({} instead of {})", *first.got, *first.expected) : ""),
-        "run it again on this node and each of the others; where that repeats, take it out of service");
+        "run it again on this node and each of the others; if the fault repeats, take the node out of service");
   }
 }
 
@@ -235,7 +235,7 @@ Fleet judge_fleet(const std::vector<NodeReport>& documents, const FleetPolicy& p
   Fleet fleet{.pbprobe_version = std::string(version()),
               .false_alarm_rate = policy.false_alarm_rate,
               .problems = std::move(unread)};
-  JudgedRanks ranks = ranks_of(documents);
+  JudgedRanks ranks = collect_ranks(documents);
   number(ranks);
   for (auto& rank : ranks) judge_own_results(rank);
   judge_differences(fleet, ranks);

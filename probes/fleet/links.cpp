@@ -40,7 +40,7 @@ struct LinkFault {
   std::vector<const SeenLink*> links;
 };
 
-std::vector<SeenLink> links_of(JudgedRanks& ranks) {
+std::vector<SeenLink> collect_links(JudgedRanks& ranks) {
   std::map<int64_t, JudgedRank*> by_rank;
   for (auto& rank : ranks) by_rank[rank.row.rank] = &rank;
   std::vector<SeenLink> all;
@@ -66,7 +66,7 @@ std::vector<SeenLink> links_of(JudgedRanks& ranks) {
 }
 
 std::string describe_link(const SeenLink& link, FleetFault fault) {
-  const std::string who = fmt::format("the link from {} to {}", name_of(*link.from), name_of(*link.to));
+  const std::string who = fmt::format("the link from {} to {}", describe_rank(*link.from), describe_rank(*link.to));
   if (fault == FleetFault::lossy_link)
     return fmt::format("{} loses {:.1f} % of what is sent, which is sent again", who,
                        100 * link.row.resent.value_or(0));
@@ -91,14 +91,14 @@ const char* find_fix(const SeenLink& link, FleetFault fault) {
   return nvlink.empty() ? kLookAtGpuLinks : nvlink == "none" ? kLookAtPcie : kLookAtNvlink;
 }
 
-// It is named already, and whatever it does with others takes longer: none of these links says anything of their ends.
+// Reports whether the rank is itself slow: then all its links are slower, which proves nothing about the other ends.
 bool is_slow_itself(const JudgedRank& rank) {
   return std::any_of(rank.row.findings.begin(), rank.row.findings.end(), [](const FleetFinding& finding) {
     return finding.fault == FleetFault::slow && finding.outcome == Outcome::fail;
   });
 }
 
-// A link has two ends. The one where half of the links are faulty is at fault; of neither: nobody knows which.
+// Blames the end of a link that has half of its links faulty. If neither end has, both ends get Outcome::unknown.
 void blame(const std::vector<SeenLink>& links, const LinkFault& fault) {
   std::map<JudgedRank*, int64_t> measured;
   std::map<JudgedRank*, int64_t> bad;
@@ -160,7 +160,7 @@ void find_slow(std::vector<SeenLink>& links, bool within, double false_alarm_rat
 }  // namespace
 
 void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy) {
-  auto links = links_of(ranks);
+  auto links = collect_links(ranks);
   LinkFault slow{.fault = FleetFault::slow_link, .adjective = "slow"};
   LinkFault lossy{.fault = FleetFault::lossy_link, .adjective = "lossy"};
   for (const bool within : {true, false}) find_slow(links, within, policy.false_alarm_rate, slow);

@@ -9,9 +9,9 @@
 namespace pbprobe {
 namespace {
 
-constexpr const char* kRunAgain = "run it again on this node only; where that repeats, take the node out of service";
+constexpr const char* kRunAgain = "run it again on this node only; if the fault repeats, take the node out of service";
 
-std::string describe_result(const WrongResult& wrong) {
+std::string describe_wrong_result(const WrongResult& wrong) {
   std::string text = fmt::format("{} differs from {}", wrong.what, wrong.how);
   if (wrong.row && wrong.column) text += fmt::format(" at [{}, {}]", *wrong.row, *wrong.column);
   if (wrong.expected && wrong.got) text += fmt::format(": {} instead of {}", *wrong.got, *wrong.expected);
@@ -44,11 +44,11 @@ void judge_state(JudgedRank& rank) {
   }
 }
 
-// Of another rank's data where that is known: then it is that rank's fault (judge_fleet moves it there).
+// Judges wrong results, except data of another rank: judge_fleet() attributes it to the other rank.
 void judge_wrong(JudgedRank& rank) {
   for (const auto& wrong : rank.report->wrong) {
     if (!wrong.by_rank || *wrong.by_rank == rank.row.rank)
-      add_finding(rank.row, FleetFault::wrong, Outcome::fail, describe_result(wrong), kRunAgain);
+      add_finding(rank.row, FleetFault::wrong, Outcome::fail, describe_wrong_result(wrong), kRunAgain);
   }
 }
 
@@ -58,7 +58,7 @@ void add_finding(FleetRank& rank, FleetFault fault, Outcome outcome, std::string
   rank.findings.push_back({fault, outcome, std::move(what), std::move(fix)});
 }
 
-std::string name_of(const JudgedRank& rank) {
+std::string describe_rank(const JudgedRank& rank) {
   const bool job = rank.document == nullptr || rank.document->world;
   return job ? fmt::format("rank {} ({})", rank.row.rank, rank.host)
              : fmt::format("{} device {}", rank.host, rank.row.local_rank);
@@ -79,10 +79,10 @@ void judge_own_results(JudgedRank& rank) {
     if (phase.state == PhaseState::failed)
       add_finding(rank.row, FleetFault::error, Outcome::unknown,
                   fmt::format("{} could not run: {}", phase.name, phase.why.value_or("no reason was written")),
-                  "fix what stands there, and run it again");
+                  "fix the reported cause, and run it again");
   }
   for (const auto& error : report.errors)
-    add_finding(rank.row, FleetFault::error, Outcome::unknown, error, "fix what stands there, and run it again");
+    add_finding(rank.row, FleetFault::error, Outcome::unknown, error, "fix the reported cause, and run it again");
   if (!verified && report.state == RankState::finished && rank.row.findings.empty())
     add_finding(rank.row, FleetFault::error, Outcome::unknown, "no result of this rank was verified",
                 "give it more time (--minutes)");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the files of the fleet's judge hand to each other.
+// Steps of judge_fleet(), and the ranks that they share.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace pbprobe {
 
-// One rank: what it wrote, in which document, and its row, which is in no node yet.
+// One rank: its report, the document of the report, and its row, which is in no node yet.
 struct JudgedRank {
-  const NodeReport* document = nullptr;  // null: it never came, or left nothing
+  const NodeReport* document = nullptr;  // document of the report; null if the rank wrote no report
   const RankReport* report = nullptr;
   std::string host;
   FleetRank row;
@@ -24,25 +24,25 @@ using JudgedRanks = std::vector<JudgedRank>;
 
 void add_finding(FleetRank& rank, FleetFault fault, Outcome outcome, std::string what, std::string fix);
 
-// "rank 3 (node17, GPU 3)", or "node17 GPU 3" where nobody started a job.
-[[nodiscard]] std::string name_of(const JudgedRank& rank);
+// Returns "rank 3 (node17)", or "node17 device 3" for a document without a job.
+[[nodiscard]] std::string describe_rank(const JudgedRank& rank);
 
-// fleet_ranks.cpp: what a rank's own document says.
+// ranks.cpp: judges a rank by its own document.
 void judge_own_results(JudgedRank& rank);
 
-// fleet_crowding.cpp: marks ranks of nodes that have fewer CPUs or GPUs than ranks. Call before speeds are judged.
+// crowding.cpp: marks ranks of nodes that have fewer CPUs or GPUs than ranks. Call before speeds are judged.
 void find_crowded_ranks(JudgedRanks& ranks);
 
-// fleet_equals.cpp: versions, files and results that must be the same.
+// equals.cpp: versions, files and results that must be the same.
 void judge_differences(Fleet& fleet, JudgedRanks& ranks);
 void judge_digests(JudgedRanks& ranks);
 
 void judge_clocks(Fleet& fleet, JudgedRanks& ranks);
 
-// fleet_links.cpp: links by the outlier rule, and by what is lost on them.
+// links.cpp: links by the outlier rule, and by the lost segments.
 void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
 
-// fleet_speeds.cpp: figures and lateness by the outlier rule; then against the baseline.
+// speeds.cpp: figures and lateness by the outlier rule; then against the baseline.
 void judge_figures(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
 void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy);
 void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);

@@ -35,7 +35,7 @@ using Entries = std::map<FigureKey, std::vector<RankEntry>>;
 constexpr const char* kLookAtGpu =
     "look at its clocks, power cap, temperature and throttle reasons (nvidia-smi -q), and at what else runs there";
 
-Entries figures_of(JudgedRanks& ranks) {
+Entries collect_figures(JudgedRanks& ranks) {
   Entries all;
   for (auto& rank : ranks) {
     if (rank.report == nullptr || rank.is_crowded) continue;
@@ -47,15 +47,15 @@ Entries figures_of(JudgedRanks& ranks) {
   return all;
 }
 
-std::vector<double> values_of(const std::vector<RankEntry>& entries) {
+std::vector<double> list_values(const std::vector<RankEntry>& entries) {
   std::vector<double> values;
   values.reserve(entries.size());
   for (const auto& entry : entries) values.push_back(entry.value);
   return values;
 }
 
-// Its share of the rate for each figure that a rank has.
-OutlierPolicy share_of(const FleetPolicy& policy, size_t comparisons) {
+// Divides the false alarm rate of a rank among its figures.
+OutlierPolicy divide_false_alarms(const FleetPolicy& policy, size_t comparisons) {
   return {.false_alarm_rate = policy.false_alarm_rate / static_cast<double>(std::max<size_t>(comparisons, 1)),
           .floor = policy.floor};
 }
@@ -77,9 +77,9 @@ const FleetRank* find_rank(const std::map<std::pair<std::string, int64_t>, const
 }  // namespace
 
 void judge_figures(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy) {
-  const OutlierPolicy share = share_of(policy, most_figures(ranks));
-  for (const auto& [key, entries] : figures_of(ranks)) {
-    const OutlierRule rule = outlier_rule(values_of(entries), key.lower_is_better, share);
+  const OutlierPolicy share = divide_false_alarms(policy, most_figures(ranks));
+  for (const auto& [key, entries] : collect_figures(ranks)) {
+    const OutlierRule rule = outlier_rule(list_values(entries), key.lower_is_better, share);
     FleetRule row{.figure = key.figure,
                   .device = key.device,
                   .lower_is_better = key.lower_is_better,
@@ -115,9 +115,9 @@ void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy) {
   }
   if (entries.size() < 2 || steps.empty()) return;
   const double step = median_of(steps);
-  // Lateness is near 0 where all is well, so a share of it says nothing: the floors are shares of the step.
-  const OutlierPolicy share = share_of(policy, 1);
-  OutlierRule rule = outlier_rule(values_of(entries), true, share);
+  // Lateness of sound ranks is near 0, so that a share of it proves little; the floors are shares of the step.
+  const OutlierPolicy share = divide_false_alarms(policy, 1);
+  OutlierRule rule = outlier_rule(list_values(entries), true, share);
   const double floor = entries.size() < kFewPeers ? share.straggler : share.floor;
   rule.threshold = std::max(entries.size() < kFewPeers ? 0 : rule.threshold, floor * step);
   for (const auto& entry : entries) {
@@ -138,8 +138,8 @@ void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy&
   for (const auto& node : policy.baseline->nodes) {
     for (const auto& rank : node.ranks) before[{node.host, rank.local_rank}] = &rank;
   }
-  const OutlierPolicy share = share_of(policy, most_figures(ranks));
-  for (const auto& [key, entries] : figures_of(ranks)) {
+  const OutlierPolicy share = divide_false_alarms(policy, most_figures(ranks));
+  for (const auto& [key, entries] : collect_figures(ranks)) {
     std::vector<RankEntry> speeds;  // 1: as fast as before
     for (const auto& entry : entries) {
       const FleetRank* const old = find_rank(before, *entry.rank);
@@ -150,7 +150,7 @@ void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy&
       speeds.push_back({entry.rank, speed, entry.spread});
     }
     if (speeds.empty()) continue;
-    OutlierRule rule = outlier_rule(values_of(speeds), false, share);
+    OutlierRule rule = outlier_rule(list_values(speeds), false, share);
     if (speeds.size() < kFewPeers) {
       rule.median = 1;
       rule.threshold = share.straggler;

@@ -48,7 +48,7 @@ void add_worst(Page& page, const Fleet& fleet) {
   const auto ranks = worst_ranks(fleet);
   if (ranks.empty()) return;
   page.heading(ranks.size() > kWorstRanks ? fmt::format("The worst {} of {}", kWorstRanks, ranks.size())
-                                          : "What did not pass");
+                                          : "Failed or unknown");
   std::set<std::pair<std::string, std::string>> reported;  // ranks of a node may all have the same finding
   for (size_t i = 0; i < std::min(ranks.size(), kWorstRanks); ++i) {
     const auto& findings = ranks[i].rank->findings;

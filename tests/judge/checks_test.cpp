@@ -147,7 +147,7 @@ TEST(Pages, ExamplesAreWhatPlantedFaultsSay) {
     }
   }
   for (const auto& check : all_checks()) {
-    const std::string id(check.id), example = example_of(id);
+    const std::string id(check.id), example = read_example(id);
     const auto& findings = planted[id];
     EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [&](const auto& f) { return is_shown(example, f); }))
         << id << " shows: " << example << "\nplanted: " << (findings.empty() ? "" : shown(findings.front()));

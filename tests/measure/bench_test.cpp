@@ -103,7 +103,7 @@ class RunCase : public testing::Test {
     return read_events(text);
   }
 
-  // As if both kernels were those of a GPU.
+  // Declares both kernels GPU kernels.
   void put_on_gpu() {
     one_.gpu = 0;
     plans_.plans.clear();

@@ -213,7 +213,7 @@ class BreakingBackend : public Backend {
 // A run that loses its GPU at its second case: prints the kernel that failed, and ends with the number of rows.
 [[noreturn]] void lose_the_gpu(const Host& host, int32_t index, const std::string& target) {
   const BenchCase one{.problem = make_problem(256, 256, 256, DType::fp32), .gpu = index, .targets = {target}};
-  CasePlans plans = plans_of(one, host);
+  CasePlans plans = plan_case(one, host);
   plans.plans.resize(1);
   auto device = GpuDevice::open(index);
   auto kernels = GpuKernels::load(device->driver(), target);

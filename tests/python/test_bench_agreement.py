@@ -126,7 +126,7 @@ def test_bench_agrees_with_operator_on_cpu(shape, every):
         torch.set_num_threads(before)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU is here")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no GPU")
 @pytest.mark.parametrize("shape", [(4096, 4096, 4096), (250, 8192, 3584)], ids=str)
 def test_bench_agrees_with_operator_on_gpu(shape):
     expect_agreement(torch.bfloat16, *shape, 0, "graph")

@@ -102,7 +102,7 @@ std::optional<KernelsBySm> kernels_by_sm(const Inventory& inventory) {
                                [](const auto& of_sm) { return of_sm.second.names || of_sm.second.kernels == 0; })
                  : (*code)->cubin.empty();
       if (!named) return std::nullopt;
-      for_each_kernel(**code, [&](const std::string& name, const Sm& sm, bool is_ptx) {
+      visit_kernels(**code, [&](const std::string& name, const Sm& sm, bool is_ptx) {
         kernels[is_ptx ? "PTX for " + compute_name(sm) : sm_name(sm)].insert(name);
       });
     }

@@ -29,7 +29,7 @@ using Kernels = std::map<std::string, Code>;
 
 void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
   if (!code) return;
-  for_each_kernel(*code, [&](const std::string& name, const Sm& sm, bool is_ptx) {
+  visit_kernels(*code, [&](const std::string& name, const Sm& sm, bool is_ptx) {
     Code& known = kernels[stable_name(name)];
     if (known.mangled.empty()) known.mangled = name;
     (is_ptx ? known.ptx : known.cubins).insert(sm);

@@ -65,7 +65,7 @@ struct ProcessState {
   pid_t parent = 0;
 };
 
-ProcessState state_of(const std::filesystem::path& folder) {
+ProcessState read_process_state(const std::filesystem::path& folder) {
   const auto stat = read_whole_file(folder / "stat");
   const std::string text = stat.ok() ? *stat : "";
   const size_t name_end = text.rfind(") ");
@@ -80,7 +80,7 @@ std::vector<pid_t> running_children() {
   for (const FolderEntry& entry : list_folder("/proc", error)) {
     const int pid = std::atoi(entry.path.filename().c_str());
     if (pid <= 0) continue;
-    const ProcessState process = state_of(entry.path);
+    const ProcessState process = read_process_state(entry.path);
     if (process.parent == getpid() && process.state != 'Z' && process.state != 'X') children.push_back(pid);
   }
   return children;
@@ -89,7 +89,7 @@ std::vector<pid_t> running_children() {
 enum class Wait { worker_ended, limit, asked_to_stop, failed };
 
 // Reaps until the worker itself is reaped. SIGTERM is how the starter, or its death, stops us.
-Wait wait_for(pid_t worker, Clock::time_point until, Broker* broker, int& status) {
+Wait wait_for_worker(pid_t worker, Clock::time_point until, Broker* broker, int& status) {
   const sigset_t watched = watched_signals();
   const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
   const ScopeExit close_it{[&] { close(signals); }};
@@ -103,7 +103,7 @@ Wait wait_for(pid_t worker, Clock::time_point until, Broker* broker, int& status
     const auto left = std::chrono::duration<double>(until - Clock::now()).count();
     if (left <= 0) return Wait::limit;
     std::array<pollfd, 2> ready{{{signals, POLLIN, 0}, {heard ? broker->descriptor() : -1, POLLIN, 0}}};
-    // A failed wait tells nothing: pump() does not block, and the worker may be waiting for its answer.
+    // After a failed poll, pump() anyway: it does not block, and the worker may be waiting for its answer.
     const bool failed = poll(ready.data(), ready.size(), static_cast<int>(std::min(left, 1.0) * 1e3) + 1) < 0;
     if (failed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (heard && (failed || ready[1].revents != 0)) heard = broker->pump();
@@ -116,11 +116,11 @@ Wait wait_for(pid_t worker, Clock::time_point until, Broker* broker, int& status
 // Ends every descendant; gives up after the patience. Returns whether all are gone; `seen` counts them.
 bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_t worker, int* worker_status) {
   const auto until = after(supervision.patience_seconds);
-  // In a namespace of its own there is nobody else. Where /proc has other numbers than kill() and nobody says why, the
-  // worker's number is the only one known.
+  // An isolated namespace contains only descendants, so that -1 reaches them all. If /proc has other process numbers
+  // than kill() without isolation, only the worker's number is known.
   const bool knows_numbers = has_own_proc();
   const bool by_itself = supervision.isolated && !knows_numbers;
-  bool worker_runs = worker_status != nullptr;  // once it is reaped its number may be another's
+  bool worker_runs = worker_status != nullptr;  // the kernel may reuse the number of a reaped worker
   while (true) {
     if (by_itself) {
       supervision.end_them(-1, SIGKILL);  // all at once: nothing can be forked meanwhile
@@ -146,7 +146,7 @@ bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_
   }
 }
 
-WorkerEnd ended_with(int status) {
+WorkerEnd decode_status(int status) {
   WorkerEnd ended;
   if (WIFSIGNALED(status)) {
     ended.how = How::signal;
@@ -187,7 +187,7 @@ void confine() {
 [[noreturn]] void be_worker(pid_t supervisor, const MeasureRequest& request, Channel& channel,
                             CrashMessage* last_words) {
   EventWriter events(channel);
-  setpgid(0, 0);  // who ends its own group ends no supervisor
+  setpgid(0, 0);  // code that kills its own process group must not kill the supervisor
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != supervisor) _exit(2);
   const sigset_t signals = watched_signals();
@@ -206,12 +206,12 @@ void confine() {
   _exit(finished ? 0 : 2);
 }
 
-// What the supervisor makes of what the worker tells.
-class Audience {
+// Forwards the worker's events after verification; counts bytes that foreign code wrote to the channel.
+class WorkerEventFilter {
  public:
-  explicit Audience(EventWriter& events) : events_(events) {}
+  explicit WorkerEventFilter(EventWriter& events) : events_(events) {}
 
-  Broker::To ears() {
+  Broker::To make_callbacks() {
     return {.forward =
                 [this](std::string_view event, uint64_t seed) {
                   if (const auto passed = verifier_.pass(event, seed)) write_event(events_, *passed);
@@ -235,7 +235,7 @@ class Audience {
  private:
   EventWriter& events_;
   Verifier verifier_;
-  size_t bytes_ = 0;  // that were written without the word
+  size_t bytes_ = 0;  // bytes written without the channel's word
   std::string first_;
   std::string loading_;
 };
@@ -244,10 +244,10 @@ class Audience {
 
 WorkerEnd supervise(pid_t worker, const Supervision& supervision) {
   int status = 0;
-  const Wait wait = wait_for(worker, after(supervision.limit_seconds), supervision.broker, status);
+  const Wait wait = wait_for_worker(worker, after(supervision.limit_seconds), supervision.broker, status);
   std::set<pid_t> seen;
   const bool gone = end_descendants(supervision, seen, worker, wait == Wait::worker_ended ? nullptr : &status);
-  WorkerEnd ended = wait == Wait::limit ? WorkerEnd{.how = How::time_limit} : ended_with(status);
+  WorkerEnd ended = wait == Wait::limit ? WorkerEnd{.how = How::time_limit} : decode_status(status);
   if (!gone) ended.how = How::hung;
   if (wait == Wait::failed) ended.how = How::unseen;
   seen.erase(worker);
@@ -269,8 +269,8 @@ int measure_main(int request_descriptor, int result_descriptor, bool isolated) {
     events.refused(ends.error().message);
     return 2;
   }
-  Audience audience(events);
-  Broker broker(ends->supervisor, audience.ears());
+  WorkerEventFilter filter(events);
+  Broker broker(ends->supervisor, filter.make_callbacks());
   CrashMessage* const last_words = share_crash_message();
   const pid_t supervisor = getpid();
   const pid_t worker = fork();
@@ -289,7 +289,7 @@ int measure_main(int request_descriptor, int result_descriptor, bool isolated) {
   const WorkerEnd ended = supervise(
       worker, {.limit_seconds = request->limit_seconds, .isolated = isolated, .end_them = ::kill, .broker = &broker});
   broker.finish();
-  audience.tell_last(*last_words);
+  filter.tell_last(*last_words);
   events.ended(ended);
   return ended.how == How::exited && ended.code == 0 ? 0 : 2;
 }
@@ -306,7 +306,7 @@ void prepare_environment(const MeasureRequest& request) {
   setenv("MKL_NUM_THREADS", text.c_str(), 1);
 }
 
-// The permission that the host's detection asked for was its process's; kernels ask for nothing.
+// Requests the AMX permission of this process: host detection ran in another process, and kernels request nothing.
 void ask_for_tiles(const Host& host) {
   const auto& features = host.cpu.features;
   if (std::find(features.begin(), features.end(), "amx_tile") == features.end()) return;
@@ -314,7 +314,7 @@ void ask_for_tiles(const Host& host) {
   if (sources.amx_permission) sources.amx_permission();
 }
 
-// What foreign code changes outside its scratch folder is refused from here on, where the kernel can.
+// Restricts writes of this process to its scratch folder if the kernel has Landlock.
 Confinement confine_writes(const std::string& scratch) {
   for (const char* name : {"TMPDIR", "XDG_CACHE_HOME"}) setenv(name, scratch.c_str(), 1);
   std::vector<std::string> folders = writable_besides();
@@ -329,7 +329,7 @@ Confinement confine_writes(const std::string& scratch) {
   return confinement;
 }
 
-// What takes processes of its own: before this one loads a libtorch, whose threads no fork survives.
+// Runs the parts that fork. Call before this process loads a libtorch: its threads would not survive in a fork.
 LibtorchRun begin_libtorch(const MeasureRequest& request, std::optional<Confinement> confinement, EventWriter& events) {
   constexpr double kTimeForStarts = 60;
   LibtorchRun run{.path = *request.libtorch_dir, .confinement = std::move(confinement)};

@@ -21,7 +21,7 @@ namespace {
 CrashMessage* last_words = nullptr;
 pid_t owner = 0;
 
-uintptr_t instruction_of(const ucontext_t& context) {
+uintptr_t get_instruction_address(const ucontext_t& context) {
 #if defined(__x86_64__)
   return static_cast<uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
 #else
@@ -29,7 +29,7 @@ uintptr_t instruction_of(const ucontext_t& context) {
 #endif
 }
 
-// Plain letters of a name, so that it stands in JSON as it is.
+// Copies `from` with each character that JSON would escape replaced by "?".
 void copy_name(std::array<char, 160>& to, const char* from) {
   size_t i = 0;
   for (; from != nullptr && from[i] != '\0' && i + 1 < to.size(); ++i) {
@@ -40,15 +40,15 @@ void copy_name(std::array<char, 160>& to, const char* from) {
 }
 
 // dladdr and snprintf are no functions for a signal handler; the process is lost anyway, and a second fault ends it.
-void on_signal(int signal, siginfo_t*, void* context) {
+void handle_signal(int signal, siginfo_t*, void* context) {
   std::signal(signal, SIG_DFL);
-  pass_words_on();
-  if (signal == SIGABRT) {  // its words say why
+  print_kept_words();
+  if (signal == SIGABRT) {  // abort() printed its cause to stderr
     raise(signal);
     return;
   }
   if (getpid() == owner) {
-    const uintptr_t address = instruction_of(*static_cast<ucontext_t*>(context));
+    const uintptr_t address = get_instruction_address(*static_cast<ucontext_t*>(context));
     Dl_info info{};
     std::array<char, 160> object{};
     std::array<char, 160> symbol{};
@@ -95,7 +95,7 @@ void report_crashes(CrashMessage* words) {
   alternate.ss_size = stack.size();
   sigaltstack(&alternate, nullptr);
   struct sigaction action {};
-  action.sa_sigaction = &on_signal;
+  action.sa_sigaction = &handle_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (const int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
 }

@@ -61,8 +61,8 @@ Error explain_loader(std::string_view path, std::string_view reported) {
     const std::string_view name = reported.substr(0, end);
     if (name != path)
       return make_error(Obstacle::missing, ErrorCode::not_found,
-                        "loading {}: it needs {}, which is not there: install what brings it, or set LD_LIBRARY_PATH "
-                        "to its folder",
+                        "loading {}: it needs {}, which is missing: install the package that contains it, or set "
+                        "LD_LIBRARY_PATH to its folder",
                         path, name);
   }
   if (reported.find("version `GLIBC_") != std::string_view::npos)

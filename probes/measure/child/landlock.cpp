@@ -68,7 +68,7 @@ Result<int64_t> write_only_below(const std::vector<std::string>& folders) {
     const Descriptor here(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (here.get() < 0) continue;
     const PathBeneath rule{ruleset.file_rights, here.get()};
-    if (syscall(kAddRule, rules.get(), kPathBeneath, &rule, 0) != 0) return refused("adding a rule to Landlock's");
+    if (syscall(kAddRule, rules.get(), kPathBeneath, &rule, 0) != 0) return refused("adding a Landlock rule");
   }
   if (syscall(kRestrictSelf, rules.get(), 0) != 0) return refused("putting Landlock's rules in force");
   return version;

@@ -63,7 +63,8 @@ int open_each(const std::vector<std::string>& files) {
 
 enum class Stopped : uint8_t { no, time, memory };
 
-// Its wait status, and why it was ended. It has its time, and no more memory than this machine can give.
+// Returns the wait status (-1 if it is lost) and the limit for which the child was killed: `seconds`, or the memory of
+// this machine.
 std::pair<int, Stopped> wait_for_end(pid_t child, const Sandbox& sandbox, unsigned seconds) {
   constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
@@ -80,7 +81,7 @@ std::pair<int, Stopped> wait_for_end(pid_t child, const Sandbox& sandbox, unsign
   }
 }
 
-std::vector<std::string> words_of(const LoadRequest& request) {
+std::vector<std::string> make_arguments(const LoadRequest& request) {
   if (!request.start.empty()) return request.start;
   std::vector<std::string> words = request.emulator;
   words.emplace_back("load");
@@ -88,8 +89,8 @@ std::vector<std::string> words_of(const LoadRequest& request) {
   return words;
 }
 
-int start_in(const LoadRequest& request) {
-  std::vector<std::string> text = words_of(request);
+int run_child(const LoadRequest& request) {
+  std::vector<std::string> text = make_arguments(request);
   std::vector<char*> words;
   for (auto& word : text) words.push_back(word.data());
   words.push_back(nullptr);
@@ -120,7 +121,7 @@ int start_in(const LoadRequest& request) {
 }  // namespace
 
 int load_main(const LoadRequest& request) {
-  return request.emulator.empty() && request.start.empty() ? open_each(request.files) : start_in(request);
+  return request.emulator.empty() && request.start.empty() ? open_each(request.files) : run_child(request);
 }
 
 }  // namespace pbprobe

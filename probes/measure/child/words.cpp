@@ -17,13 +17,13 @@ namespace {
 
 constexpr size_t kKept = 64 << 10;
 
-int kept_memory = -1;  // of the one that lives
-int kept_stderr = -1;  // where stderr went before
-pid_t kept_owner = 0;  // a fork of this process passes nothing on
+int kept_memory = -1;  // memory of the only Words object
+int kept_stderr = -1;  // original stderr
+pid_t kept_owner = 0;  // only this process passes words on, not its forks
 
 }  // namespace
 
-void pass_words_on() {
+void print_kept_words() {
   if (kept_stderr < 0 || getpid() != kept_owner) return;
   dup2(kept_stderr, STDERR_FILENO);
   std::array<char, 4096> buffer;
@@ -53,7 +53,7 @@ Words::Words() {
 
 Words::~Words() {
   if (memory_ < 0) return;
-  pass_words_on();
+  print_kept_words();
   close(kept_stderr);
   close(memory_);
   kept_stderr = kept_memory = -1;
@@ -73,13 +73,13 @@ Error Words::explained(Error error) const {
   const std::string words = reported();
   const auto found = classify_message(words);
   const bool fault = is_fault(words);
-  // Whoever lacks something says neither that an address is illegal nor that there is no memory.
+  // A library that lacks a feature reports neither an illegal address nor exhausted memory.
   if (error.code == ErrorCode::unsupported && (fault || found))
     error = Error{.code = ErrorCode::failed_child, .message = "it threw", .obstacle = Obstacle::unexplained};
   if (error.code != ErrorCode::failed_child || error.obstacle.value_or(Obstacle::unexplained) != Obstacle::unexplained)
     return error;
   const bool refused = error.obstacle.has_value();
-  // What is known to be there is not unsupported, whatever a library calls it.
+  // A feature that the host has is not unsupported, even if the library's message says unsupported.
   if (found && !(refused && found == Obstacle::unsupported)) error.obstacle = found;
   if (fault) error.obstacle.reset();
   if (!error.obstacle && !refused) return error;

@@ -31,7 +31,7 @@ class Words {
 };
 
 // Writes the captured text to stderr before the process ends. Async-signal-safe.
-void pass_words_on();
+void print_kept_words();
 
 // Installs handlers that record SIGILL, SIGSEGV, SIGBUS and SIGFPE as {"crash": {…}} in `words`, shared memory.
 void report_crashes(CrashMessage* words);

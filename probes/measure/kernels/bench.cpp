@@ -41,7 +41,8 @@ std::string describe_plan(const Plan& plan) {
   return text;
 }
 
-// Allowed operations per clock for this type; empty where one of them is second-hand and so refutes nothing.
+// Returns the operations per clock allowed for this type. Sets `second_hand` if a rate has no primary source: such a
+// rate refutes nothing.
 std::vector<int64_t> allowed_ops(const Target& target, DType type, bool& second_hand) {
   std::vector<int64_t> allowed;
   for (const OpsPerClock& ops : target.ops_per_clock) {
@@ -52,7 +53,7 @@ std::vector<int64_t> allowed_ops(const Target& target, DType type, bool& second_
   return allowed;
 }
 
-// A BF16 kernel may stand on FP32 instructions: what counts is the type of its peak loop.
+// Returns the type of the kernel's peak loop: a BF16 kernel may use FP32 instructions.
 DType peak_type(const Kernel& kernel) {
   const Peak* const peak = peak_of(kernel);
   return peak != nullptr ? peak->dtype : kernel.dtype;
@@ -187,7 +188,7 @@ class CaseRun {
     candidates_.push_back(std::move(*candidate));
   }
 
-  [[nodiscard]] double gflops_at(const Rounds& rounds, size_t index) const {
+  [[nodiscard]] double find_gflops(const Rounds& rounds, size_t index) const {
     return compute_gflops(one_.problem.m, one_.problem.n, numbers_along_k(one_.problem),
                           median(rounds.samples_us[index]));
   }
@@ -196,7 +197,7 @@ class CaseRun {
     for (const Series& series : series_) {
       const std::string& failure = rounds.failures[series.kernel];
       const Error error{ErrorCode::device, failure, rounds.obstacles[series.kernel]};
-      // What fails on a GPU after another candidate fails as the CUDA context is lost.
+      // After the first failure on a GPU, other candidates fail because the CUDA context is lost.
       if (!failure.empty() && (!one_.gpu || rounds.first_failed == series.kernel))
         fail(series.plan, failure, error);
       else if (!failure.empty())
@@ -204,7 +205,7 @@ class CaseRun {
             {.what = fmt::format("{}, after {} had failed", failure, candidates_[rounds.first_failed.value_or(0)].name),
              .why = rounds.obstacles[series.kernel].value_or(Obstacle::unexplained),
              .device = device_name(one_)});
-      if (!rounds.samples_us[series.kernel].empty()) events_.row(row_of(series, rounds, units));
+      if (!rounds.samples_us[series.kernel].empty()) events_.row(make_row(series, rounds, units));
     }
     const auto libtorch = peers_.find("libtorch");
     if (libtorch == peers_.end() || rounds.samples_us[libtorch->second.at].empty()) return;
@@ -217,12 +218,12 @@ class CaseRun {
                                      .k = numbers_along_k(p),
                                      .layout = std::string(name_of(p.layout)),
                                      .threads = one_.gpu ? 0 : one_.threads,
-                                     .gflops = gflops_at(rounds, at),
+                                     .gflops = find_gflops(rounds, at),
                                      .samples_us = rounds.samples_us[at]});
     events_.libtorch(libtorch_.run);
   }
 
-  [[nodiscard]] BenchRow row_of(const Series& series, const Rounds& rounds, int64_t units) const {
+  [[nodiscard]] BenchRow make_row(const Series& series, const Rounds& rounds, int64_t units) const {
     const Problem& p = one_.problem;
     const Kernel& kernel = *series.plan.kernel;
     const auto& samples = rounds.samples_us[series.kernel];
@@ -238,7 +239,7 @@ class CaseRun {
         .instruction = std::string(kernel.instruction),
         .shape_class = shape_class(p.m, p.n, numbers_along_k(p)),
         .threads = one_.gpu ? 0 : one_.threads,
-        .gflops = gflops_at(rounds, series.kernel),
+        .gflops = find_gflops(rounds, series.kernel),
         .best = kernel.name == plans_.best,
         .prepacked_b = p.prepacked_b,
         .plan = describe_plan(series.plan),
@@ -248,13 +249,15 @@ class CaseRun {
     set_peak(row, series, rounds, units);
     for (const auto& [key, peer] : peers_) {
       const auto& theirs = rounds.samples_us[peer.at];
-      if (!theirs.empty()) row.peers[key] = {gflops_at(rounds, peer.at), median_ratio(theirs, samples), theirs};
+      if (!theirs.empty()) row.peers[key] = {find_gflops(rounds, peer.at), median_ratio(theirs, samples), theirs};
     }
     return row;
   }
 
-  // The peers count against the fastest path of the run only: they choose theirs themselves.
-  [[nodiscard]] double fastest_beside(const Series& series, const Rounds& rounds) const {
+  // Returns the best GFLOP/s on the peak loop of `series`. Includes libtorch only for the fastest path of the run,
+  // since
+  // libtorch chooses its path itself.
+  [[nodiscard]] double find_fastest(const Series& series, const Rounds& rounds) const {
     const auto best_peak = [](const Series& other) {
       double best = 0;
       for (const PeakSlice& slice : *other.slices) best = std::max(best, slice.gflops);
@@ -264,12 +267,12 @@ class CaseRun {
     bool fastest_path = true;
     for (const Series& other : series_) {
       if (peak_of(*other.plan.kernel) == peak_of(*series.plan.kernel))
-        fastest = std::max(fastest, gflops_at(rounds, other.kernel));
+        fastest = std::max(fastest, find_gflops(rounds, other.kernel));
       else if (best_peak(other) > best_peak(series))
         fastest_path = false;
     }
     if (const auto peer = peers_.find("libtorch"); peer != peers_.end() && fastest_path)
-      fastest = std::max(fastest, gflops_at(rounds, peer->second.at));
+      fastest = std::max(fastest, find_gflops(rounds, peer->second.at));
     return fastest;
   }
 
@@ -279,7 +282,7 @@ class CaseRun {
     for (const PeakSlice& slice : slices) row.peak_gflops = std::max(row.peak_gflops.value_or(0), slice.gflops);
     std::vector<PeakPair> pairs;
     if (series.peak && slices.size() >= samples.size()) {
-      const size_t skip = slices.size() - samples.size();  // the warm-up's
+      const size_t skip = slices.size() - samples.size();  // slices of the warm-up
       for (size_t i = 0; i < samples.size(); ++i)
         pairs.push_back(
             {slices[skip + i].gflops, compute_gflops(row.m, row.n, row.k, samples[i]), slices[skip + i].clock_ghz});
@@ -288,7 +291,7 @@ class CaseRun {
     bool second_hand = false;
     const auto allowed =
         target != nullptr ? allowed_ops(*target, peak_type(*series.plan.kernel), second_hand) : std::vector<int64_t>{};
-    const PeakVerdict verdict = judge_peak(pairs, fastest_beside(series, rounds), allowed, second_hand, units);
+    const PeakVerdict verdict = judge_peak(pairs, find_fastest(series, rounds), allowed, second_hand, units);
     if (verdict.clock_ghz > 0) row.clock_ghz = verdict.clock_ghz;
     if (verdict.why_not.empty()) {
       row.peak_fraction = verdict.fraction;
@@ -331,10 +334,10 @@ std::optional<CublasLt> load_cublaslt(const std::vector<BenchCase>& cases, const
   return std::nullopt;
 }
 
-// Loads the OpenMP runtime of the operators' threads if kernels run on several, and notes if there is none.
+// Loads the OpenMP runtime of the operators' threads if kernels run on several; notes a missing runtime.
 void find_operators_threads(const std::vector<BenchCase>& cases, const MeasureRequest& request, EventWriter& events) {
   const bool needed = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& one) {
-    return !one.gpu && one.threads > 1 && !plans_of(one, request.host).plans.empty();
+    return !one.gpu && one.threads > 1 && !plan_case(one, request.host).plans.empty();
   });
   if (!needed) return;
   if (request.torch_libraries) {
@@ -348,11 +351,11 @@ void find_operators_threads(const std::vector<BenchCase>& cases, const MeasureRe
         "torch's may take another time");
 }
 
-// What a case needs before it can be timed: plans, and operands on its device. Returns what run_case() returns.
+// Makes the plans, and the operands on the device, then runs the case. Returns the result of run_case().
 bool prepare_and_run(const BenchCase& one, const MeasureRequest& request, LibtorchProbe& libtorch,
                      const std::optional<CublasLt>& cublaslt, EventWriter& events, const CaseLimits& limits) {
   const std::string where = fmt::format("{} on {}", describe(one.problem), device_name(one));
-  const CasePlans plans = plans_of(one, request.host);
+  const CasePlans plans = plan_case(one, request.host);
   if (plans.plans.empty()) {
     const std::string text = fmt::format("no kernel of ours ran {}: {}", where, plans.why_not);
     one.asked_for_target ? events.problem(text) : events.note(text);

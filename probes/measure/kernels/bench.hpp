@@ -72,7 +72,7 @@ struct CasePlans {
   std::string why;      // reason for the choice
   std::string why_not;  // reason if no kernel takes the problem
 };
-[[nodiscard]] CasePlans plans_of(const BenchCase& one, const Host& host);
+[[nodiscard]] CasePlans plan_case(const BenchCase& one, const Host& host);
 
 // Describes the plans of a request and runs nothing. Plans a requested target from the kernel table, whether it is
 // built or not; supposes its device if the host lacks it, a GPU with `sms` SMs. Errors: usage (unknown target or

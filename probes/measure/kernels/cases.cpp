@@ -16,21 +16,21 @@ namespace {
 constexpr std::string_view kBf16 = "bf16";  // the one peer that needs no result of the same types
 constexpr std::array<std::string_view, 4> kPeers{"libtorch", "cublaslt", "cublaslt_best", kBf16};
 
-std::optional<Layout> layout_of(std::string_view name) {
+std::optional<Layout> parse_layout(std::string_view name) {
   for (const auto& [layout, text] : enum_names(Layout{}))
     if (text == name) return layout;
   return std::nullopt;
 }
 
-Problem problem_of(const BenchRequest& bench, const Shape& shape) {
-  const Layout layout = layout_of(bench.layout).value_or(Layout::nt);
+Problem make_bench_problem(const BenchRequest& bench, const Shape& shape) {
+  const Layout layout = parse_layout(bench.layout).value_or(Layout::nt);
   std::optional<DType> out = bench.out;
   if (!out && bench.scaled && bench.dtype == DType::int8) out = DType::bf16;  // INT32 is never scaled
   const int64_t k = shape.k / numbers_in(bench.dtype);
   Problem problem = out ? make_problem(shape.m, shape.n, k, bench.dtype, *out, layout)
                         : make_problem(shape.m, shape.n, k, bench.dtype, layout);
   problem.blocks = bench.blocks;
-  if (are_fp32(bench.blocks)) {  // cuBLASLt has rows of those of 128 × 128 begin at multiples of 16 bytes
+  if (are_fp32(bench.blocks)) {  // cuBLASLt requires rows of 128 × 128 scales at multiples of 16 bytes
     const auto apart = [](const BlockRows& scales) {
       return scales.squares ? round_up(scales.leading, 4) : scales.leading;
     };
@@ -42,7 +42,7 @@ Problem problem_of(const BenchRequest& bench, const Shape& shape) {
   return problem;
 }
 
-std::vector<Shape> shapes_on(const BenchRequest& bench, bool gpu) {
+std::vector<Shape> list_shapes(const BenchRequest& bench, bool gpu) {
   if (gpu && !bench.gpu_shapes.empty()) return bench.gpu_shapes;
   if (!bench.shapes.empty()) return bench.shapes;
   if (gpu) return {{4096, 4096, 4096}};
@@ -69,9 +69,9 @@ Result<void> check_target(const std::string& id, bool prepacked, const Host& hos
   return {};
 }
 
-// What a case takes: the operands, one packed copy, and the reference beside them.
-double memory_of(const BenchRequest& bench, const Shape& shape) {
-  const Problem problem = problem_of(bench, shape);
+// Estimates the bytes of a case: the operands, one packed copy, and the reference.
+double estimate_bytes(const BenchRequest& bench, const Shape& shape) {
+  const Problem problem = make_bench_problem(bench, shape);
   const auto elements = [](int64_t rows, int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
@@ -85,19 +85,19 @@ double memory_there(const Host& host) {
   return static_cast<double>(host.memory_bytes.value_or(int64_t{8} << 30));
 }
 
-// Of drawn shapes those that memory holds; of others all.
+// Returns the shapes; omits randomly drawn shapes that exceed the memory.
 std::vector<Shape> shapes_that_fit(const BenchRequest& bench, bool gpu, const Host& host) {
-  std::vector<Shape> shapes = shapes_on(bench, gpu);
+  std::vector<Shape> shapes = list_shapes(bench, gpu);
   if (bench.drawn)
-    std::erase_if(shapes, [&](const Shape& shape) { return memory_of(bench, shape) > memory_there(host); });
+    std::erase_if(shapes, [&](const Shape& shape) { return estimate_bytes(bench, shape) > memory_there(host); });
   return shapes;
 }
 
 Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Host& host) {
   if (shape.m < 1 || shape.n < 1 || shape.k < 1)
     return make_error(ErrorCode::usage, "shape {}x{}x{}: every size must be 1 or more", shape.m, shape.n, shape.k);
-  PBPROBE_CHECK(validate(problem_of(bench, shape)));
-  const double memory = memory_of(bench, shape);
+  PBPROBE_CHECK(validate(make_bench_problem(bench, shape)));
+  const double memory = estimate_bytes(bench, shape);
   if (memory > memory_there(host))
     return make_error(
         ErrorCode::usage,
@@ -116,7 +116,7 @@ size_t shapes_left_out(const BenchRequest& bench, const Host& host) {
 Result<void> check_blocks(const BenchRequest& bench) {
   const int64_t numbers = numbers_in(bench.dtype);
   for (const bool gpu : {false, true})
-    for (const Shape& shape : shapes_on(bench, gpu))
+    for (const Shape& shape : list_shapes(bench, gpu))
       if (shape.k % numbers != 0)
         return make_error(ErrorCode::usage, "shape {}x{}x{}: {} has {} numbers in a byte: give a multiple of {} as K",
                           shape.m, shape.n, shape.k, name_of(bench.dtype), numbers, numbers);
@@ -130,7 +130,7 @@ Result<void> check_blocks(const BenchRequest& bench) {
 
 Result<void> check_prepacked(const Target& target, bool prepacked) {
   if (!prepacked || target.kind != TargetKind::gpu) return {};
-  return make_error(ErrorCode::usage, "{} is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked",
+  return make_error(ErrorCode::usage, "{} is a GPU's target, and GPU kernels read unpacked B: leave out --prepacked",
                     target.id);
 }
 
@@ -149,7 +149,7 @@ int64_t bench_threads(const BenchRequest& bench, const Host& host) {
 }
 
 Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& request) {
-  if (!layout_of(bench.layout))
+  if (!parse_layout(bench.layout))
     return make_error(ErrorCode::usage, "unknown layout \"{}\": choose nt, nn, tn or tt", bench.layout);
   PBPROBE_CHECK(check_blocks(bench));
   for (const std::string& peer : bench.against) {
@@ -195,7 +195,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
     one.launches = bench.launches;
     one.targets = std::move(targets);
     for (const Shape& shape : shapes_that_fit(bench, gpu.has_value(), host)) {
-      one.problem = problem_of(bench, shape);
+      one.problem = make_bench_problem(bench, shape);
       cases.push_back(one);
     }
   };
@@ -210,7 +210,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
   return cases;
 }
 
-CasePlans plans_of(const BenchCase& one, const Host& host) {
+CasePlans plan_case(const BenchCase& one, const Host& host) {
   CasePlans result;
   ChooseOptions options{.kernel = one.kernel, .gpu = one.gpu, .threads = one.threads, .unbuilt = one.unbuilt};
   if (one.asked_for_target && !one.kernel) options.target = one.targets.front();

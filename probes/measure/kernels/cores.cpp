@@ -31,7 +31,7 @@ class CpuSet {
   size_t bytes_;
 };
 
-bool bind_to(int64_t cpu) {
+bool bind_thread(int64_t cpu) {
   CpuSet set(cpu + 1);
   CPU_SET_S(static_cast<size_t>(cpu), set.bytes(), set.get());
   // On this thread only, before it does anything: it wakes up on that CPU.
@@ -58,20 +58,20 @@ std::vector<int64_t> allowed_cpus() {
   return cpus;
 }
 
-std::vector<CoreResult> on_every_core(const std::vector<int64_t>& cpus, int64_t threads, const CoreCheck& check) {
+std::vector<CoreResult> check_each_core(const std::vector<int64_t>& cpus, int64_t threads, const CoreCheck& check) {
   std::vector<CoreResult> results(cpus.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t i = next++; i < cpus.size(); i = next++) {
       results[i].cpu = cpus[i];
-      if (bind_to(cpus[i])) {
+      if (bind_thread(cpus[i])) {
         results[i].wrong = check();
       } else {
         results[i].skipped = "the system refuses to run a thread there";
       }
     }
   };
-  std::vector<std::future<void>> all;  // waited for at the end, also where no further one can be had
+  std::vector<std::future<void>> all;  // the destructor waits, also after a thread could not start
   const auto count = std::min(std::max<int64_t>(threads, 1), static_cast<int64_t>(cpus.size()));
   for (int64_t i = 0; i < count; ++i) all.push_back(std::async(std::launch::async, work));
   for (auto& one : all) one.get();
@@ -98,7 +98,7 @@ std::string check_kernels_here(const Host& host) {
 void check_every_core(const Host& host, EventWriter& events) {
   events.stage(Step::kernels, "checking every core");
   const auto cpus = allowed_cpus();
-  for (const auto& core : on_every_core(cpus, host.cpu.usable_cpus, [&] { return check_kernels_here(host); })) {
+  for (const auto& core : check_each_core(cpus, host.cpu.usable_cpus, [&] { return check_kernels_here(host); })) {
     if (!core.wrong.empty()) {
       events.problem(
           fmt::format("CPU {}: {}: the other cores were asked the same: take this one offline and have the "

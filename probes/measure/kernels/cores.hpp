@@ -23,14 +23,14 @@ using CoreCheck = std::function<std::string()>;
 
 struct CoreResult {
   int64_t cpu = 0;
-  std::string wrong;    // empty if every result was right
+  std::string wrong;    // sentence about the fault; empty if every result was right
   std::string skipped;  // the system would not run a thread there
 };
 
 // Runs the test on every CPU of the list, in a thread bound to the CPU, at most `threads` at once. Keeps the affinity
 // of the caller. Returns the results in the order of the list.
-[[nodiscard]] std::vector<CoreResult> on_every_core(const std::vector<int64_t>& cpus, int64_t threads,
-                                                    const CoreCheck& check);
+[[nodiscard]] std::vector<CoreResult> check_each_core(const std::vector<int64_t>& cpus, int64_t threads,
+                                                      const CoreCheck& check);
 
 // Runs the exact tier of every built kernel that this host can run, on the calling thread.
 [[nodiscard]] std::string check_kernels_here(const Host& host);

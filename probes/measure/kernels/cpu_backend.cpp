@@ -30,7 +30,7 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 }
 
 // Iterations of a loop that take about so long, found on this thread.
-int64_t iterations_for(CpuLoop loop, double seconds) {
+int64_t choose_iterations(CpuLoop loop, double seconds) {
   for (int64_t iterations = 64;; iterations *= 4) {
     const auto begin = Clock::now();
     [[maybe_unused]] volatile uint64_t sink = loop(iterations);
@@ -45,8 +45,8 @@ class PeakLoop {
  public:
   PeakLoop(const Peak& peak, const Peak* clock, BenchThreads& pool)
       : peak_(peak), clock_(clock), pool_(pool), runs_(static_cast<size_t>(pool.threads())) {
-    iterations_ = iterations_for(peak.function, kPeakSliceSeconds);
-    if (clock != nullptr) clock_iterations_ = iterations_for(clock->function, kClockSliceSeconds);
+    iterations_ = choose_iterations(peak.function, kPeakSliceSeconds);
+    if (clock != nullptr) clock_iterations_ = choose_iterations(clock->function, kClockSliceSeconds);
   }
 
   PeakSlice slice(double& seconds) {
@@ -73,7 +73,7 @@ class PeakLoop {
     double clock_ghz = 0;
   };
 
-  // Each waits for all others, so that no thread takes two runs and all run together.
+  // Waits for all other runs, so that no thread takes two runs and all runs are simultaneous.
   void run_one(int64_t index) {
     Run& mine = runs_[static_cast<size_t>(index)];
     ++arrived_;
@@ -181,7 +181,7 @@ class CpuBackend : public Backend {
       PBPROBE_TRY(tensors.c, library.wrap(views.c));
       tensors_.push_back(std::move(tensors));
     }
-    PBPROBE_CHECK(compute_with(library));
+    PBPROBE_CHECK(check_peer(library));
     return Candidate{.name = "libtorch",
                      .sample = [this, &library](int64_t repeats) -> Result<double> {
                        pool_.rest();
@@ -257,7 +257,7 @@ class CpuBackend : public Backend {
     return static_cast<size_t>((plan.prepacked_bytes + kPackedAlign - 1) / kPackedAlign * kPackedAlign);
   }
 
-  // Every copy of B, packed; null where the plan reads B as it lies.
+  // Packs every copy of B. Returns null if the plan reads unpacked B.
   Result<const std::byte*> prepack_all(const Plan& plan) {
     if (plan.prepacked_bytes == 0) return nullptr;
     PBPROBE_TRY(HostMemory memory, HostMemory::allocate(packed_step(plan) * rotation_.copies));
@@ -274,7 +274,7 @@ class CpuBackend : public Backend {
   };
 
   // A peer that leaves C as it is would be the fastest of all: torch 2.11's _int_mm does for k = 1.
-  Result<void> compute_with(const Libtorch& library) {
+  Result<void> check_peer(const Libtorch& library) {
     const Operands first = rotation_.operands(memory_.data(), 0);
     Problem theirs = one_.problem;
     theirs.c = peer_result(theirs);

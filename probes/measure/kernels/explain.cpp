@@ -10,14 +10,14 @@
 namespace pbprobe {
 namespace {
 
-// The host with the target's device, should it have none: what is planned hangs on an SM's cubin and how many SMs there
-// are, or on what a CPU can do.
+// Adds the target's device to `host` if it is missing: plans depend on the cubin and the number of SMs, or on the CPU's
+// features. Returns the supposition; nullopt if the host has the device.
 std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host) {
   if (target.kind == TargetKind::cpu) {
     auto& here = host.cpu.targets;
     if (std::find(here.begin(), here.end(), target.id) != here.end()) return std::nullopt;
     here.push_back(target.id);
-    return fmt::format("a CPU of {}: this machine's is none", target.id);
+    return fmt::format("a CPU of {}: this machine has another CPU", target.id);
   }
   const auto is_it = [&](const Gpu& gpu) { return gpu.target == target.id && !gpu.problem; };
   if (std::any_of(host.gpus.begin(), host.gpus.end(), is_it)) return std::nullopt;
@@ -84,7 +84,7 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
     one.unbuilt = bench.target.has_value();
     const Problem& p = one.problem;
     PBPROBE_CHECK(validate(p));
-    CasePlans plans = plans_of(one, supposed_host);
+    CasePlans plans = plan_case(one, supposed_host);
     PlannedGemm gemm{
         .device = one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu",
         .supposed = supposed,
@@ -98,8 +98,6 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
     if (plans.plans.empty()) gemm.why_not = plans.why_not;
     const auto chosen = std::find_if(plans.plans.begin(), plans.plans.end(),
                                      [&](const Plan& plan) { return plan.kernel->name == plans.best; });
-    // It was forced by name, to be compared with the others.
-    if (chosen != plans.plans.end()) chosen->why = plans.why;
     for (const Plan& plan : plans.plans)
       gemm.kernels.push_back(planned(plan, chosen != plans.plans.end() ? &*chosen : nullptr, one.gpu.has_value()));
     list.gemms.push_back(std::move(gemm));

@@ -33,7 +33,7 @@ class GpuBackend : public Backend {
   }
 
   Result<void> verify(const Plan& plan) override {
-    PBPROBE_TRY(const GpuKernels* const cubins, cubins_of(plan.kernel->target));
+    PBPROBE_TRY(const GpuKernels* const cubins, load_cubin(plan.kernel->target));
     const ChooseOptions same{.kernel = std::string(plan.kernel->name), .gpu = one_.gpu};
     const Plan& runs = plan.swapped ? *plan.swapped : plan;
     PBPROBE_TRY(const CheckResult result, check(check_problem(runs), [&](const Problem& problem, CheckData& data) {
@@ -46,9 +46,9 @@ class GpuBackend : public Backend {
   Result<Candidate> kernel(const Plan& plan) override { return timed(plan, copies_); }
 
   Result<void> repeat(const Plan& plan, int64_t launches, double seconds) override {
-    PBPROBE_TRY(const GpuKernels* const cubins, cubins_of(plan.kernel->target));
+    PBPROBE_TRY(const GpuKernels* const cubins, load_cubin(plan.kernel->target));
     PBPROBE_TRY(const DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
-    const Context context = context_for(plan, cubins, workspace);
+    const Context context = make_context(plan, cubins, workspace);
     const Problem& p = plan.problem;
     const auto bytes = static_cast<size_t>(extent(p.m, p.n, p.ldc) * size_of(p.c));
     const size_t offset = copies_.rotation.c_offset;
@@ -69,7 +69,7 @@ class GpuBackend : public Backend {
   Result<Candidate> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) override {
     const Peak* const peak = peak_of(kernel);
     if (peak == nullptr || !peak->built) return make_error(ErrorCode::not_found, "{} has no peak loop", kernel.name);
-    PBPROBE_TRY(const GpuKernels* const cubins, cubins_of(kernel.target));
+    PBPROBE_TRY(const GpuKernels* const cubins, load_cubin(kernel.target));
     const Context context{.stream = device_.stream(), .gpu = cubins};
     int64_t iterations = 64;
     PBPROBE_TRY([[maybe_unused]] const double cold, peak_us(*peak, iterations, context));
@@ -78,7 +78,7 @@ class GpuBackend : public Backend {
     return Candidate{.name = std::string(peak->name),
                      .sample = [this, peak, iterations, context, &slices](int64_t) -> Result<double> {
                        PBPROBE_TRY(const double us, peak_us(*peak, iterations, context));
-                       PBPROBE_TRY(const PeakSlice slice, slice_of(*peak, iterations, us));
+                       PBPROBE_TRY(const PeakSlice slice, read_slice(*peak, iterations, us));
                        slices.push_back(slice);
                        return us;
                      },
@@ -168,10 +168,10 @@ class GpuBackend : public Backend {
   }
 
   Result<Candidate> timed(const Plan& plan, const Copies& copies) {
-    PBPROBE_TRY(const GpuKernels* const cubins, cubins_of(plan.kernel->target));
+    PBPROBE_TRY(const GpuKernels* const cubins, load_cubin(plan.kernel->target));
     PBPROBE_TRY(DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
     workspaces_.push_back(std::move(workspace));
-    const Context context = context_for(plan, cubins, workspaces_.back());
+    const Context context = make_context(plan, cubins, workspaces_.back());
     return timed(std::string(plan.kernel->name),
                  [this, &copies, plan, context] { return pbprobe::run(plan, copies.operands(next_++), context); });
   }
@@ -185,7 +185,7 @@ class GpuBackend : public Backend {
   }
 
   // A target's cubin, loaded once.
-  Result<const GpuKernels*> cubins_of(std::string_view target) {
+  Result<const GpuKernels*> load_cubin(std::string_view target) {
     for (const auto& cubins : cubins_)
       if (cubins->target() == target) return cubins.get();
     PBPROBE_TRY(GpuKernels loaded, GpuKernels::load(device_.driver(), target));
@@ -193,7 +193,7 @@ class GpuBackend : public Backend {
     return cubins_.back().get();
   }
 
-  [[nodiscard]] Context context_for(const Plan& plan, const GpuKernels* cubins, const DeviceBuffer& workspace) const {
+  [[nodiscard]] Context make_context(const Plan& plan, const GpuKernels* cubins, const DeviceBuffer& workspace) const {
     return {.workspace = workspace.data(),
             .workspace_bytes = plan.workspace_bytes,
             .stream = device_.stream(),
@@ -207,7 +207,7 @@ class GpuBackend : public Backend {
   }
 
   // The clock that the device counted over the time that its events saw.
-  Result<PeakSlice> slice_of(const Peak& peak, int64_t iterations, double us) {
+  Result<PeakSlice> read_slice(const Peak& peak, int64_t iterations, double us) {
     const int64_t blocks = sms_ * kPeakThreadsPerSm / peak.threads;
     std::vector<GpuPeakSample> samples(static_cast<size_t>(blocks));
     PBPROBE_CHECK(device_.download(samples.data(), samples_, 0, samples.size() * sizeof(GpuPeakSample)));
@@ -217,7 +217,7 @@ class GpuBackend : public Backend {
 
   // One run over the first copy of what is timed.
   Result<void> check_timed(const Plan& plan, const Copies& copies) {
-    PBPROBE_TRY(const GpuKernels* const cubins, cubins_of(plan.kernel->target));
+    PBPROBE_TRY(const GpuKernels* const cubins, load_cubin(plan.kernel->target));
     PBPROBE_TRY(const DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
     const Rotation& rotation = copies.rotation;
     PBPROBE_TRY(const HostMemory host, HostMemory::allocate(rotation.copy_bytes));
@@ -226,12 +226,12 @@ class GpuBackend : public Backend {
     const auto c_bytes =
         static_cast<size_t>(extent(plan.problem.m, plan.problem.n, plan.problem.ldc) * size_of(plan.problem.c));
     PBPROBE_CHECK(device_.upload(copies.memory, rotation.c_offset, mirror.c, c_bytes));
-    PBPROBE_CHECK(pbprobe::run(plan, copies.operands(0), context_for(plan, cubins, workspace)));
+    PBPROBE_CHECK(pbprobe::run(plan, copies.operands(0), make_context(plan, cubins, workspace)));
     PBPROBE_CHECK(device_.download(host.data(), copies.memory, 0, rotation.copy_bytes));
     return spot_check(plan.problem, mirror);
   }
 
-  // Whole allocations travel, so that the guard bands lie around the operands on the device too.
+  // Copies whole allocations, so that the guard bands surround the operands on the device too.
   Result<void> execute(const Problem& problem, CheckData& data, const ChooseOptions& same, const GpuKernels* cubins) {
     PBPROBE_TRY(const Plan plan, choose(problem, host_, {}, same));
     PBPROBE_TRY(const DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
@@ -253,13 +253,13 @@ class GpuBackend : public Backend {
                             .scale_b = static_cast<const float*>(pointers[5]),
                             .blocks_a = pointers[6],
                             .blocks_b = pointers[7]};
-    PBPROBE_CHECK(pbprobe::run(plan, operands, context_for(plan, cubins, workspace)));
+    PBPROBE_CHECK(pbprobe::run(plan, operands, make_context(plan, cubins, workspace)));
     return device_.download(data.c.bytes.data(), buffers[2], 0, data.c.bytes.size());
   }
 
   const BenchCase& one_;
   const Host& host_;
-  GpuDevice device_;  // before what lies on it: destroyed last
+  GpuDevice device_;  // first member, so that the device is destroyed last
   int64_t sms_;
   Copies copies_;
   Copies of_bf16_;

@@ -135,8 +135,8 @@ Result<double> GpuDevice::time_us(const std::function<Result<void>()>& enqueue, 
 
 namespace {
 
-// Of a kernel's node in a captured graph.
-Result<GpuDevice::QueuedKernel> kernel_of(const DriverApi& driver, CuGraphNode node) {
+// Reads the kernel of a node in a captured graph.
+Result<GpuDevice::QueuedKernel> read_kernel(const DriverApi& driver, CuGraphNode node) {
   CuKernelNode parameters;
   PBPROBE_CU(driver, "cuGraphKernelNodeGetParams", cuGraphKernelNodeGetParams(node, &parameters));
   CuFunction function = parameters.function;
@@ -150,7 +150,7 @@ Result<GpuDevice::QueuedKernel> kernel_of(const DriverApi& driver, CuGraphNode n
   return kernel;
 }
 
-Result<std::vector<GpuDevice::QueuedKernel>> kernels_of(const DriverApi& driver, CuGraph graph) {
+Result<std::vector<GpuDevice::QueuedKernel>> list_kernels(const DriverApi& driver, CuGraph graph) {
   size_t count = 0;
   PBPROBE_CU(driver, "cuGraphGetNodes", cuGraphGetNodes(graph, nullptr, &count));
   std::vector<CuGraphNode> nodes(count);
@@ -160,7 +160,7 @@ Result<std::vector<GpuDevice::QueuedKernel>> kernels_of(const DriverApi& driver,
     int type = -1;
     PBPROBE_CU(driver, "cuGraphNodeGetType", cuGraphNodeGetType(node, &type));
     if (type != kCuNodeKernel) continue;
-    PBPROBE_TRY(auto kernel, kernel_of(driver, node));
+    PBPROBE_TRY(auto kernel, read_kernel(driver, node));
     kernels.push_back(std::move(kernel));
   }
   return kernels;
@@ -183,13 +183,13 @@ Result<std::vector<GpuDevice::QueuedKernel>> GpuDevice::queued_kernels(
     return queued.error();
   }
   if (ended != kCudaSuccess) return driver_error(driver, ended, "cuStreamEndCapture");
-  auto kernels = kernels_of(driver, graph);
+  auto kernels = list_kernels(driver, graph);
   driver.cuGraphDestroy(graph);
   return kernels;
 }
 
 double busiest_clocks(std::span<const GpuPeakSample> samples) {
-  std::map<unsigned, std::pair<unsigned long long, unsigned long long>> spans;  // of each SM: first begin, last end
+  std::map<unsigned, std::pair<unsigned long long, unsigned long long>> spans;  // per SM: first begin, last end
   for (const GpuPeakSample& sample : samples) {
     auto& [begin, end] = spans.try_emplace(sample.sm, sample.begin, sample.end).first->second;
     begin = std::min(begin, sample.begin);

@@ -27,8 +27,8 @@ constexpr size_t kMostBytes = size_t{512} << 20;
 constexpr uint32_t kFilledWord = 0x5a5a5a5a;
 constexpr int64_t kThreadsPerSm = 1024;  // resident at once on every SM since 6.1
 
-// The classes of chips whose rate this is; "all" where it tells none of them apart.
-std::optional<std::string> class_of(const Target& target, DType type, double per_clock) {
+// Returns the classes of chips with this rate; "all" if every class has it.
+std::optional<std::string> find_chip_class(const Target& target, DType type, double per_clock) {
   constexpr double kWithin = 0.03;
   std::vector<std::string> classes;
   for (const OpsPerClock& ops : target.ops_per_clock) {
@@ -74,7 +74,7 @@ class Prober {
       ours.push_back(moved / us * 1e-3);
       theirs.push_back(moved / driver_us * 1e-3);
     }
-    ProbeFigure figure = figure_of("copy", "GB/s", ours);
+    ProbeFigure figure = make_figure("copy", "GB/s", ours);
     figure.against = "cuMemcpyDtoD";
     figure.ratio = median_ratio(ours, theirs);
     return figure;
@@ -99,14 +99,14 @@ class Prober {
     std::vector<double> values;
     for (int round = 0; round < kRounds; ++round) {
       PBPROBE_CHECK(run_shared_probe(target_.id, kIterations, blocks, first_sample(), context()));
-      PBPROBE_TRY(const double clocks, clocks_of(blocks));
+      PBPROBE_TRY(const double clocks, read_clocks(blocks));
       const auto bytes = static_cast<double>(kIterations * kSharedProbeBytes * kThreadsPerSm);
       values.push_back(bytes / clocks);
     }
-    return figure_of("read from shared memory", "bytes/clock/SM", values);
+    return make_figure("read from shared memory", "bytes/clock/SM", values);
   }
 
-  // The host's clock around a launch that is waited for, and the device's per launch where they are queued.
+  // Measures a launch and the wait for it by the host's clock.
   Result<ProbeFigure> launch() {
     constexpr int kCalls = 51;
     std::vector<double> values;
@@ -116,7 +116,7 @@ class Prober {
       PBPROBE_CHECK(device_.synchronize());
       values.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
     }
-    return figure_of("launch, waited for", "us", values);
+    return make_figure("launch, waited for", "us", values);
   }
 
   Result<ProbeFigure> queued_launch() {
@@ -125,7 +125,7 @@ class Prober {
 
   [[nodiscard]] bool has_tensor_copies() const { return !tensor_probe_symbols(target_.id).empty(); }
 
-  // Boxes of 8 KiB by TMA; of a cluster's two blocks, each gets all that one of them asked for.
+  // Copies boxes of 8 KiB by TMA. With `multicast`, each box goes to both blocks of a cluster.
   Result<ProbeFigure> tensor_copies(bool from_l2, bool multicast) {
     constexpr int kTimes = 20;
     constexpr int64_t kBlocksOfSm = 4;
@@ -167,7 +167,7 @@ class Prober {
       const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
       values.push_back(took.count() / kMaps);
     }
-    return figure_of("tensor map, written", "us", std::move(values));
+    return make_figure("tensor map, written", "us", std::move(values));
   }
 
   Result<ProbeFigure> instruction(const Peak& peak) {
@@ -181,13 +181,13 @@ class Prober {
     for (int round = 0; round < kRounds; ++round) {
       PBPROBE_TRY(const double us,
                   time([&] { return run_peak(peak, kIterations, blocks, first_sample(), context()); }));
-      PBPROBE_TRY(const double clocks, clocks_of(blocks));
+      PBPROBE_TRY(const double clocks, read_clocks(blocks));
       values.push_back(operations * static_cast<double>(sms_) / us * 1e-3);
       per_clock.push_back(operations / clocks);
     }
-    ProbeFigure figure = figure_of(fmt::format("{} {}", peak.instruction, name_of(peak.dtype)), "Gop/s", values);
+    ProbeFigure figure = make_figure(fmt::format("{} {}", peak.instruction, name_of(peak.dtype)), "Gop/s", values);
     figure.per_clock = median(per_clock);
-    figure.fits = class_of(target_, peak.dtype, *figure.per_clock);
+    figure.fits = find_chip_class(target_, peak.dtype, *figure.per_clock);
     figure.proved = differs.empty();
     if (!differs.empty()) wrong_ = fmt::format("{} on {}: {}", figure.name, figure.device, differs);
     return figure;
@@ -199,7 +199,7 @@ class Prober {
  private:
   [[nodiscard]] Context context() const { return {.stream = device_.stream(), .gpu = &cubins_}; }
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(bytes_); }
-  // What stays in the L2 cache.
+  // Returns a size in bytes that stays in the L2 cache.
   [[nodiscard]] int64_t l2_share() const {
     constexpr int64_t kUnknownL2 = 4 << 20;
     const int64_t l2 = device_.attribute(kCuL2CacheBytes);
@@ -211,7 +211,7 @@ class Prober {
     return device_.time_us(enqueue, 1);
   }
 
-  [[nodiscard]] ProbeFigure figure_of(std::string name, std::string unit, std::vector<double> samples) const {
+  [[nodiscard]] ProbeFigure make_figure(std::string name, std::string unit, std::vector<double> samples) const {
     const double value = median(samples);
     return {.device = fmt::format("cuda:{}", device_.index()),
             .target = target_.id,
@@ -227,10 +227,10 @@ class Prober {
       PBPROBE_TRY(const double us, time(enqueue));
       values.push_back(bytes / us * 1e-3);
     }
-    return figure_of(std::move(name), "GB/s", std::move(values));
+    return make_figure(std::move(name), "GB/s", std::move(values));
   }
 
-  // What a probe left at sink(), one word a block.
+  // Reads the results of a probe at sink(): one word per block.
   Result<std::vector<uint32_t>> words_seen(int64_t blocks) const {
     std::vector<uint32_t> seen(static_cast<size_t>(blocks));
     PBPROBE_CHECK(device_.download(seen.data(), samples_, 0, seen.size() * sizeof(uint32_t)));
@@ -245,16 +245,16 @@ class Prober {
       PBPROBE_TRY(const double us, device_.time_us(enqueue, kQueued));
       values.push_back(us);
     }
-    return figure_of(std::move(name), "us", std::move(values));
+    return make_figure(std::move(name), "us", std::move(values));
   }
 
-  Result<double> clocks_of(int64_t blocks) const {
+  Result<double> read_clocks(int64_t blocks) const {
     std::vector<GpuPeakSample> samples(static_cast<size_t>(blocks));
     PBPROBE_CHECK(device_.download(samples.data(), samples_, 0, samples.size() * sizeof(GpuPeakSample)));
     return std::max(busiest_clocks(samples), 1.0);
   }
 
-  // Empty where the bits are right.
+  // Returns the difference from the expected bits; "" if the bits are right.
   Result<std::string> prove(const Peak& peak, const Proof& proof) const {
     const auto bytes_of = [](const std::vector<uint32_t>& words) { return words.size() * sizeof(uint32_t); };
     PBPROBE_TRY(const DeviceBuffer a, device_.allocate(bytes_of(proof.a)));
@@ -269,7 +269,7 @@ class Prober {
     return proof_differs(proof, seen);
   }
 
-  GpuDevice device_;  // before what lies on it: destroyed last
+  GpuDevice device_;  // first member, so that the device is destroyed last
   GpuKernels cubins_;
   const Target& target_;
   int64_t sms_ = 1;
@@ -280,8 +280,8 @@ class Prober {
   std::string wrong_;
 };
 
-// The device's own target where it is built, else another one whose cubin runs here.
-const Target* target_for(const Gpu& gpu) {
+// Returns the device's own target if it is built, else another target whose cubin runs on the device.
+const Target* find_probe_target(const Gpu& gpu) {
   const Target* other = nullptr;
   for (const auto& target : all_targets()) {
     const TargetBuild* const build = find_build(target.id);
@@ -303,7 +303,7 @@ Result<Prober> open(const Gpu& gpu, const Target& target) {
 }  // namespace
 
 Result<GpuPeaks> measure_peaks(const Gpu& gpu) {
-  const Target* const target = target_for(gpu);
+  const Target* const target = find_probe_target(gpu);
   if (target == nullptr)
     return make_error(ErrorCode::unsupported, "no kernels of a target that {} runs are built", gpu.name);
   PBPROBE_TRY(Prober prober, open(gpu, *target));
@@ -322,7 +322,7 @@ Result<GpuPeaks> measure_peaks(const Gpu& gpu) {
 std::set<int64_t> probe_gpus(const Host& host, EventWriter& events) {
   std::set<int64_t> lost;
   for (const Gpu* const gpu : distinct_gpus(host)) {
-    const Target* const target = target_for(*gpu);
+    const Target* const target = find_probe_target(*gpu);
     if (target == nullptr) {
       events.note(fmt::format("GPU {} ({}) was not probed: no kernels of a target that it runs are built", gpu->index,
                               gpu->name));

@@ -23,7 +23,7 @@ inline constexpr int64_t kTrialLaunches = 4000;
 // Returns the trial that repeats a plan.
 [[nodiscard]] FaultTrial make_trial(const Plan& plan);
 
-// What failed: a kernel's family, or none for a probe, which has no kernel of the table.
+// Family of a kernel that failed; empty for a probe, which has no kernel of the table.
 struct SuspectFamily {
   std::string target;
   std::string instruction;
@@ -31,7 +31,7 @@ struct SuspectFamily {
 };
 
 // Returns a trial of one kernel of each other family of the target that `host` can run on this GPU, on a problem of
-// moderate size. Those of the instruction come first.
+// moderate size. Families with the instruction of the suspect come first.
 [[nodiscard]] std::vector<FaultTrial> list_other_families(const SuspectFamily& suspect, const Host& host, int64_t gpu);
 
 }  // namespace pbprobe

@@ -24,7 +24,7 @@ size_t aligned(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-size_t bytes_of(int64_t elements, int64_t element_bytes) {
+size_t count_bytes(int64_t elements, int64_t element_bytes) {
   return static_cast<size_t>(elements * element_bytes);
 }
 
@@ -88,11 +88,12 @@ Operands Rotation::operands(void* base, size_t index) const {
 
 Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes) {
   Rotation rotation;
-  rotation.b_offset = aligned(bytes_of(extent(stored_rows_a(p), stored_columns_a(p), p.lda), size_of(p.a)));
+  rotation.b_offset = aligned(count_bytes(extent(stored_rows_a(p), stored_columns_a(p), p.lda), size_of(p.a)));
   rotation.c_offset =
-      rotation.b_offset + aligned(bytes_of(extent(stored_rows_b(p), stored_columns_b(p), p.ldb), size_of(p.b)));
+      rotation.b_offset + aligned(count_bytes(extent(stored_rows_b(p), stored_columns_b(p), p.ldb), size_of(p.b)));
   const int64_t c_element = std::max(size_of(p.c), size_of(p.a));
-  rotation.copy_bytes = std::max(rotation.c_offset + aligned(bytes_of(extent(p.m, p.n, p.ldc), c_element)), kAlignment);
+  rotation.copy_bytes =
+      std::max(rotation.c_offset + aligned(count_bytes(extent(p.m, p.n, p.ldc), c_element)), kAlignment);
   const auto append = [&](int64_t bytes) {
     return std::exchange(rotation.copy_bytes, rotation.copy_bytes + aligned(static_cast<size_t>(bytes)));
   };
@@ -108,10 +109,10 @@ Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes)
 }
 
 Result<void> fill_operands(const Problem& p, const Rotation& rotation, const WriteBytes& write) {
-  const size_t a_bytes = bytes_of(extent(stored_rows_a(p), stored_columns_a(p), p.lda), size_of(p.a));
-  const size_t b_bytes = bytes_of(extent(stored_rows_b(p), stored_columns_b(p), p.ldb), size_of(p.b));
+  const size_t a_bytes = count_bytes(extent(stored_rows_a(p), stored_columns_a(p), p.lda), size_of(p.a));
+  const size_t b_bytes = count_bytes(extent(stored_rows_b(p), stored_columns_b(p), p.ldb), size_of(p.b));
   const auto fill_scales = [&](size_t offset, int64_t elements, unsigned seed) {
-    return fill(write, offset, bytes_of(elements, size_of(DType::fp32)), normal_tile(DType::fp32, seed));
+    return fill(write, offset, count_bytes(elements, size_of(DType::fp32)), normal_tile(DType::fp32, seed));
   };
   PBPROBE_CHECK(fill(write, 0, a_bytes, normal_tile(p.a, 1)));
   PBPROBE_CHECK(fill(write, rotation.b_offset, b_bytes, normal_tile(p.b, 2)));

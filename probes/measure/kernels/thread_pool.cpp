@@ -50,7 +50,8 @@ void ThreadPool::Bell::ring() {
   if (parked) rings.notify_one();
 }
 
-// Waking a thread takes microseconds: whoever was called calls four more, worker 0 being the caller of run().
+// Wakes four more workers: waking a thread takes microseconds, so the workers form a tree with the caller of run() as
+// worker 0.
 void ThreadPool::ring_next(int64_t caller) {
   constexpr int64_t kFan = 4;
   const int64_t last = std::min(kFan * (caller + 1), job_.called);
@@ -96,7 +97,7 @@ void ThreadPool::run(int64_t count, ParallelFor::Task task, void* state) {
   members_ = 0;
   ring_next(0);
   take_tasks();
-  // Whoever came has to leave, so that none can still look at this job when the next one is written.
+  // All members must leave before the next job overwrites job_.
   members_ += kClosed;
   while (!watch([this] { return members_ == kClosed; })) std::this_thread::yield();
 }
@@ -181,7 +182,7 @@ void run_share(void* data) {
   for (int64_t i = begin; i < std::min(begin + share, work.count); ++i) work.task(work.state, i);
 }
 
-bool gives_teams_of(const OpenMp& openmp, int64_t threads) {
+bool gives_full_teams(const OpenMp& openmp, int64_t threads) {
   struct Team {
     const OpenMp* openmp;
     int64_t size;
@@ -220,7 +221,7 @@ std::optional<OpenMp> find_openmp() {
 BenchThreads::BenchThreads(int64_t threads, std::optional<OpenMp> openmp) : threads_(threads) {
   if (threads == 1) return;
   { const ThreadPool enough(threads); }  // throws if a thread cannot be started, where libgomp ends the process
-  if (openmp && gives_teams_of(*openmp, threads)) {
+  if (openmp && gives_full_teams(*openmp, threads)) {
     openmp_ = openmp;
   } else {
     pool_.emplace(threads);

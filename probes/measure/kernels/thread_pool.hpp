@@ -75,7 +75,7 @@ struct OpenMp {
 // Loads the runtime that a torch brings in the folder of its libraries, unless this process has one already.
 void load_openmp(const std::string& folder);
 
-// Returns the runtime that this process has loaded, else the machine's libgomp; nullopt if there is none.
+// Returns the runtime that this process has loaded, else the machine's libgomp; nullopt without a runtime.
 [[nodiscard]] std::optional<OpenMp> find_openmp();
 
 // Runs tasks as at::parallel_for does: OpenMP's threads, of which each gets a piece of successive tasks. Uses a

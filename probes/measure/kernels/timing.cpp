@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMostRepeats = 1 << 20;
 constexpr int64_t kScreenRepeats = 5;
 
-// Whether the failure ends the run; otherwise the candidate has left.
+// Records a failure. Reports whether the run continues without the candidate.
 bool leaves(const Candidate& candidate, const Error& error, Rounds& rounds, size_t at) {
   rounds.failures[at] = error.message;
   if (!rounds.first_failed) rounds.first_failed = at;
@@ -83,8 +83,9 @@ Result<Rounds> interleave(std::vector<Candidate>& candidates, const RoundLimits&
   return rounds;
 }
 
-Result<int> fastest_of(int count, const std::function<Result<double>(int candidate, int64_t repeats)>& time_us) {
-  Error last = make_error(ErrorCode::unsupported, "there is none");
+Result<int> find_fastest_candidate(int count,
+                                   const std::function<Result<double>(int candidate, int64_t repeats)>& time_us) {
+  Error last = make_error(ErrorCode::unsupported, "no candidate was given");
   int chosen = -1;
   double best = 0;
   for (int i = 0; i < count; ++i) {

@@ -47,8 +47,8 @@ struct Rounds {
 
 // Times each of `count` candidates a few times after a warm-up, and returns the index of the fastest. Time the winner
 // again, because the minimum of few samples is too optimistic. Error: none could run; the message is from the last one.
-[[nodiscard]] Result<int> fastest_of(int count,
-                                     const std::function<Result<double>(int candidate, int64_t repeats)>& time_us);
+[[nodiscard]] Result<int> find_fastest_candidate(
+    int count, const std::function<Result<double>(int candidate, int64_t repeats)>& time_us);
 
 // Rest of a time budget, and the share of each remaining piece.
 class Budget {

@@ -63,8 +63,8 @@ double scaled_number(const Problem& p, const Operands& o, bool of_b, int64_t lin
 
 // A matrix of integers, as it is stored, times a vector along its rows, or along its columns, modulo 2^32.
 template <class T>
-std::vector<uint32_t> product_of(const void* matrix, int64_t rows, int64_t columns, int64_t leading, bool along_rows,
-                                 const std::vector<uint32_t>& vector) {
+std::vector<uint32_t> multiply_by_vector(const void* matrix, int64_t rows, int64_t columns, int64_t leading,
+                                         bool along_rows, const std::vector<uint32_t>& vector) {
   std::vector<uint32_t> result(static_cast<size_t>(along_rows ? rows : columns), 0);
   for (int64_t i = 0; i < rows; ++i) {
     const T* const row = static_cast<const T*>(matrix) + i * leading;
@@ -85,13 +85,15 @@ std::vector<uint32_t> product_of(const void* matrix, int64_t rows, int64_t colum
 // single wrong element of a row always shows, since x is odd (Freivalds, "Probabilistic machines can use less running
 // time", 1977).
 Result<void> check_products(const Problem& p, const Operands& o) {
-  const auto times = [](DType type) { return type == DType::uint8 ? &product_of<uint8_t> : &product_of<int8_t>; };
+  const auto times = [](DType type) {
+    return type == DType::uint8 ? &multiply_by_vector<uint8_t> : &multiply_by_vector<int8_t>;
+  };
   std::vector<uint32_t> x(static_cast<size_t>(p.n));
   std::mt19937 random(1);
   for (uint32_t& one : x) one = static_cast<uint32_t>(random()) | 1U;
   const auto of_b = times(p.b)(o.b, stored_rows_b(p), stored_columns_b(p), p.ldb, !b_is_nk(p.layout), x);
   const auto wanted = times(p.a)(o.a, stored_rows_a(p), stored_columns_a(p), p.lda, !a_is_km(p.layout), of_b);
-  const auto seen = product_of<int32_t>(o.c, p.m, p.n, p.ldc, true, x);
+  const auto seen = multiply_by_vector<int32_t>(o.c, p.m, p.n, p.ldc, true, x);
   for (int64_t i = 0; i < p.m; ++i)
     if (seen[static_cast<size_t>(i)] != wanted[static_cast<size_t>(i)])
       return make_error(ErrorCode::malformed,

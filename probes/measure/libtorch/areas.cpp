@@ -264,7 +264,7 @@ constexpr std::array kAreas{
 
 }  // namespace
 
-void tell_of(LibtorchArea& area, const Error& error) {
+void record_area_error(LibtorchArea& area, const Error& error) {
   const bool skipped = error.code == ErrorCode::unsupported || error.obstacle == Obstacle::unsupported;
   (skipped ? area.skipped : area.problem) = error.message;
   if (!skipped) area.obstacle = error.obstacle;
@@ -280,7 +280,7 @@ void check_areas(const Libtorch& library, const GpuDevice* gpu, std::vector<Libt
       const Words words;
       const auto right = program.check({library, gpu});
       areas.back().problem.reset();
-      if (!right.ok()) tell_of(areas.back(), words.explained(right.error()));
+      if (!right.ok()) record_area_error(areas.back(), words.explained(right.error()));
     }
   }
 }

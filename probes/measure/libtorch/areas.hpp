@@ -20,6 +20,6 @@ void check_areas(const Libtorch& library, const GpuDevice* gpu, std::vector<Libt
                  const std::function<void()>& tell);
 
 // Stores `error` in `area`: `skipped` if unsupported, else `problem`.
-void tell_of(LibtorchArea& area, const Error& error);
+void record_area_error(LibtorchArea& area, const Error& error);
 
 }  // namespace pbprobe

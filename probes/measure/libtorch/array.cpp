@@ -13,14 +13,14 @@ namespace pbprobe::area {
 namespace {
 
 template <class T>
-T read_as(const std::vector<std::byte>& bytes, size_t index) {
+T read_value(const std::vector<std::byte>& bytes, size_t index) {
   T value{};
   std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
   return value;
 }
 
 template <class T>
-void write_as(std::vector<std::byte>& bytes, size_t index, T value) {
+void write_value(std::vector<std::byte>& bytes, size_t index, T value) {
   std::memcpy(bytes.data() + index * sizeof value, &value, sizeof value);
 }
 
@@ -52,27 +52,27 @@ Result<Values> Array::read() {
 
 void Array::store(size_t index, double value) {
   switch (type_) {
-    case Element::fp64: return write_as(host_, index, value);
-    case Element::int64: return write_as(host_, index, static_cast<int64_t>(value));
+    case Element::fp64: return write_value(host_, index, value);
+    case Element::int64: return write_value(host_, index, static_cast<int64_t>(value));
     case Element::fp16: return set_element(host_.data(), DType::fp16, static_cast<int64_t>(index), value);
     case Element::bf16: return set_element(host_.data(), DType::bf16, static_cast<int64_t>(index), value);
     case Element::fp32:
-    case Element::complex64: return write_as(host_, index, static_cast<float>(value));
+    case Element::complex64: return write_value(host_, index, static_cast<float>(value));
     case Element::e4m3: return set_element(host_.data(), DType::e4m3, static_cast<int64_t>(index), value);
-    case Element::e8m0: return write_as(host_, index, static_cast<uint8_t>(std::ilogb(value) + 127));
+    case Element::e8m0: return write_value(host_, index, static_cast<uint8_t>(std::ilogb(value) + 127));
   }
 }
 
 double Array::load(size_t index) const {
   switch (type_) {
-    case Element::fp64: return read_as<double>(host_, index);
-    case Element::int64: return static_cast<double>(read_as<int64_t>(host_, index));
+    case Element::fp64: return read_value<double>(host_, index);
+    case Element::int64: return static_cast<double>(read_value<int64_t>(host_, index));
     case Element::fp16: return element(host_.data(), DType::fp16, static_cast<int64_t>(index));
     case Element::bf16: return element(host_.data(), DType::bf16, static_cast<int64_t>(index));
     case Element::fp32:
-    case Element::complex64: return read_as<float>(host_, index);
+    case Element::complex64: return read_value<float>(host_, index);
     case Element::e4m3: return element(host_.data(), DType::e4m3, static_cast<int64_t>(index));
-    case Element::e8m0: return block_scale(BlockScale::mx, read_as<uint8_t>(host_, index));
+    case Element::e8m0: return block_scale(BlockScale::mx, read_value<uint8_t>(host_, index));
   }
   return 0;
 }

@@ -23,7 +23,7 @@ inline constexpr std::monostate kNone;
 // Device and library of a program.
 struct Place {
   const Libtorch& library;
-  const GpuDevice* gpu;  // null for the CPU
+  const GpuDevice* gpu;  // GPU of the program; null for the CPU
 };
 
 // Libtorch array in pbprobe's memory. Values are copied as double, complex values as pairs.
@@ -57,7 +57,7 @@ class Array {
 [[nodiscard]] Result<void> call(const Place& place, const char* name, const char* overload,
                                 std::initializer_list<Argument> arguments, size_t results = 1);
 
-// Errors: malformed (wrong), failed_child (libtorch threw), unsupported (by this libtorch or device).
+// One area. `check` returns malformed (wrong), failed_child (libtorch threw) or unsupported (by libtorch or device).
 struct Program {
   std::string_view name;
   Result<void> (*check)(const Place&);

@@ -12,7 +12,7 @@
 namespace pbprobe {
 namespace {
 
-// What follows `key`, up to the first of `ends`.
+// Returns the text after `key`, up to the first character of `ends`.
 std::optional<std::string> after(std::string_view text, std::string_view key, std::string_view ends) {
   const size_t found = text.find(key);
   if (found == std::string_view::npos) return std::nullopt;
@@ -37,7 +37,7 @@ std::string dotted(size_t major, size_t minor, size_t patch) {
   return fmt::format("{}.{}.{}", major, minor, patch);
 }
 
-std::optional<std::string> file_of(void* function) {
+std::optional<std::string> find_file(void* function) {
   Dl_info info{};
   if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return std::nullopt;
   std::error_code error;
@@ -51,7 +51,7 @@ LibtorchLibrary& entry(std::vector<LibtorchLibrary>& libraries, std::string_view
   return libraries.emplace_back(LibtorchLibrary{.name = std::string(name), .compiled = {}, .running = {}, .path = {}});
 }
 
-// Asks the function of this name, which a library that libtorch_cuda needs has, and notes where it lies.
+// Calls `symbol` of a library that libtorch_cuda needs, and stores the version and the path. Does nothing if missing.
 template <class Function, class Ask>
 void ask(const Libtorch& library, std::vector<LibtorchLibrary>& libraries, std::string_view name, const char* symbol,
          const Ask& version_by) {
@@ -60,7 +60,7 @@ void ask(const Libtorch& library, std::vector<LibtorchLibrary>& libraries, std::
   if (function == nullptr) return;
   LibtorchLibrary& found = entry(libraries, name);
   found.running = version_by(function);
-  found.path = file_of(reinterpret_cast<void*>(function));
+  found.path = find_file(reinterpret_cast<void*>(function));
 }
 
 }  // namespace

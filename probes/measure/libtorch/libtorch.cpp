@@ -64,7 +64,7 @@ struct Libtorch::Shims {
   int32_t (*delete_cuda_stream_guard)(void* guard) = nullptr;
   Convolution cuda_convolution = nullptr;
 
-  [[nodiscard]] int32_t code_of(DType type) const {
+  [[nodiscard]] int32_t get_dtype_code(DType type) const {
     switch (type) {
       case DType::fp32:
       case DType::tf32: return dtype_float32();
@@ -79,7 +79,7 @@ struct Libtorch::Shims {
     }
     return -1;
   }
-  [[nodiscard]] int32_t code_of(Element type) const {
+  [[nodiscard]] int32_t get_dtype_code(Element type) const {
     switch (type) {
       case Element::fp32: return dtype_float32();
       case Element::fp64: return dtype_float64();
@@ -149,7 +149,7 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
                       "{} was loaded, but has no {}: it is older than torch 2.8, which pbprobe cannot run; take torch "
                       "2.8 or later",
                       path, find.missing);
-  // Not in a torch that computes only GEMMs, such as a test's: areas then say what is missing.
+  // A torch that computes only GEMMs, such as a stub in tests, lacks these: areas then report the missing function.
   find.optional(shims->dtype_float64, "aoti_torch_dtype_float64");
   find.optional(shims->dtype_int64, "aoti_torch_dtype_int64");
   find.optional(shims->dtype_complex64, "aoti_torch_dtype_complex64");
@@ -270,7 +270,7 @@ Result<Libtorch::Tensor> Libtorch::wrap(const MatrixView& view) const {
   const bool cuda = view.device >= 0;
   const int32_t device_type = cuda ? shims_->device_type_cuda() : shims_->device_type_cpu();
   void* handle = nullptr;
-  if (shims_->create_tensor_from_blob(view.data, 2, sizes.data(), strides.data(), 0, shims_->code_of(view.type),
+  if (shims_->create_tensor_from_blob(view.data, 2, sizes.data(), strides.data(), 0, shims_->get_dtype_code(view.type),
                                       device_type, cuda ? view.device : -1, &handle) != 0)
     return shim_failed(fmt::format("wrapping a {}x{} {} tensor", view.rows, view.columns, name_of(view.type)));
   return Tensor(shims_, handle);
@@ -305,13 +305,14 @@ Result<Libtorch::Tensor> Libtorch::wrap(const ArrayView& view) const {
   const int32_t device_type = cuda ? shims_->device_type_cuda() : shims_->device_type_cpu();
   void* handle = nullptr;
   if (shims_->create_tensor_from_blob(view.data, static_cast<int64_t>(view.sizes.size()), view.sizes.data(),
-                                      strides.data(), 0, shims_->code_of(view.type), device_type,
+                                      strides.data(), 0, shims_->get_dtype_code(view.type), device_type,
                                       cuda ? view.device : -1, &handle) != 0)
     return shim_failed("wrapping an array");
   return Tensor(shims_, handle);
 }
 
-// As in matmul(): handles on the stack change owners. Scalars lie in the low bytes, None is a null pointer.
+// Returns the stack word of an argument. The callee takes ownership of a handle, as in matmul(). A scalar is in the low
+// bytes; None is a null pointer.
 Result<uint64_t> Libtorch::stacked(const Argument& argument) const {
   uint64_t word = 0;
   if (const auto* tensor = std::get_if<const Tensor*>(&argument)) {

@@ -60,7 +60,7 @@ void try_areas(const Libtorch& library, const GpuDevice* gpu, LibtorchRun& run, 
   });
 }
 
-// What a library beside libtorch was asked: wrong, or not to be asked here, with its reason.
+// Adds the result of a library beside libtorch as an area; skips it if the error has the code `no_fault`.
 void add_area(LibtorchRun& run, std::string name, const std::string& device, const Result<void>& right,
               ErrorCode no_fault) {
   LibtorchArea area{std::move(name), device, {}, {}, {}};
@@ -69,7 +69,7 @@ void add_area(LibtorchRun& run, std::string name, const std::string& device, con
     if (right.error().code == no_fault && no_obstacle) {
       area.skipped = right.error().message;
     } else {
-      tell_of(area, right.error());
+      record_area_error(area, right.error());
     }
   }
   run.areas.push_back(std::move(area));
@@ -79,7 +79,7 @@ void try_libraries(const Libtorch& library, const GpuDevice& gpu, const Host& ho
                    EventWriter& events) {
   const std::string device = fmt::format("cuda:{}", gpu.index());
   events.stage(Step::libtorch, fmt::format("asking the cuDNN of {}", run.path));
-  // That cuDNN has no engine for a type on this GPU is not a fault of the build.
+  // A missing cuDNN engine for a type on this GPU is not a fault of the build.
   add_area(run, "cuDNN convolution", device, probe_cudnn(library, gpu, run.speeds), ErrorCode::device);
   events.stage(Step::libtorch, fmt::format("reducing over the GPUs with the NCCL of {}", run.path));
   std::vector<int32_t> gpus;
@@ -113,7 +113,7 @@ Result<GpuDevice> start_gpu(Libtorch& library, int32_t index, LibtorchRun& run, 
   return gpu;
 }
 
-// What came of one of the other GPUs.
+// Trial of one of the other GPUs.
 struct Tried {
   int32_t gpu = 0;
   Result<void> right;
@@ -165,7 +165,7 @@ std::string sentence(const Error& error, const std::string& folder) {
   return fmt::format("computing with {}: {}", folder, error.message);
 }
 
-void tell_of(LibtorchRun& run, const Error& error) {
+void record_area_error(LibtorchRun& run, const Error& error) {
   run.problem = sentence(error, run.path);
   run.obstacle = error.obstacle;
 }
@@ -187,7 +187,7 @@ void probe_further(Libtorch& library, const Host& host, bool gpu_areas, Libtorch
     } else {
       const Error why = words.explained(started.error());
       if (!why.obstacle) run.executed_on_gpu = false;
-      tell_of(run, why);
+      record_area_error(run, why);
     }
   }
   ask_libraries(library, run);
@@ -197,7 +197,7 @@ void probe_further(Libtorch& library, const Host& host, bool gpu_areas, Libtorch
   try_other_gpus(library, host, index, run, events);
   static_cast<void>(gpu->make_current());
   if (!gpu_areas) return;
-  if (auto used = use_gpu(library, *gpu, host, run, events); !used.ok()) tell_of(run, used.error());
+  if (auto used = use_gpu(library, *gpu, host, run, events); !used.ok()) record_area_error(run, used.error());
 }
 
 }  // namespace
@@ -249,7 +249,7 @@ LibtorchProbe probe_libtorch(LibtorchRun begun, const Host& host, bool gpu_areas
     probe_further(*library, host, gpu_areas, probe, events);
     probe.library = *library;
   } else {
-    tell_of(run, right.error());
+    record_area_error(run, right.error());
   }
   events.libtorch(run);
   return probe;

@@ -20,7 +20,7 @@ namespace pbprobe {
 
 struct LibtorchProbe {
   LibtorchRun run;
-  std::optional<Libtorch> library;  // null if it did not load or computed wrong
+  std::optional<Libtorch> library;  // loaded libtorch; null if it did not load or computed wrong
   bool on_gpu = false;              // libtorch_cuda.so is loaded and computed correctly on the first usable GPU
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What PyTorch's own release gate computes in Python (smoke_test.py), by libtorch only.
+// Areas that PyTorch's release gate computes in Python (smoke_test.py), by libtorch only.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,8 +13,8 @@
 namespace pbprobe::area {
 namespace {
 
-// A copy of a result, which may lie in any order, as values.
-Result<Values> values_of(const Place& place, const Tensor& result, Element type, std::vector<int64_t> sizes) {
+// Reads a copy of a result, which may have any strides.
+Result<Values> read_copy(const Place& place, const Tensor& result, Element type, std::vector<int64_t> sizes) {
   PBPROBE_TRY(Array copy, Array::make(place, type, std::move(sizes)));
   PBPROBE_CHECK(call(place, "aten::copy_", "", {&copy.tensor(), &result, false}));
   return copy.read();
@@ -63,21 +63,21 @@ Result<Tensor> convolve(const Place& place, const Images& images, Element type) 
   return place.library.convolve(image.tensor(), weight.tensor(), kStride, kNoPadding, place.gpu != nullptr);
 }
 
-Result<void> convolution_in(const Place& place, Element type) {
+Result<void> check_convolution(const Place& place, Element type) {
   const Images images;
   PBPROBE_TRY(const Tensor result, convolve(place, images, type));
   PBPROBE_TRY(const Values seen,
-              values_of(place, result, type, {Images::kCount, Images::kOutputs, Images::kOut, Images::kOut}));
+              read_copy(place, result, type, {Images::kCount, Images::kOutputs, Images::kOut, Images::kOut}));
   return compare("the convolution", seen, images.outputs(), 0, 0);
 }
 
 Result<void> convolution_fp16(const Place& place) {
   if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "FP16 is asked only of GPUs");
-  return convolution_in(place, Element::fp16);
+  return check_convolution(place, Element::fp16);
 }
 
 Result<void> convolution_fp64(const Place& place) {
-  return convolution_in(place, Element::fp64);
+  return check_convolution(place, Element::fp64);
 }
 
 // One plus a quarter of what FP16's last place is: kept by FP32, and lost where the product is autocast.
@@ -94,10 +94,10 @@ Result<void> autocast(const Place& place) {
   auto result = place.library.call("aten::conv2d", "", arguments, 1);
   static_cast<void>(place.library.set_autocast(cuda, false));
   if (!result.ok()) return result.error();
-  PBPROBE_TRY(const Values low, values_of(place, result->front(), Element::fp32, {1, 1, 4, 4}));
+  PBPROBE_TRY(const Values low, read_copy(place, result->front(), Element::fp32, {1, 1, 4, 4}));
   PBPROBE_CHECK(compare("the autocast convolution", low, Values(16, 1.0), 0, 0));
   PBPROBE_TRY(result, place.library.call("aten::conv2d", "", arguments, 1), "after autocast");
-  PBPROBE_TRY(const Values high, values_of(place, result->front(), Element::fp32, {1, 1, 4, 4}));
+  PBPROBE_TRY(const Values high, read_copy(place, result->front(), Element::fp32, {1, 1, 4, 4}));
   // A GPU may take TF32 here, which loses as much as FP16.
   return compare("the convolution after autocast", high, Values(16, fine), 0, cuda ? 3e-4 : 0);
 }
@@ -116,7 +116,7 @@ Result<void> small_network(const Place& place) {
   PBPROBE_TRY(const auto flat, place.library.call("aten::flatten", "using_ints", flat_arguments, 1));
   const std::array<Argument, 3> linear_arguments{flat.data(), &weight.tensor(), kNone};
   PBPROBE_TRY(const auto result, place.library.call("aten::linear", "", linear_arguments, 1));
-  PBPROBE_TRY(const Values seen, values_of(place, result.front(), Element::fp32, {Images::kCount, kClasses}));
+  PBPROBE_TRY(const Values seen, read_copy(place, result.front(), Element::fp32, {Images::kCount, kClasses}));
   Values features = images.outputs();
   for (auto& value : features) value = std::max(value, 0.0);
   Values wanted;
@@ -150,9 +150,9 @@ Result<void> singular_values(const Place& place, Element type, double absolute) 
   PBPROBE_TRY(const Array in, Array::make(place, type, {kBatch, kRows, kColumns}, values));
   const std::array<Argument, 3> arguments{&in.tensor(), false, kNone};
   PBPROBE_TRY(const auto results, place.library.call("aten::linalg_svd", "", arguments, 3));
-  PBPROBE_TRY(const Values u, values_of(place, results[0], type, {kBatch, kRows, kColumns}));
-  PBPROBE_TRY(const Values s, values_of(place, results[1], type, {kBatch, kColumns}));
-  PBPROBE_TRY(const Values vh, values_of(place, results[2], type, {kBatch, kColumns, kColumns}));
+  PBPROBE_TRY(const Values u, read_copy(place, results[0], type, {kBatch, kRows, kColumns}));
+  PBPROBE_TRY(const Values s, read_copy(place, results[1], type, {kBatch, kColumns}));
+  PBPROBE_TRY(const Values vh, read_copy(place, results[2], type, {kBatch, kColumns, kColumns}));
   for (int64_t i = 0; i + 1 < kBatch * kColumns; ++i)
     if ((i + 1) % kColumns != 0 && !(s[i] >= s[i + 1] && s[i + 1] >= 0))
       return make_error(ErrorCode::malformed, "singular value {} is {}, and the next one is {}", i, s[i], s[i + 1]);
@@ -209,7 +209,7 @@ Result<void> attention(const Place& place, Element type, double absolute) {
   const std::array<Argument, 8> arguments{
       &arrays[0].tensor(), &arrays[1].tensor(), &arrays[2].tensor(), kNone, 0.0, false, kNone, false};
   PBPROBE_TRY(const auto result, place.library.call("aten::scaled_dot_product_attention", "", arguments, 1));
-  PBPROBE_TRY(const Values seen, values_of(place, result.front(), type, {1, kHeads, kLength, kDepth}));
+  PBPROBE_TRY(const Values seen, read_copy(place, result.front(), type, {1, kHeads, kLength, kDepth}));
   Values wanted;
   for (int64_t head = 0; head < kHeads; ++head)
     for (int64_t i = 0; i < kLength; ++i) attend(values[0], values[1], values[2], head, i, kLength, kDepth, wanted);
@@ -224,7 +224,7 @@ Result<void> attention_bf16(const Place& place) {
   return attention(place, Element::bf16, 1e-2);
 }
 
-// An exception of libc10_cuda's, thrown through libtorch_cuda and libtorch_cpu (pytorch 57744).
+// Expects an exception of libc10_cuda to pass through libtorch_cuda and libtorch_cpu (pytorch 57744).
 Result<void> wrong_device(const Place& place) {
   if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "it is asked only of GPUs");
   constexpr int32_t kNoDevice = 99;

@@ -52,8 +52,8 @@ constexpr std::array<ScaledKind, 6> kScaledKinds{{
 
 constexpr int64_t kLong = 128;  // numbers of a long block
 
-// What one operand holds along k. Every sum of two of them is exact in FP32 in any order, and a BF16 at its end:
-// `ones` of both is a random walk, `few` adds up four numbers.
+// Values of one operand along k. Every product sum of two operands is exact in FP32 in any order, and in BF16 at its
+// end: `ones` of both is a random walk, `few` adds up four numbers.
 enum class Content : uint8_t { ones, numbers, few };
 
 double number(Content content, int64_t line, int64_t l, double drawn) {
@@ -67,29 +67,29 @@ double number(Content content, int64_t line, int64_t l, double drawn) {
 }
 
 struct Operand {
-  std::vector<std::byte> bytes;   // of the numbers, line by line
-  std::vector<std::byte> scales;  // as torch takes them
+  std::vector<std::byte> bytes;   // numbers, line by line
+  std::vector<std::byte> scales;  // scales in torch's order
   Values values;                  // numbers times scales
 };
 
-BlockScale blocks_of(Scaling scaling) {
+BlockScale get_block_scale(Scaling scaling) {
   return scaling == Scaling::mx ? BlockScale::mx : scaling == Scaling::nvfp4 ? BlockScale::nvfp4 : BlockScale::none;
 }
 
-// Of so many numbers along k; its own k counts elements, as everywhere.
-Problem problem_of(const ScaledKind& kind, int64_t m, int64_t n, int64_t numbers) {
+// Makes a problem with `numbers` numbers along k; Problem::k counts elements.
+Problem make_scaled_problem(const ScaledKind& kind, int64_t m, int64_t n, int64_t numbers) {
   Problem problem = make_problem(m, n, numbers / numbers_in(kind.type), kind.type, DType::bf16);
-  problem.blocks = blocks_of(kind.scaling);
+  problem.blocks = get_block_scale(kind.scaling);
   return problem;
 }
 
 // With scales of blocks: rows beyond a tile of scales, two tiles of columns, four blocks of 128 along k.
 Problem small_problem(const ScaledKind& kind) {
   const bool blocks = kind.scaling != Scaling::tensor && kind.scaling != Scaling::rows;
-  return blocks ? problem_of(kind, 160, 256, 512) : problem_of(kind, 80, 96, 256);
+  return blocks ? make_scaled_problem(kind, 160, 256, 512) : make_scaled_problem(kind, 80, 96, 256);
 }
 
-int64_t depth_of(const Problem& problem) {
+int64_t count_depth(const Problem& problem) {
   return problem.k * numbers_in(problem.a);
 }
 
@@ -110,7 +110,7 @@ int scale_step(int64_t line, int64_t block) {
 // Scales of blocks as codes in torch's padded and swizzled order; what pads them is NaN.
 std::vector<std::byte> codes(const Problem& problem, int64_t lines, const std::function<int(int64_t, int64_t)>& step) {
   const bool mx = problem.blocks == BlockScale::mx;
-  const int one = mx ? 127 : 0x38;  // UE8M0's and UE4M3's
+  const int one = mx ? 127 : 0x38;  // 1.0 in UE8M0, in UE4M3
   const int twice = mx ? 1 : 8;     // a step of the exponent
   std::vector<std::byte> bytes(static_cast<size_t>(block_scale_bytes(problem, lines)), std::byte(mx ? 0xff : 0x7f));
   for (int64_t line = 0; line < lines; ++line)
@@ -119,13 +119,13 @@ std::vector<std::byte> codes(const Problem& problem, int64_t lines, const std::f
   return bytes;
 }
 
-// The scale of number l of a line, and all of them as torch takes them.
+// All scales in torch's order, and the scale of number l of a line.
 struct Scales {
   std::vector<std::byte> bytes;
   std::function<double(int64_t line, int64_t l)> of;
 };
 
-Scales scales_of(const ScaledKind& kind, const Problem& problem, int64_t lines, bool of_b) {
+Scales make_scales(const ScaledKind& kind, const Problem& problem, int64_t lines, bool of_b) {
   switch (kind.scaling) {
     case Scaling::tensor: {
       const double scale = of_b ? 4 : 0.5;
@@ -138,9 +138,9 @@ Scales scales_of(const ScaledKind& kind, const Problem& problem, int64_t lines, 
       return {floats(all), [scale](int64_t line, int64_t) { return scale(line); }};
     }
     case Scaling::blocks_of_128: {
-      // Of A for each row, whose neighbours in memory are rows; of B for 128 columns, whose neighbours are along k.
+      // A has a scale per row, with adjacent rows adjacent in memory; B per 128 columns, adjacent along k.
       const int64_t group = of_b ? kLong : 1;
-      const int64_t blocks = depth_of(problem) / kLong;
+      const int64_t blocks = count_depth(problem) / kLong;
       const auto scale = [group](int64_t line, int64_t block) { return 1.0 + scale_step(line / group, block); };
       Values all;
       if (of_b)
@@ -161,15 +161,14 @@ Scales scales_of(const ScaledKind& kind, const Problem& problem, int64_t lines, 
 
 Operand operand(const ScaledKind& kind, const Problem& problem, int64_t lines, Content content, bool of_b) {
   Operand result;
-  const int64_t depth = depth_of(problem);
+  const int64_t depth = count_depth(problem);
   result.bytes.resize(static_cast<size_t>(lines * problem.k));
-  Scales scales = scales_of(kind, problem, lines, of_b);
+  Scales scales = make_scales(kind, problem, lines, of_b);
   const Values drawn = pattern(lines * depth, of_b ? 32 : 31);
   for (int64_t line = 0; line < lines; ++line)
     for (int64_t l = 0; l < depth; ++l) {
       const int64_t index = line * depth + l;
       set_element(result.bytes.data(), kind.type, index, number(content, line, l, drawn[static_cast<size_t>(index)]));
-      // As it was stored.
       result.values.push_back(element(result.bytes.data(), kind.type, index) * scales.of(line, l));
     }
   result.scales = std::move(scales.bytes);
@@ -177,7 +176,7 @@ Operand operand(const ScaledKind& kind, const Problem& problem, int64_t lines, C
 }
 
 Values product(const Problem& p, const Operand& a, const Operand& b) {
-  const int64_t depth = depth_of(p);
+  const int64_t depth = count_depth(p);
   Values result;
   for (int64_t i = 0; i < p.m; ++i)
     for (int64_t j = 0; j < p.n; ++j)
@@ -221,7 +220,8 @@ Result<Tensor> wrapped_scales(const Place& place, const ScaledKind& kind, void* 
 }
 
 // A [m,k] by rows, B [k,n] by columns, their scales, C [m,n].
-Result<ScaledGemm> gemm_of(const Place& place, const ScaledKind& kind, const Problem& p, Operand a, Operand b) {
+Result<ScaledGemm> make_scaled_gemm(const Place& place, const ScaledKind& kind, const Problem& p, Operand a,
+                                    Operand b) {
   ScaledGemm gemm;
   const int32_t device = index_of(place);
   PBPROBE_TRY(void* const a_data, placed(place, gemm, std::move(a.bytes)));
@@ -244,7 +244,7 @@ Result<ScaledGemm> gemm_of(const Place& place, const ScaledKind& kind, const Pro
   return gemm;
 }
 
-Result<Values> result_of(const Place& place, ScaledGemm& gemm, const Problem& p) {
+Result<Values> read_result(const Place& place, ScaledGemm& gemm, const Problem& p) {
   const auto count = static_cast<size_t>(p.m * p.n);
   std::vector<std::byte> bytes(count * static_cast<size_t>(size_of(p.c)));
   if (place.gpu != nullptr) {
@@ -264,7 +264,7 @@ std::vector<std::string> ids_that_multiply(const ScaledKind& kind) {
   return ids;
 }
 
-// Null: every release like this one computes it on such a device; else what differs.
+// Returns why this libtorch may lack the operator; nullopt if every such release computes it on such a device.
 std::optional<std::string> why_not_certain(const ScaledKind& kind, const ScaledDevice& device) {
   const auto older = [](const std::optional<MajorMinor>& one, const MajorMinor& than) { return one && *one < than; };
   if (older(device.torch, kind.torch))
@@ -342,17 +342,17 @@ Result<void> check_scaled(const Place& place, const ScaledKind& kind, const Scal
     Operand a = operand(kind, problem, problem.m, of_a, false);
     Operand b = operand(kind, problem, problem.n, of_b, true);
     const Values wanted = product(problem, a, b);
-    auto gemm = gemm_of(place, kind, problem, std::move(a), std::move(b));
+    auto gemm = make_scaled_gemm(place, kind, problem, std::move(a), std::move(b));
     if (!gemm.ok()) return refused(gemm.error(), kind, device);
     if (const auto done = run_scaled(place, gemm->tensors); !done.ok()) return refused(done.error(), kind, device);
-    PBPROBE_TRY(const Values seen, result_of(place, *gemm, problem));
+    PBPROBE_TRY(const Values seen, read_result(place, *gemm, problem));
     PBPROBE_CHECK(compare("aten::_scaled_mm", seen, wanted, 0, 0));
   }
   return {};
 }
 
 Result<ScaledGemm> large_scaled(const Place& place, const ScaledKind& kind, int64_t size) {
-  const Problem problem = problem_of(kind, size, size, size);
+  const Problem problem = make_scaled_problem(kind, size, size, size);
   const auto filled = [&](bool of_b) {
     // A piece of the small one again and again; all scales are 1.
     const Problem small = small_problem(kind);
@@ -365,7 +365,7 @@ Result<ScaledGemm> large_scaled(const Place& place, const ScaledKind& kind, int6
                                                       : codes(problem, size, [](int64_t, int64_t) { return 0; });
     return whole;
   };
-  return gemm_of(place, kind, problem, filled(false), filled(true));
+  return make_scaled_gemm(place, kind, problem, filled(false), filled(true));
 }
 
 std::span<const Program> scaled_programs() {

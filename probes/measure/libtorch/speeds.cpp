@@ -21,12 +21,12 @@ using Argument = Libtorch::Argument;
 using Tensor = Libtorch::Tensor;
 
 constexpr int kRounds = 7;
-constexpr size_t kMostKernels = 4;  // of one operation, by name
+constexpr size_t kMostKernels = 4;  // kernel names per operation
 
-// What is asked of libtorch: `call` queues it once, over memory that the operation keeps.
+// An operation of libtorch. `call` queues it once, over memory that the operation keeps.
 struct Operation {
   std::string name;
-  std::optional<DType> type;  // whose peak it is held against; none: the memory's
+  std::optional<DType> type;  // type of the peak to compare with; null compares with the memory peak
   double work = 0;            // operations, or bytes
   double intensity = 0;       // operations for each byte that it must move
   std::vector<DeviceBuffer> memory;
@@ -185,9 +185,9 @@ class Speeds {
   const GpuDevice& device_;
 };
 
-// Against the memory's peak, or that of the type's fastest instruction.
-ProbeFigure figure_of(const Operation& operation, const std::string& device, std::vector<double> samples_us,
-                      const Result<GpuPeaks>& peaks) {
+// Compares the rate with the memory peak, or with the peak of the type's fastest instruction.
+ProbeFigure make_speed_figure(const Operation& operation, const std::string& device, std::vector<double> samples_us,
+                              const Result<GpuPeaks>& peaks) {
   for (auto& sample : samples_us) sample = operation.work / sample * 1e-3;  // GB/s, Gop/s
   const double value = median(samples_us);
   ProbeFigure figure{.device = device,
@@ -243,7 +243,8 @@ void measure_speeds(const Libtorch& library, const GpuDevice& device, const Gpu&
   const std::string where = fmt::format("cuda:{}", device.index());
   events.stage(Step::kernels, fmt::format("measuring the peaks of GPU {}", device.index()));
   const auto peaks = measure_peaks(gpu);
-  if (!peaks.ok()) events.note(fmt::format("libtorch's speeds stand without a peak: {}", peaks.error().message));
+  if (!peaks.ok())
+    events.note(fmt::format("libtorch's speeds have no peak to compare with: {}", peaks.error().message));
   std::vector<std::function<Result<Operation>()>> makers{
       [&] { return speeds.elementwise(); },     [&] { return speeds.gemm(DType::fp32); },
       [&] { return speeds.gemm(DType::bf16); }, [&] { return speeds.gemm(DType::int8); },
@@ -263,7 +264,7 @@ void measure_speeds(const Libtorch& library, const GpuDevice& device, const Gpu&
           fmt::format("{} of libtorch was not timed on {}: {}", operation->name, where, samples.error().message));
       continue;
     }
-    run.speeds.push_back(figure_of(*operation, where, std::move(*samples), peaks));
+    run.speeds.push_back(make_speed_figure(*operation, where, std::move(*samples), peaks));
     const auto kernels = speeds.kernels(*operation);
     if (kernels.ok()) note_kernels(operation->name, where, *kernels, run);
     if (!kernels.ok())

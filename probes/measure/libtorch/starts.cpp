@@ -43,8 +43,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What a forked process answers with: memory of both, since code that runs while a library is loaded could write to any
-// descriptor.
+// Answer of a forked process, in shared memory: code that runs while a library is loaded could write to any descriptor.
 struct Answer {
   std::atomic<uint32_t> length{0};
   std::array<char, (1 << 18) - 16> text{};
@@ -54,7 +53,7 @@ struct Answer {
                               const std::function<std::string()>& body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   for (const int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(signal, SIG_DFL);
-  // What libtorch prints here has its sentence already.
+  // The answer already contains a sentence for each failure that libtorch prints.
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, 1);
   dup2(nowhere, 2);
@@ -67,8 +66,8 @@ struct Answer {
   _exit(0);  // not exit(): a foreign library's destructors
 }
 
-// Whether it ended by itself.
-Result<bool> wait_for(pid_t child, double seconds, int& status) {
+// Reports whether the child ended within `seconds`; kills it otherwise.
+Result<bool> kill_after(pid_t child, double seconds, int& status) {
   const auto start = Clock::now();
   while (since(start) < seconds) {
     const pid_t ended = retry_on_eintr([&] { return waitpid(child, &status, WNOHANG); });
@@ -90,7 +89,7 @@ uint64_t own_seed() {
   return static_cast<uint64_t>(Clock::now().time_since_epoch().count());
 }
 
-// Loads, computes on the CPU, and on the GPU where there is one.
+// Loads libtorch and computes on the GPU, or on the CPU if `gpu` is negative.
 LibtorchStart start_here(LibtorchStart start, const std::string& folder, int32_t gpu) {
   const Words words;
   const auto tell = [&](const Error& error) {
@@ -131,8 +130,8 @@ LibtorchStart start_here(LibtorchStart start, const std::string& folder, int32_t
   return start;
 }
 
-LibtorchStart start_with(std::string how, const Environment& environment, const std::string& folder, int32_t gpu,
-                         double seconds) {
+LibtorchStart try_start(std::string how, const Environment& environment, const std::string& folder, int32_t gpu,
+                        double seconds) {
   LibtorchStart start{.how = std::move(how),
                       .device = gpu < 0 ? "cpu" : fmt::format("cuda:{}", gpu),
                       .first_tensor_seconds = {},
@@ -140,7 +139,7 @@ LibtorchStart start_with(std::string how, const Environment& environment, const 
                       .cpu_capability = {},
                       .problem = {},
                       .obstacle = {}};
-  const auto reported = in_fork(environment, seconds, [&] {
+  const auto reported = fork_and_run(environment, seconds, [&] {
     return to_json(start_here(start, folder, gpu)).dump(-1, ' ', false, Json::error_handler_t::replace);
   });
   if (!reported.ok()) {
@@ -185,7 +184,8 @@ Result<void> break_the_context(const std::string& folder, int32_t gpu) {
 
 }  // namespace
 
-Result<std::string> in_fork(const Environment& environment, double seconds, const std::function<std::string()>& body) {
+Result<std::string> fork_and_run(const Environment& environment, double seconds,
+                                 const std::function<std::string()>& body) {
   void* const memory = mmap(nullptr, sizeof(Answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return make_error(Obstacle::memory, ErrorCode::failed_child, "making memory for an answer: {}",
@@ -196,7 +196,7 @@ Result<std::string> in_fork(const Environment& environment, double seconds, cons
   if (child == 0) run_in_fork(*answer, environment, body);
   if (child < 0) return make_error(ErrorCode::failed_child, "starting a process: {}", std::strerror(errno));
   int status = 0;
-  PBPROBE_TRY(const bool in_time, wait_for(child, seconds, status));
+  PBPROBE_TRY(const bool in_time, kill_after(child, seconds, status));
   if (!in_time) return make_error(Obstacle::time_limit, ErrorCode::limit, "it did not end within {:.0f} s", seconds);
   if (WIFSIGNALED(status)) {
     Error error = make_error(ErrorCode::failed_child, "its process ended by {}", signal_name(WTERMSIG(status)));
@@ -211,27 +211,28 @@ Result<std::string> in_fork(const Environment& environment, double seconds, cons
 void try_starts(const std::string& folder, const Host& host, double seconds_each,
                 const std::function<void(LibtorchStart)>& tell) {
   for (const auto& tier : tiers_here())
-    tell(start_with("ATEN_CPU_CAPABILITY=" + tier, {{"ATEN_CPU_CAPABILITY", tier}}, folder, -1, seconds_each));
+    tell(try_start("ATEN_CPU_CAPABILITY=" + tier, {{"ATEN_CPU_CAPABILITY", tier}}, folder, -1, seconds_each));
   const int32_t gpu = first_usable_gpu(host);
   std::error_code error;
   if (gpu < 0 || !fs::exists(folder + "/libtorch_cuda.so", error)) return;
   if (const auto cache = TempFolder::make(); cache.ok()) {
     const Environment cached{{"CUDA_CACHE_PATH", cache->path().string()}};
-    tell(start_with("empty driver cache", cached, folder, gpu, seconds_each));
-    tell(start_with("filled driver cache", cached, folder, gpu, seconds_each));
+    tell(try_start("empty driver cache", cached, folder, gpu, seconds_each));
+    tell(try_start("filled driver cache", cached, folder, gpu, seconds_each));
   }
   for (const std::string_view how : {kWithoutPtx, kForcedPtx}) {
     const std::string name(how.substr(0, how.find('=')));
-    tell(start_with(std::string(how), {{name, "1"}}, folder, gpu, seconds_each));
+    tell(try_start(std::string(how), {{name, "1"}}, folder, gpu, seconds_each));
   }
 }
 
 LibtorchArea try_device_assertion(const std::string& folder, int32_t gpu, double seconds) {
   LibtorchArea area{"device assertion", fmt::format("cuda:{}", gpu), {}, {}, {}};
-  const auto reported = in_fork({}, seconds, [&] {
+  const auto reported = fork_and_run({}, seconds, [&] {
     const Words words;
     LibtorchArea here = area;
-    if (auto broken = break_the_context(folder, gpu); !broken.ok()) tell_of(here, words.explained(broken.error()));
+    if (auto broken = break_the_context(folder, gpu); !broken.ok())
+      record_area_error(here, words.explained(broken.error()));
     return to_json(here).dump(-1, ' ', false, Json::error_handler_t::replace);
   });
   const auto json = reported.ok() ? parse_json(*reported) : Result<Json>(reported.error());

@@ -28,7 +28,7 @@ void try_starts(const std::string& folder, const Host& host, double seconds_each
 
 // Runs `body` in a fork and returns its text. Errors: failed_child (signal or exit code), limit.
 using Environment = std::vector<std::pair<std::string, std::string>>;
-[[nodiscard]] Result<std::string> in_fork(const Environment& environment, double seconds,
-                                          const std::function<std::string()>& body);
+[[nodiscard]] Result<std::string> fork_and_run(const Environment& environment, double seconds,
+                                               const std::function<std::string()>& body);
 
 }  // namespace pbprobe

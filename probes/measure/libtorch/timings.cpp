@@ -18,7 +18,7 @@ using Argument = Libtorch::Argument;
 using Call = std::function<Result<void>()>;
 constexpr std::monostate kNone;
 
-// What a slice must last for the host's clock, and how many of them speak for one process.
+// Seconds of one slice, for the host's clock, and number of slices per process.
 constexpr double kSliceSeconds = 4e-3;
 constexpr int64_t kSlices = 7;
 
@@ -32,7 +32,7 @@ class Bench {
   }
 
   [[nodiscard]] const Libtorch& library() const { return library_; }
-  [[nodiscard]] bool on_gpu() const { return gpu_ != nullptr; }
+  [[nodiscard]] bool is_gpu() const { return gpu_ != nullptr; }
   [[nodiscard]] int64_t size(int64_t cpu, int64_t gpu) const { return gpu_ != nullptr ? gpu : cpu; }
 
   // Random normal values; integers and what is only written hold zeros.
@@ -81,7 +81,7 @@ class Bench {
   const Libtorch& library_;
   const GpuDevice* gpu_;
   std::array<float, 65521> normal_{};  // over and over: drawing each would take longer than what is timed
-  // Nothing may move: tensors point into the memories, and calls at the tensors, which go first.
+  // Deques keep addresses: tensors point into memory, and calls to tensors, which are destroyed first.
   std::deque<std::vector<std::byte>> host_;
   std::deque<DeviceBuffer> buffers_;
   std::deque<Tensor> tensors_;
@@ -147,7 +147,7 @@ Result<Call> convolution(Bench& bench) {
   PBPROBE_TRY(const Tensor* weight, bench.array(Element::fp32, {32, 32, 3, 3}));
   return Call([&bench, image, weight]() -> Result<void> {
     constexpr std::array<int64_t, 2> kOnes{1, 1};
-    const auto done = bench.library().convolve(*image, *weight, kOnes, kOnes, bench.on_gpu());
+    const auto done = bench.library().convolve(*image, *weight, kOnes, kOnes, bench.is_gpu());
     return done.ok() ? Result<void>() : done.error();
   });
 }

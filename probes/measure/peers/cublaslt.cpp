@@ -87,18 +87,18 @@ struct CublasLt::Functions {
                 const void* algorithm, void* workspace, size_t bytes, CuStream stream) = nullptr;
 };
 
-// C is written row by row, and the library thinks in columns: it multiplies B's transpose by A's.
+// The library's matrices are column-major and C is row-major: C^T = B^T * A^T.
 struct CublasLt::Gemm::State {
   const Functions* functions = nullptr;
   void* handle = nullptr;
   void* descriptor = nullptr;
-  void* left = nullptr;   // of our B
-  void* right = nullptr;  // of our A
+  void* left = nullptr;   // layout of pbprobe's B
+  void* right = nullptr;  // layout of pbprobe's A
   void* result = nullptr;
   std::vector<Heuristic> proposals;
   size_t chosen = 0;
   bool integers = false;
-  bool scaled = false;  // by blocks
+  bool scaled = false;  // has block scales
   DeviceBuffer workspace;
 
   // The heuristics want pointers too: until there are some, any address that is aligned.
@@ -237,10 +237,11 @@ Result<CublasLt::Gemm> CublasLt::plan_best(const Problem& p, const Operands& ope
   PBPROBE_TRY(Gemm gemm, propose(p, device, kMostProposals));
   Gemm::State& state = *gemm.state_;
   const auto once = [&] { return gemm.run(operands, device.stream()); };
-  const auto chosen = fastest_of(static_cast<int>(state.proposals.size()), [&](int candidate, int64_t repeats) {
-    state.chosen = static_cast<size_t>(candidate);
-    return device.time_us(once, repeats);
-  });
+  const auto chosen =
+      find_fastest_candidate(static_cast<int>(state.proposals.size()), [&](int candidate, int64_t repeats) {
+        state.chosen = static_cast<size_t>(candidate);
+        return device.time_us(once, repeats);
+      });
   if (!chosen.ok()) return chosen.error();
   state.chosen = static_cast<size_t>(*chosen);
   return gemm;

@@ -231,7 +231,7 @@ class Convolution {
     return descriptor.finalize_status() == 0;
   }
 
-  // By the first of cuDNN's proposals that can be planned.
+  // Runs the first of cuDNN's proposals that can be planned.
   [[nodiscard]] Result<void> run_one() const {
     PBPROBE_TRY(Descriptor heuristic, Descriptor::make(functions_, kEngineHeuristic));
     PBPROBE_CHECK(heuristic.set(kHeuristicGraph, graph_));

@@ -59,7 +59,7 @@ struct Rank {
   DeviceBuffer receive;
 };
 
-// Each rank sends its own number, counted from 1, in every element.
+// Makes a rank that sends `number` (from 1) in every element.
 Result<Rank> make_rank(int32_t gpu, size_t number) {
   PBPROBE_TRY(GpuDevice device, GpuDevice::open(gpu));
   PBPROBE_TRY(DeviceBuffer send, device.allocate(kCount * sizeof(float)));
@@ -96,7 +96,7 @@ class Reduction {
     return nccl_.check("ncclGroupEnd", nccl_.group_end());
   }
 
-  // By the first GPU's clock, once all of them are idle.
+  // Times one all-reduce by the first GPU's clock, after all GPUs are idle.
   [[nodiscard]] Result<double> time_us() const {
     for (const Rank& rank : ranks_) PBPROBE_CHECK(rank.device.synchronize());
     PBPROBE_CHECK(ranks_.front().device.make_current());

@@ -253,7 +253,7 @@ int use_it(void) { return pbprobe_absent(); }
 int pbprobe_absent(void) { return 0; }
 
 #elif defined(FAKE_WRONG)
-/* The shims of a torch that computes nothing: C stays unchanged. */
+/* Shims of a torch that computes nothing and leaves C unchanged. */
 uint64_t aoti_torch_abi_version(void) { return 2ULL << 56 | 99ULL << 48 | 1ULL << 40; }
 static int tensor;
 int32_t aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
