@@ -39,7 +39,7 @@ std::optional<Outcome> worse(std::optional<Outcome> a, std::optional<Outcome> b)
   return worse(*a, *b);
 }
 
-// After it ran right on the device; `ran` says where.
+// Fills `measured`, and `detail` from `ran`. Call after libtorch ran correctly on `device`.
 void add_measured(ClaimProof& proof, const Facts& facts, std::string_view device, const std::string& ran) {
   Measured measured = measured_on(facts.report.baseline, device);
   proof.measured = measured.outcome;
@@ -105,7 +105,7 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
     return proof;
   }
   const std::string capability = run.cpu_capability.value_or("unknown");
-  // All of an exact build is made for the target; of another one only its CPU capability is.
+  // An exact build has code only for the target. Other builds have this code only in their CPU capability.
   if (!facts.claim->exact && target.torch_cpu_capability && capability != *target.torch_cpu_capability) {
     proof.detail = fmt::format("libtorch took its {} code, and what is claimed is its {} code", capability,
                                *target.torch_cpu_capability);
