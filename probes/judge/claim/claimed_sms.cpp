@@ -76,7 +76,7 @@ std::map<std::string, int64_t> extras_beside(const Facts& facts, const DeviceCod
   return beside;
 }
 
-// Units of libraries linked in statically keep those libraries' own list of SMs: fewer than half of a file's units.
+// Reports whether static libraries brought the SMs `others`: these have fewer than half of the file's units.
 bool are_of_linked_library(const File& file, const std::map<std::string, int64_t>& others) {
   if (!file.links) return false;
   const auto& contains = file.links->contains;
@@ -160,7 +160,7 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(facts, file)) continue;
     any_file = true;
-    if (file.device_code->cubin.empty() || file.device_code->false_entries.value_or(0) > 0) continue;  // other checks'
+    if (file.device_code->cubin.empty() || file.device_code->false_entries.value_or(0) > 0) continue;  // PB315, PB330
     for (const Target* target : facts.claimed_gpus) {
       const Units units = units_for(*file.device_code, chip_of(*target).value_or(Sm{}));
       if (units.with == units.all) continue;

@@ -34,12 +34,13 @@ std::string store_name(const Inventory& inventory) {
   return {};
 }
 
-// "-python313-cpu-avx" of "-python313-cpu-avx-2.10.0", and not of "-python313-cpu-avx2-2.10.0".
+// Reports whether `begin` ends at a part of `name`: "-python313-cpu-avx" begins "-python313-cpu-avx-2.10.0", but not
+// "-python313-cpu-avx2-2.10.0".
 bool begins_name(std::string_view name, std::string_view begin) {
   return name.starts_with(begin) && (name.size() == begin.size() || name[begin.size()] == '-');
 }
 
-// "3.13" is cp313, and cp313t too.
+// Converts "3.13" to "cp313".
 std::string abi_of(std::string_view python) {
   std::string abi = "cp";
   std::copy_if(python.begin(), python.end(), std::back_inserter(abi), [](char c) { return c != '.'; });
@@ -49,7 +50,7 @@ std::string abi_of(std::string_view python) {
 // Signs of one BLAS in a file, with the word that a claim uses for this BLAS.
 struct BlasSign {
   std::string_view claim;
-  std::string_view file;     // begins the name of a needed library
+  std::string_view file;     // prefix of the name of a needed library
   std::string_view content;  // name in Links::contains
 };
 constexpr std::array<BlasSign, 4> kBlas{{

@@ -249,7 +249,7 @@ void ask_machine_code(Answer& answer, const std::string& claimed, const Sm& sm, 
   ask_any_code(answer, claimed, holders, part);
   for (const auto& holder : holders) {
     const HeldUnits units = holder.units_with(sm);
-    // Code with a suffix is written for few kernels.
+    // Few kernels have code with a suffix.
     if (units.with == 0 || (sm.suffix == '\0' && units.with < units.all)) {
       ask_units(answer, claimed, units, "machine code", holder.cubins(), holder, part);
     } else {

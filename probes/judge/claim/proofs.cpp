@@ -121,7 +121,7 @@ ClaimProof prove_torch(const Facts& facts, const std::string& claimed) {
   if (facts.files_only) return {};
   if (facts.run == nullptr || !facts.run->version) return {.loaded = Outcome::unknown};
   const std::string_view release = release_of(*facts.run->version);
-  const std::string_view wanted = release_of(claimed);  // libtorch does not tell a candidate from its release
+  const std::string_view wanted = release_of(claimed);  // libtorch returns the release even for a candidate
   const bool same = release.starts_with(wanted) && (release.size() == wanted.size() || release[wanted.size()] == '.');
   return {.loaded = same ? Outcome::pass : Outcome::fail,
           .detail = same ? "" : fmt::format("the loaded library says {}", *facts.run->version)};

@@ -20,7 +20,7 @@ std::string text_of(const VariantProperty& property) {
   return fmt::format("{} :: {} :: {}", property.provider, property.feature, property.value);
 }
 
-// "120_real" is machine code for 12.0, "90_virtual" PTX for 9.0. Neither knows the suffixes a and f.
+// "120_real" is machine code for 12.0, "90_virtual" is PTX for 9.0. Properties have no suffixes.
 void ask_sm_arch(Answer& answer, const VariantProperty& property, const ClaimedFiles& all) {
   const size_t mark = property.value.find('_');
   const auto sm = parse_sm(property.value.substr(0, mark));

@@ -73,7 +73,7 @@ std::optional<Sentence> fault_of(const ReferenceCode& code, const Theirs& theirs
 Answer holds_what_such_builds_hold(const Facts& facts) {
   const ReferenceBuild& reference = *facts.report.reference;
   const File* file = file_named(*facts.inventory, kLibtorchCuda);
-  if (file == nullptr || file->problem || !file->device_code) return {};  // other checks'
+  if (file == nullptr || file->problem || !file->device_code) return {};  // PB101, PB331
   if (first_false_entry(*file->device_code) != nullptr || !claimed_sm_is_shipped(facts)) return {};
   if (reference.code.empty())
     return {.seen = {},

@@ -20,7 +20,7 @@ constexpr size_t kNamedKernels = 10;
 
 // Code of one kernel in all files.
 struct Code {
-  std::string mangled;  // the first of its names
+  std::string mangled;  // first name of the kernel
   std::set<Sm> cubins;
   std::set<Sm> ptx;
 };

@@ -57,7 +57,7 @@ constexpr std::array<OtherPackage, 18> kOthers{{{"libtorch", "torch"},
                                                 {"libmkl_", "mkl"},
                                                 {"libiomp5.", "intel-openmp"}}};
 
-// Names of the component and major versions of CUDA in which this library is.
+// Component of the CUDA toolkit that contains a library, and the major CUDA versions.
 struct InToolkit {
   std::string component;
   std::set<int64_t> majors;
