@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB551 and PB552: torch's operators, compared with double precision.
+// PB551 and PB552: torch's operators compared with double precision.
 #include "tests/judge/planted.hpp"
 
 namespace pbprobe::test {

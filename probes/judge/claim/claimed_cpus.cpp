@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether every byte of code that a claimed CPU would run is known to run there.
+// Checks that all host code that a claimed CPU would run needs only features of that CPU.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +18,8 @@ using Names = std::vector<std::string>;
 
 constexpr size_t kMostFiles = 4;
 
-// What the claimed target's CPUs have, and ld.so knows of them before it takes this file.
+// Returns the features of the target, and of the glibc-hwcaps folder of `file`, which ld.so checks before it loads the
+// file.
 Names there_for(const Target& target, const File& file) {
   Names there = list_target_features(target);
   const Names promised = list_hwcaps_features(file.path).value_or(Names{});
@@ -32,7 +33,7 @@ Names keys(const std::map<std::string, int64_t>& counts) {
   return names;
 }
 
-// The first that needs what is not there; null: none does.
+// Returns the first offender of `code_class` (nullopt: any class) that needs a feature outside `there`, or nullptr.
 const CodeOffender* beyond(const std::vector<CodeOffender>& offenders, std::optional<CodeClass> code_class,
                            const Names& there) {
   const auto found = std::find_if(offenders.begin(), offenders.end(), [&](const CodeOffender& offender) {
@@ -41,7 +42,7 @@ const CodeOffender* beyond(const std::vector<CodeOffender>& offenders, std::opti
   return found == offenders.end() ? nullptr : &*found;
 }
 
-// Of each of libtorch's files that the claimed target's CPUs would load, what `tell` says.
+// Collects the faults that `tell` finds in libtorch's files for each claimed CPU target, at most kMostFiles.
 template <class Tell>
 std::vector<Seen> of_libtorch(const Facts& facts, const Tell& tell) {
   std::vector<Seen> known;
@@ -76,7 +77,7 @@ std::optional<Seen> undecided_in(const Target& target, const File& file) {
   return std::nullopt;
 }
 
-// It holds the function's address, and calls through a pointer: which one is not known.
+// Load-time code holds the address of the function and makes indirect calls. The audit cannot tell their targets.
 std::optional<Seen> may_run_at_load(const Target& target, const File& file) {
   const Names there = there_for(target, file);
   if (!file.load_code) return std::nullopt;
@@ -93,7 +94,7 @@ int64_t count_of(const HostCode& code) {
   return functions;
 }
 
-// Everything that libtorch's files need, directly and indirectly, and the artifact itself holds.
+// Returns the artifact's files that libtorch needs, directly or through others, without libtorch's own files.
 std::vector<const File*> needed_by_libtorch(const Inventory& inventory) {
   std::vector<const File*> next;
   std::set<std::string_view> seen;
@@ -121,7 +122,7 @@ Answer all_code_is_decided(const Facts& facts) {
   return answer;
 }
 
-// Names that some row of the target table has: what others need, libraries ask for by themselves.
+// Returns the features of all CPU targets of this architecture. Libraries check other features at run time.
 Names names_of_rows(const Target& target) {
   Names names;
   for (const auto& row : all_targets()) {
@@ -133,7 +134,7 @@ Names names_of_rows(const Target& target) {
   return names;
 }
 
-// Code of a library beside libtorch's own that runs everywhere, and needs more than the claimed CPU has.
+// Returns a fault if unguarded code of a library needs a feature that the claimed CPU lacks.
 std::optional<Seen> runs_beyond(const Target& target, const File& file) {
   const Names there = there_for(target, file);
   const Names more = missing_features(keys(file.host_code->unguarded), there);
@@ -175,7 +176,6 @@ Answer needed_libraries_load(const Facts& facts) {
   return answer;
 }
 
-// Beside libtorch's own files those that ld.so loads with them.
 Answer files_are_of_one_processor(const Facts& facts) {
   Answer answer;
   const Inventory& inventory = *facts.inventory;

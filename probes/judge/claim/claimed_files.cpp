@@ -26,7 +26,7 @@ bool is_ignored(const Facts& facts, const File& file) {
                      [&](const IgnoredFiles& one) { return names_path(one.files, file.path); });
 }
 
-// The last that names it; null: the whole claim's.
+// Returns the last pattern that matches `file`; nullptr if only the whole claim covers `file`.
 const FileClaim* claim_of(const Facts& facts, const File& file) {
   const auto& patterns = patterns_of(facts);
   const auto last = std::find_if(patterns.rbegin(), patterns.rend(),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Which files a claim is of: a claim file's patterns name some, ignore others, and leave the rest to the whole claim.
+// Selects the files of each claim. A claim file's patterns select or ignore files; the whole claim covers the rest.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@
 
 namespace pbprobe {
 
-// Does the pattern name the path? `*` stands for folders too; without a slash it is held against the name only.
+// Reports whether `pattern` matches `path`. `*` also matches slashes. Without a slash, matches only the base name.
 [[nodiscard]] bool names_path(const std::string& pattern, const std::string& path);
 
 // Files under one claim, as an inventory of their own.
 struct ClaimedFiles {
-  const FileClaim* claim = nullptr;  // null: the whole's
+  const FileClaim* claim = nullptr;  // nullptr for the whole claim
   Inventory inventory;
   std::string name;  // "xformers 0.0.35", "vllm/_moe_C*.so of vllm 0.33.0"
 };
 
-// What the whole claim is of.
+// Returns the files that no pattern selects or ignores.
 [[nodiscard]] ClaimedFiles files_of_whole_claim(const Facts& facts);
 
-// Those of each pattern, in the order of the claim file.
+// Returns the files of each pattern, in the order of the claim file.
 [[nodiscard]] std::vector<ClaimedFiles> files_of_patterns(const Facts& facts);
 
-// How many files each pattern of those to ignore names.
+// Counts the files that each "ignore" pattern matches.
 [[nodiscard]] std::vector<size_t> ignored_counts(const Facts& facts);
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a claim says of SMs, against the device code of the artifact's files.
+// Compares the claimed SMs with the device code of the artifact.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -23,7 +23,7 @@ bool is_libtorch(const Facts& facts, const File& file) {
   return is_own(*facts.inventory, file) && file.device_code;
 }
 
-// That of a chip, without a suffix.
+// Returns a GPU target's SM without suffix ("sm_90"); "" for a CPU.
 std::string format_base_sm(const Target& target) {
   const auto sm = chip_of(target);
   return sm ? sm_name(*sm) : "";
@@ -48,7 +48,7 @@ std::string list_of(const std::map<std::string, int64_t>& cubins) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Machine code that no claimed target's row lists, with how often it stands there.
+// Counts the cubins for each SM that no claimed target covers.
 std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code) {
   std::map<std::string, int64_t> others = code.cubin;
   std::erase_if(others, [&](const auto& entry) {
@@ -58,7 +58,7 @@ std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code
   return others;
 }
 
-// The same in translation units that hold a claimed SM: those without it are another check's.
+// Counts such cubins in units that also hold a claimed SM. claimed_sm_is_throughout() reports the other units.
 std::map<std::string, int64_t> extras_beside(const Facts& facts, const DeviceCode& code) {
   const auto is_claimed = [&](const std::string& cubin) {
     return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
@@ -76,7 +76,7 @@ std::map<std::string, int64_t> extras_beside(const Facts& facts, const DeviceCod
   return beside;
 }
 
-// Units of libraries linked in statically keep those libraries' own list of SMs: fewer than half of a file's units.
+// Reports whether static libraries brought the SMs `others`: these have fewer than half of the file's units.
 bool are_of_linked_library(const File& file, const std::map<std::string, int64_t>& others) {
   if (!file.links) return false;
   const auto& contains = file.links->contains;
@@ -86,7 +86,7 @@ bool are_of_linked_library(const File& file, const std::map<std::string, int64_t
   return any && std::all_of(others.begin(), others.end(), [&](const auto& entry) { return entry.second * 2 < units; });
 }
 
-// That of the row which comes after plain FMA: "wgmma".
+// Returns the target's first instruction path after plain FMA: "wgmma".
 std::string first_tensor_instruction(const Target& target) {
   return target.instructions.size() > 1 ? target.instructions[1].name : "a tensor instruction";
 }
@@ -105,7 +105,7 @@ void add_trap_kernels(const Facts& facts, const File& file, const std::map<std::
   }
 }
 
-// Files that hold a library's device code, or some of it: with one of them there, code is due.
+// Files that can hold a library's device code. A library with such a file must have device code.
 constexpr std::array<std::string_view, 7> kHaveCode{"libmagma.so",
                                                     "libnccl.so",
                                                     "libcublas.so",
@@ -114,7 +114,7 @@ constexpr std::array<std::string_view, 7> kHaveCode{"libmagma.so",
                                                     "libcudnn_ops.so",
                                                     "libcudnn_engines_precompiled.so"};
 
-// Those that hold some in each of their releases.
+// Files that hold device code in each release of their library.
 constexpr std::array<std::string_view, 7> kEachHasCode{"libmagma.so",
                                                        "libnccl.so",
                                                        "libcublas.so",
@@ -123,7 +123,7 @@ constexpr std::array<std::string_view, 7> kEachHasCode{"libmagma.so",
                                                        "libcudnn_adv.so",
                                                        "libcudnn_engines_precompiled.so"};
 
-// Libraries that are there, and whose files hold no device code at all.
+// Returns the libraries of the artifact that should hold device code, but hold none.
 std::set<std::string> without_code(const Inventory& inventory) {
   std::set<std::string> due;
   for (const auto& file : inventory.files) {
@@ -140,11 +140,11 @@ std::set<std::string> without_code(const Inventory& inventory) {
   return due;
 }
 
-// Of the libraries that have lists of their own: what their files hold together.
+// Sums the device code of each library that chooses its own SMs.
 std::map<std::string, DeviceCode> their_code(const Inventory& inventory) {
   std::map<std::string, DeviceCode> components;
   for (const auto& file : inventory.files) {
-    // Where it has none elsewhere, what stands among its constants is what it loads.
+    // A library without other device code loads the cubins among its constants.
     const auto& theirs = file.device_code ? file.device_code : file.self_loaded_code;
     if (!theirs || !has_own_sms(file)) continue;
     DeviceCode& code = components[*file.component];
@@ -160,7 +160,7 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(facts, file)) continue;
     any_file = true;
-    if (file.device_code->cubin.empty() || file.device_code->false_entries.value_or(0) > 0) continue;  // other checks'
+    if (file.device_code->cubin.empty() || file.device_code->false_entries.value_or(0) > 0) continue;  // PB315, PB330
     for (const Target* target : facts.claimed_gpus) {
       const Units units = units_for(*file.device_code, chip_of(*target).value_or(Sm{}));
       if (units.with == units.all) continue;
@@ -232,7 +232,7 @@ bool any_runs_on(const DeviceCode& code, const Target& target) {
   });
 }
 
-// One file that was pruned or stripped, where the library's others are whole.
+// Finds a single pruned or stripped file of a library whose other files are complete.
 std::optional<Sentence> fault_of_file(const File& file, const Target& target) {
   const std::string_view name = base_name(file.path);
   const auto& code = file.device_code ? file.device_code : file.self_loaded_code;
@@ -254,7 +254,7 @@ Answer other_libraries_hold_claimed_sm(const Facts& facts) {
     answer.seen.push_back(
         {say("{} is claimed, and {} holds no device code at all", facts.claimed_gpus.front()->id, component)});
   for (const auto& [component, code] : their_code(*facts.inventory)) {
-    if (code.cubin.empty()) continue;  // another check's
+    if (code.cubin.empty()) continue;  // PB315
     for (const Target* target : facts.claimed_gpus) {
       if (any_runs_on(code, *target)) continue;
       reported.insert(component);
@@ -280,8 +280,7 @@ Answer other_libraries_hold_more(const Facts& facts) {
     if (!others.empty()) answer.seen.push_back({say("{} holds machine code for {} too", component, list_of(others))});
   }
   for (const auto& file : facts.inventory->files) {
-    // Device code that a file hands to the driver itself are whole kernels of another project, made for the SMs that it
-    // knows.
+    // Cubins among the constants are kernels of another project, which chooses its own SMs.
     if (is_own(*facts.inventory, file) && file.self_loaded_code) {
       const auto others = extras(facts, *file.self_loaded_code);
       if (!others.empty())
@@ -324,7 +323,7 @@ Answer one_toolkit_a_file(const Facts& facts) {
   return answer;
 }
 
-// The first PTX of a file whose ISA is newer than a CUDA knows.
+// Returns the first PTX ISA version of `file` that is newer than `cuda` supports.
 std::optional<std::string> newer_ptx(const File& file, const MajorMinor& cuda) {
   for (const auto& [sm, text] : file.device_code->ptx_versions) {
     const auto isa = parse_major_minor(text);
@@ -357,7 +356,7 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
       if (*version < *claimed) older.insert(release);
     }
     const auto& wrong = newer.empty() ? older : newer;
-    if (wrong.empty() || (newer.empty() && as_claimed)) continue;  // older: of libraries linked in
+    if (wrong.empty() || (newer.empty() && as_claimed)) continue;  // static libraries bring older cubins
     answer.seen.push_back({say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", *facts.claim->cuda,
                                base_name(file.path), fmt::join(wrong, ", ")),
                            file.path});
@@ -365,8 +364,8 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
   return answer;
 }
 
-// A row's architecture with a suffix says that its tensor instructions are only in that cubin, and torch adds it to
-// the files that have them.
+// Tensor instructions of a target whose architecture has a suffix exist only in such cubins. torch's build adds that
+// architecture for the files that use them.
 Answer tensor_paths_have_their_cubin(const Facts& facts) {
   Answer answer;
   if (!facts.claim->exact || file_named(*facts.inventory, kLibtorchCuda) == nullptr) return answer;
@@ -374,7 +373,7 @@ Answer tensor_paths_have_their_cubin(const Facts& facts) {
     if (std::isalpha(static_cast<unsigned char>(target->architecture.back())) == 0) continue;
     bool any = false;
     bool with_suffix = false;
-    bool damaged = false;  // it may lie in what could not be read
+    bool damaged = false;  // the cubin may be in an unreadable file
     for (const auto& file : facts.inventory->files) {
       damaged = damaged || (is_own(*facts.inventory, file) && file.problem);
       if (!is_libtorch(facts, file)) continue;
@@ -383,7 +382,7 @@ Answer tensor_paths_have_their_cubin(const Facts& facts) {
         with_suffix = with_suffix || (cubin != format_base_sm(*target) && made_for(cubin, *target));
       }
     }
-    if (!any || with_suffix || damaged) continue;  // without any, another check's
+    if (!any || with_suffix || damaged) continue;  // without any: PB314
     answer.seen.push_back({say("{} is claimed, and no file of libtorch holds sm_{}, which {} needs", target->id,
                                target->architecture, in_words(first_tensor_instruction(*target)))});
   }

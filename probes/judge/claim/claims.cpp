@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a claim says of versions and platform, against the artifact's files.
+// Compares the claimed versions, BLAS and platform with the artifact's files.
 #include <algorithm>
 #include <array>
 
@@ -18,10 +18,10 @@ Answer cannot_tell(std::string what, std::string remedy) {
   return {.seen = {}, .unknown = Seen{.what = std::move(what), .remedy = std::move(remedy)}};
 }
 
-// What Nix calls the output: what stands behind the 32 letters of its hash. Empty: it is in no store.
+// Returns the store name without its hash of 32 letters; "" if the artifact is not in a Nix store.
 std::string store_name(const Inventory& inventory) {
   constexpr size_t kHash = 32;
-  constexpr std::string_view kLetters = "0123456789abcdfghijklmnpqrsvwxyz";  // of Nix's base 32
+  constexpr std::string_view kLetters = "0123456789abcdfghijklmnpqrsvwxyz";  // Nix base 32
   const bool known = inventory.store_closure && !inventory.store_closure->outputs.empty();
   std::string_view path = known ? inventory.store_closure->outputs.front() : inventory.artifact;
   while (!path.empty()) {
@@ -34,23 +34,24 @@ std::string store_name(const Inventory& inventory) {
   return {};
 }
 
-// "-python313-cpu-avx" of "-python313-cpu-avx-2.10.0", and not of "-python313-cpu-avx2-2.10.0".
+// Reports whether `begin` ends at a part of `name`: "-python313-cpu-avx" begins "-python313-cpu-avx-2.10.0", but not
+// "-python313-cpu-avx2-2.10.0".
 bool begins_name(std::string_view name, std::string_view begin) {
   return name.starts_with(begin) && (name.size() == begin.size() || name[begin.size()] == '-');
 }
 
-// "3.13" is cp313, and cp313t too.
+// Converts "3.13" to "cp313".
 std::string abi_of(std::string_view python) {
   std::string abi = "cp";
   std::copy_if(python.begin(), python.end(), std::back_inserter(abi), [](char c) { return c != '.'; });
   return abi;
 }
 
-// A BLAS by the names of its files and by what is linked in, with the word that a claim uses for it.
+// Signs of one BLAS in a file, with the word that a claim uses for this BLAS.
 struct BlasSign {
   std::string_view claim;
-  std::string_view file;     // begins the name of a needed library
-  std::string_view content;  // as Links::contains has it
+  std::string_view file;     // prefix of the name of a needed library
+  std::string_view content;  // name in Links::contains
 };
 constexpr std::array<BlasSign, 4> kBlas{{
     {"mkl", "libmkl_", "MKL"},
@@ -67,7 +68,7 @@ bool shows(const File& file, const BlasSign& sign) {
   return file.links && names(file.links->contains, [&](const std::string& name) { return name == sign.content; });
 }
 
-// The file that tells the versions.
+// Returns the file that holds the versions, by layout.
 std::string version_file(const Inventory& inventory) {
   if (inventory.layout == "libtorch") return "build-version";
   if (inventory.layout == "debian") return "TorchConfigVersion.cmake";
@@ -82,7 +83,7 @@ Answer torch_is_claimed(const Facts& facts) {
   const auto there = parse_python_version(*facts.inventory->torch_version);
   const auto claimed = parse_python_version(*facts.claim->torch);
   if (there && claimed && is_release(*there, *claimed)) return {};
-  // A candidate, a nightly, or a build from source that nobody gave a number.
+  // Candidates, nightlies and unnumbered source builds differ from the release only in the suffix.
   PythonVersion plain = there.value_or(PythonVersion{});
   plain.pre.reset();
   plain.post.reset();
@@ -150,7 +151,7 @@ Answer blas_is_claimed(const Facts& facts) {
                 file->path}}};
 }
 
-// Recipes give their variant's name, so that a store tells what lies in it; nixpkgs' own torch has none.
+// Recipes set the variant as the store name. The torch of nixpkgs has no variant in its store name.
 Answer store_name_is_claimed(const Facts& facts) {
   constexpr std::string_view kBegin = "pytorch";
   const std::string_view claimed = facts.claim->text;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What claim would be true of an artifact.
+// Derives the claim that is true of an artifact.
 #include <algorithm>
 #include <set>
 
@@ -14,7 +14,7 @@
 namespace pbprobe {
 namespace {
 
-// By capability, then suffix: 80, 100, 100a.
+// Orders by capability, then suffix: 80, 100, 100a.
 bool chip_less(const std::string& a, const std::string& b) {
   return parse_sm(a) < parse_sm(b);
 }
@@ -36,7 +36,7 @@ void take_device_code(Holdings& holdings, const DeviceCode& code) {
   for (auto* names : {&holdings.sms, &holdings.few, &holdings.ptx}) std::sort(names->begin(), names->end(), chip_less);
 }
 
-// Of a package that is not torch: all that its files have, whichever of them is loaded.
+// Takes the device code of all files of a package other than torch: any of them may be loaded.
 void take_all_device_code(Holdings& holdings, const Inventory& inventory) {
   std::set<std::string> sms;
   std::set<std::string> ptx;
@@ -52,7 +52,7 @@ void take_all_device_code(Holdings& holdings, const Inventory& inventory) {
   for (auto* names : {&holdings.sms, &holdings.ptx}) std::sort(names->begin(), names->end(), chip_less);
 }
 
-// "sm_75, 80, 100a": the prefix once.
+// Joins SM names with one prefix: "sm_75, 80, 100a".
 std::string chips(const std::vector<std::string>& names) {
   std::string text;
   for (const auto& name : names) text += text.empty() ? name : ", " + name.substr(3);
@@ -73,7 +73,7 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
     if (!asked || !file.host_code || !file.machine || list_hwcaps_features(file.path)) continue;
     machine = *file.machine;
     const HostCode& code = *file.host_code;
-    // Of other libraries than torch's only what runs at load is known to run everywhere.
+    // Other packages may guard their code at run time. Only their load-time code runs on every CPU.
     for (const auto& [name, count] : facts.other ? code.at_load : code.unguarded) needs.insert(name);
     for (const auto& [name, count] : code.unguarded) open.insert(name);
     for (const auto& [name, count] : code.unclassified) open.insert(name);
@@ -88,7 +88,7 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
   holdings.cpu_capabilities.assign(capabilities.begin(), capabilities.end());
   holdings.leaks = missing_features(std::vector<std::string>(leaked.begin(), leaked.end()), certain);
   const bool more = !missing_features(std::vector<std::string>(open.begin(), open.end()), certain).empty();
-  if (facts.other && more) {  // nothing tells what guards it
+  if (facts.other && more) {  // unknown guards
     holdings.minimum_cpu = certain.empty() ? std::nullopt : holdings.minimum_cpu;
     return;
   }
@@ -97,7 +97,7 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
   if (most != *holdings.minimum_cpu) holdings.minimum_cpu_at_most = most;
 }
 
-// "holds machine code for sm_75, 80 and PTX for sm_80".
+// Returns " holds machine code for sm_75, 80 and PTX for sm_80".
 std::string device_code_of(const Holdings& holdings) {
   if (holdings.sms.empty() && holdings.ptx.empty()) return " holds no device code";
   std::string text = " holds ";

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether an artifact is one package, of one version.
+// Checks that an artifact is one package of one version.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ Answer version_is_assigned_once(const Facts& facts) {
   return answer;
 }
 
-// libtorch tells its release by its code (aoti_torch_abi_version), without what stands behind the three numbers.
+// libtorch returns its release from code (aoti_torch_abi_version): three numbers, without a suffix.
 Answer libraries_are_of_version(const Facts& facts) {
   Answer answer;
   const auto package = parse_python_version(facts.inventory->torch_version.value_or(""));
@@ -76,7 +76,7 @@ Answer libraries_are_of_version(const Facts& facts) {
   return answer;
 }
 
-// People edit the Python of an installed torch. A file that is missing and a library that was changed are faults.
+// Users edit Python files of an installed torch. Only missing files and changed libraries are faults.
 void ask_installed(Answer& answer, const RecordedFiles& recorded) {
   if (!recorded.changed_libraries.empty()) {
     const ChangedLibrary& first = recorded.changed_libraries.front();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What is claimed of a package that is not torch, and of single files of any: each file with device code holds it.
+// Judges claims of packages other than torch, and of single files. Each file with device code must hold the claimed SM.
 #include "probes/judge/claim/other_claims.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string listed(const std::set<std::string>& code) {
   return code.empty() ? "no SM" : fmt::format("{}", fmt::join(code, ", "));
 }
 
-// Nothing of an artifact is judged if a claim file ignores each of its files: then nothing is proved.
+// Returns why nothing proves the claim if a claim file ignores all files; else nullopt.
 std::optional<Seen> nothing_judged(const Facts& facts, const ClaimedFiles& whole) {
   if (!whole.inventory.files.empty() || facts.inventory->files.empty()) return std::nullopt;
   const auto parts = files_of_patterns(facts);
@@ -38,7 +38,7 @@ std::optional<Seen> nothing_judged(const Facts& facts, const ClaimedFiles& whole
               .remedy = "ignore single files only"};
 }
 
-// Where the claim is exact: machine code for other chips.
+// Adds a fault for each holder with machine code for other chips. For exact claims.
 void ask_nothing_else(Answer& answer, const Facts& facts, const ClaimedFiles& whole) {
   for (const auto& holder : find_holders(whole.inventory)) {
     std::set<std::string> others = holder.cubins();
@@ -122,15 +122,15 @@ Answer torch_is_as_claimed(const Facts& facts) {
   return answer;
 }
 
-// "cp313" of 3.13, "cp313t" of 3.13t.
+// Converts "3.13" to "cp313", "3.13t" to "cp313t".
 std::string tag_of(const std::string& python) {
   const bool free_threaded = python.ends_with('t');
   const auto version = parse_major_minor(python.substr(0, python.size() - (free_threaded ? 1 : 0)));
   return version ? fmt::format("cp{}{}{}", version->major, version->minor, free_threaded ? "t" : "") : "";
 }
 
-// Python imports a module by its name: of "ops.cpython-312-x86_64-linux-gnu.so" and "ops.cpython-313-…" it takes the
-// one for itself.
+// Returns the path up to the first dot of the file name. Python imports by this name: with
+// "ops.cpython-312-x86_64-linux-gnu.so" and "ops.cpython-313-…", each Python loads its own file.
 std::string module_of(const std::string& path) {
   return path.substr(0, path.find('.', path.rfind('/') + 1));
 }
@@ -161,7 +161,7 @@ Answer python_is_as_claimed(const Facts& facts) {
   return ask_python(*facts.claim->python, files_of_whole_claim(facts));
 }
 
-// Who names a file and an SM says that the file holds device code; "*" is of those that do.
+// A pattern with an SM claims device code in each matching file, except the pattern "*".
 void ask_device_code(Answer& answer, const FileClaim& claim, const ClaimedFiles& part) {
   if (claim.sms.empty() && claim.ptx.empty()) return;
   for (const auto& sm : claim.sms) ask_machine_code(answer, sm, *parse_sm(sm), part);
@@ -211,7 +211,7 @@ Answer patterns_name_files(const Facts& facts) {
 
 namespace {
 
-// A build without CUDA compiles no kernel, and succeeds.
+// A build without CUDA succeeds without compiling any kernel.
 void ask_any_code(Answer& answer, const std::string& claimed, const std::vector<CodeHolder>& holders,
                   const ClaimedFiles& part) {
   if (!holders.empty() || part.inventory.files.empty()) return;
@@ -249,7 +249,7 @@ void ask_machine_code(Answer& answer, const std::string& claimed, const Sm& sm, 
   ask_any_code(answer, claimed, holders, part);
   for (const auto& holder : holders) {
     const HeldUnits units = holder.units_with(sm);
-    // Code with a suffix is written for few kernels.
+    // Few kernels have code with a suffix.
     if (units.with == 0 || (sm.suffix == '\0' && units.with < units.all)) {
       ask_units(answer, claimed, units, "machine code", holder.cubins(), holder, part);
     } else {

@@ -39,7 +39,7 @@ std::optional<Outcome> worse(std::optional<Outcome> a, std::optional<Outcome> b)
   return worse(*a, *b);
 }
 
-// After it ran right on the device; `ran` says where.
+// Fills `measured`, and `detail` from `ran`. Call after libtorch ran correctly on `device`.
 void add_measured(ClaimProof& proof, const Facts& facts, std::string_view device, const std::string& ran) {
   Measured measured = measured_on(facts.report.baseline, device);
   proof.measured = measured.outcome;
@@ -105,7 +105,7 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
     return proof;
   }
   const std::string capability = run.cpu_capability.value_or("unknown");
-  // All of an exact build is made for the target; of another one only its CPU capability is.
+  // An exact build has code only for the target. Other builds have this code only in their CPU capability.
   if (!facts.claim->exact && target.torch_cpu_capability && capability != *target.torch_cpu_capability) {
     proof.detail = fmt::format("libtorch took its {} code, and what is claimed is its {} code", capability,
                                *target.torch_cpu_capability);
@@ -121,7 +121,7 @@ ClaimProof prove_torch(const Facts& facts, const std::string& claimed) {
   if (facts.files_only) return {};
   if (facts.run == nullptr || !facts.run->version) return {.loaded = Outcome::unknown};
   const std::string_view release = release_of(*facts.run->version);
-  const std::string_view wanted = release_of(claimed);  // libtorch does not tell a candidate from its release
+  const std::string_view wanted = release_of(claimed);  // libtorch returns the release even for a candidate
   const bool same = release.starts_with(wanted) && (release.size() == wanted.size() || release[wanted.size()] == '.');
   return {.loaded = same ? Outcome::pass : Outcome::fail,
           .detail = same ? "" : fmt::format("the loaded library says {}", *facts.run->version)};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What running proves of a claimed target: nothing but what ran on that very target.
+// Proofs of a claimed target by running libtorch. Only a run on this very target proves anything.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace pbprobe {
 
-// Null where the level was not asked: no machine was looked at.
+// Outcome of each level; nullopt if only files were judged.
 struct ClaimProof {
   std::optional<Outcome> loaded;
   std::optional<Outcome> executed;
@@ -19,16 +19,16 @@ struct ClaimProof {
   std::string detail;
 };
 
-// Small programs of every area, on this device: all right, one wrong, or none run, with why.
+// Judges the areas that ran on `device`: pass, fail, or unknown if none or not all ran. Sets `detail` to the reason.
 [[nodiscard]] Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail);
 
 [[nodiscard]] ClaimProof prove_sm(const Facts& facts, const Target& target);
 [[nodiscard]] ClaimProof prove_isa(const Facts& facts, const Target& target);
 
-// The loaded library's own word.
+// Compares the claimed release with the release that the loaded library returns.
 [[nodiscard]] ClaimProof prove_torch(const Facts& facts, const std::string& claimed);
 
-// Each level is as good as the worst of the two; the details follow each other.
+// Takes the worse outcome of each level, and joins the details.
 [[nodiscard]] ClaimProof both(const ClaimProof& one, const ClaimProof& other);
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether a wheel variant (PEP 817 and PEP 825, drafts) is what its properties say, as far as files show it.
+// Compares the properties of a wheel variant (PEP 817 and PEP 825, drafts) with its files.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::string text_of(const VariantProperty& property) {
   return fmt::format("{} :: {} :: {}", property.provider, property.feature, property.value);
 }
 
-// "120_real" is machine code for 12.0, "90_virtual" PTX for 9.0. Neither knows the suffixes a and f.
+// "120_real" is machine code for 12.0, "90_virtual" is PTX for 9.0. Properties have no suffixes.
 void ask_sm_arch(Answer& answer, const VariantProperty& property, const ClaimedFiles& all) {
   const size_t mark = property.value.find('_');
   const auto sm = parse_sm(property.value.substr(0, mark));
@@ -49,7 +49,7 @@ void ask_cuda_bound(Answer& answer, const VariantProperty& property, const Distr
   }
 }
 
-// What a CPU with these properties has, by /proc/cpuinfo's names.
+// Returns the CPU features that the properties state, with the names of /proc/cpuinfo.
 std::vector<std::string> features_stated(const std::vector<VariantProperty>& properties) {
   std::vector<std::string> features;
   for (const auto& [provider, feature, value] : properties) {
@@ -67,13 +67,13 @@ bool is_of_cpu(const VariantProperty& property) {
   return property.provider == "x86_64" || property.provider == "aarch64";
 }
 
-// A variant without a property of the CPU runs on all that its platform tag names.
+// Compares the unguarded host code with the CPU properties, if the variant states any.
 void ask_cpu(Answer& answer, const WheelVariant& variant, const Inventory& inventory) {
   const bool stated = std::any_of(variant.properties.begin(), variant.properties.end(), is_of_cpu);
   const bool version = std::any_of(variant.properties.begin(), variant.properties.end(), [](const auto& property) {
     return property.provider == "aarch64" && property.feature == "version";
   });
-  if (!stated || version) return;  // which features a version of Arm's architecture has, no table here says
+  if (!stated || version) return;  // pbprobe has no table of the features of Arm architecture versions
   const auto has = features_stated(variant.properties);
   bool looked = false;
   for (const auto& file : inventory.files) {

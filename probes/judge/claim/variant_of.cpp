@@ -85,7 +85,7 @@ class Deriving {
           fmt::format("it links libraries of CUDA {}: the newest is the bound", fmt::join(row_.cuda, " and ")));
   }
 
-  // The first level that has all that is needed; beyond it the features by themselves.
+  // Adds the lowest x86-64 level that covers the needed features, or the highest level and single features.
   void add_cpu() {
     std::vector<std::string> needs;
     std::string machine;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The properties of a wheel variant (PEP 817 and PEP 825, drafts) that a package's bytes show.
+// Derives the properties of a wheel variant (PEP 817 and PEP 825, drafts) from a package's files.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 namespace pbprobe {
 
 struct DerivedVariant {
-  WheelVariant variant;            // its label is "derived"
-  std::vector<std::string> notes;  // where a property is true and not enough, or is unknown
+  WheelVariant variant;            // labelled "derived"
+  std::vector<std::string> notes;  // properties that are insufficient or not stated
 };
 
-// `inventory`: one whose device code and host code were read.
+// Requires an `inventory` with device code and host code.
 [[nodiscard]] DerivedVariant variant_of(const Inventory& inventory);
 
 }  // namespace pbprobe

@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-// CPU capabilities from least to best, in the table's order; what stands before the first is torch's default.
+// Lists torch's CPU capabilities from least to best, without torch's default.
 std::vector<std::string> known_cpu_capabilities() {
   std::vector<std::string> capabilities;
   for (const auto& target : all_targets()) {

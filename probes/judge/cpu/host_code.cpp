@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr size_t kMostFiles = 4;  // a build with one fault has it in every file: the first ones are enough
+constexpr size_t kMostFiles = 4;  // a fault of the build repeats in each file
 
 bool was_counted(const Inventory& inventory) {
   return std::any_of(inventory.files.begin(), inventory.files.end(),
@@ -27,7 +27,7 @@ std::optional<Seen> not_counted(const Facts& facts) {
               .remedy = "run `pbprobe audit` on the artifact itself"};
 }
 
-// The first offender of these classes that needs one of these features: "f (.text)".
+// Names the first offender of `classes` that needs one of `features`: "f (.text)".
 std::string example(const HostCode& code, const Names& features, const std::set<CodeClass>& classes) {
   for (const auto& offender : code.offenders) {
     if (!classes.contains(offender.code_class)) continue;
@@ -47,7 +47,7 @@ Seen seen_in(const File& file, Sentence what, const std::string& function) {
   return {.what = std::move(what), .where = file.path};
 }
 
-// What unguarded code uses, but for what only static initializers use: that is another check's.
+// Returns the features of unguarded code, without features that only static initializers use (PB204).
 Names needed_past_loading(const HostCode& code) {
   Names names;
   for (const auto& [name, count] : code.unguarded) {
@@ -67,7 +67,7 @@ Names certain_needs(const HostCode& code) {
   return {names.begin(), names.end()};
 }
 
-// Functions of a CPU capability that use what its targets are made of.
+// Reports whether functions of the CPU capability use marks of its targets.
 bool has_cpu_capability(const Inventory& inventory, const std::string& capability) {
   for (const auto& file : inventory.files) {
     if (!is_libtorch(inventory, file)) continue;
@@ -82,15 +82,15 @@ bool has_cpu_capability(const Inventory& inventory, const std::string& capabilit
   return false;
 }
 
-// What code of a CPU capability may use: all that the least row that takes it has, and what is claimed. The best one
-// may hold code for rows beyond, which it chooses itself.
+// Returns the features that code of a CPU capability may use: those that the least target with this capability has,
+// and the claimed ones. The best capability may hold code for any target, which it chooses at run time.
 Names allowed_in(const std::string& capability, const Facts& facts) {
   const Target* least = nullptr;
   bool best = false;
   for (const auto& row : all_targets()) {
     if (!row.torch_cpu_capability) continue;
     if (row.torch_cpu_capability == capability && least == nullptr) least = &row;
-    best = row.torch_cpu_capability == capability;  // the table's order: the last row takes the best
+    best = row.torch_cpu_capability == capability;  // the last row of the table has the best
   }
   Names allowed;
   if (least == nullptr) return allowed;
@@ -123,7 +123,7 @@ Answer capabilities_suffice(const Facts& facts) {
   return answer;
 }
 
-// Runs for certain: when the file is loaded, or where torch's dispatcher takes its default CPU capability.
+// Judges code that certainly runs: at load, or if torch's dispatcher takes its default CPU capability.
 Answer cpu_loads_libtorch(const Facts& facts) {
   if (facts.wrong_platform) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
@@ -143,7 +143,7 @@ Answer cpu_loads_libtorch(const Facts& facts) {
   return answer;
 }
 
-// A guard may lie inside a function, or in one that calls it: what loads or runs for certain is PB210's.
+// A guard may be inside a function or in its caller. PB210 reports code that certainly runs.
 Answer cpu_runs_unguarded_code(const Facts& facts) {
   if (facts.wrong_platform) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
@@ -162,7 +162,7 @@ Answer cpu_runs_unguarded_code(const Facts& facts) {
   return answer;
 }
 
-// Where everything is built with these instructions, an initializer with them is not a fault of its own.
+// Ignores features that unguarded code of the file also uses: the initializer is then not a separate fault.
 Answer initializers_are_plain(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -186,7 +186,7 @@ Answer initializers_are_plain(const Facts& facts) {
   return answer;
 }
 
-// GCC before 13 and Clang before 19 link crtfastmath.o into a library that -ffast-math or -Ofast is given for.
+// GCC before 13 and Clang before 19 link crtfastmath.o into libraries built with -ffast-math or -Ofast.
 Answer subnormals_are_kept(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -199,7 +199,7 @@ Answer subnormals_are_kept(const Facts& facts) {
   return answer;
 }
 
-// On a machine that has what the copy needs, it is not a fault. One finding for each file, however many there are.
+// A machine that has the features of the copy can run it. Reports one leak for each file.
 Answer no_capability_leaks(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -223,7 +223,7 @@ Answer no_capability_leaks(const Facts& facts) {
   return answer;
 }
 
-// On a CPU that has no more than the folder's level, ld.so takes the file all the same.
+// ld.so loads a file below glibc-hwcaps on each CPU with the level of the folder.
 Answer hwcaps_keep_their_level(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -250,8 +250,7 @@ Answer has_its_cpu_capabilities(const Facts& facts) {
            !file.host_code->cpu_capabilities.empty();
   };
   const auto cpu = std::find_if(inventory.files.begin(), inventory.files.end(), has_names);
-  if (cpu == inventory.files.end())
-    return {};  // counted without names, or not at all: nothing is known of CPU capabilities
+  if (cpu == inventory.files.end()) return {};  // the audit counted no code, or found no names of CPU capabilities
   Answer answer;
   std::set<std::string> asked;
   for (const auto& target : all_targets()) {
@@ -341,7 +340,7 @@ std::vector<Check> host_code_checks() {
        .ask = hwcaps_keep_their_level},
       {.id = "PB203",
        .subject = Subject::cpu,
-       .severity = Severity::warn,  // a guard may lie where names do not tell it; what runs for certain is PB210's
+       .severity = Severity::warn,  // names do not show every guard; PB210 reports code that certainly runs
        .needs = {host, inventory},
        .question = "Does other code that runs everywhere need only what this CPU has?",
        .remedy = "use a build for a lower CPU baseline: `pbprobe host` names this machine's targets",

@@ -16,10 +16,10 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// libtorch's files with torch's kernels that ld.so takes on the target's CPUs: of glibc-hwcaps the highest level.
+// Lists libtorch's kernel files that ld.so loads on the target's CPUs, at the highest glibc-hwcaps level.
 std::vector<const File*> list_kernel_files(const Inventory& inventory, const Target& target) {
   std::vector<const File*> files;
-  size_t highest = 0;  // features of the level
+  size_t highest = 0;  // number of features of the highest level
   for (const auto& file : inventory.files) {
     const bool kernels = is_libtorch(inventory, file) && file.host_code->cpu_capabilities.contains("DEFAULT");
     if (!kernels || !is_loaded_with(file, list_target_features(target))) continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Marks of a CPU target in libtorch's code: instructions by which a build for the target is known.
+// Marks of a CPU target in libtorch's code: instructions that identify a build for the target.
 #pragma once
 
 #include <map>
@@ -23,22 +23,21 @@ namespace pbprobe {
 // Reports whether a file is libtorch's own, and its code was counted.
 [[nodiscard]] bool is_libtorch(const Inventory& inventory, const File& file);
 
-// Reports whether ld.so takes a file on a CPU with these features.
+// Reports whether ld.so loads a file on a CPU with these features.
 [[nodiscard]] bool is_loaded_with(const File& file, const std::vector<std::string>& features);
 
-// Returns what unguarded code uses in those of libtorch's files that are loaded on the target's CPUs, all together.
+// Returns the features of unguarded code in libtorch's files that the target's CPUs load.
 [[nodiscard]] std::vector<std::string> used_by_libtorch(const Inventory& inventory, const Target& target);
 
 // Reports whether unguarded code of libtorch has marks of the target: in each file with torch's kernels, and in any
 // file if none has kernels.
 [[nodiscard]] bool is_built_for(const Inventory& inventory, const Target& target);
 
-// Returns what to say if so little of what runs everywhere is made for the target that no compiler with its flags made
-// it.
+// Returns a fault if the share of marks in unguarded code is lower than the target's compiler flags produce.
 [[nodiscard]] std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& target);
 
-// Returns marks that flags of the target's recipes bring by themselves, and that nothing uses: those flags were
-// missing, or later ones took them back. A few functions may need none of them.
+// Returns unused marks that have their own flag in the target's recipes: the flag was missing, or a later flag disabled
+// it. Returns none for libraries with little code, which may need no mark.
 [[nodiscard]] std::vector<std::string> unused_marks_of_flags(const Inventory& inventory, const Target& target,
                                                              const std::vector<std::string>& used);
 

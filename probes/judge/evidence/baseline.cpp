@@ -14,7 +14,7 @@
 namespace pbprobe {
 namespace {
 
-// Which of these it needs or has linked in: a beginning of a needed library's name, or a component.
+// Signs of a library: the prefix of a needed file's name, or a component that is linked in.
 struct Sign {
   std::string_view name;
   std::string_view needed;
@@ -50,7 +50,7 @@ std::optional<std::string> version_of_onednn(const File& file) {
   return found == file.links->versions.end() ? std::nullopt : std::optional(found->second);
 }
 
-// By the numbers that oneDNN itself would answer with, linked in or beside libtorch_cpu.
+// Returns the version of the oneDNN in libtorch_cpu or in a needed file; "none" without oneDNN; else "unknown".
 std::string onednn_of(const Inventory& inventory) {
   const File* file = file_named(inventory, kLibtorchCpu);
   if (file == nullptr || !file->links) return "unknown";

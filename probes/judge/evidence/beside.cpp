@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a build is beside its baseline.
+// Judges a build by its baseline.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace pbprobe {
 namespace {
 
-// Of builds that cannot be compared, or were not, nothing is known.
+// Returns why the speeds are unknown: the builds are not comparable, or were not compared. nullopt if they are known.
 std::optional<Answer> no_speeds(const BaselineComparison& beside) {
   if (!beside.differences.empty())
     return Answer{

@@ -42,7 +42,7 @@ void add_value(std::vector<FactChange>& facts, const char* about, const std::str
        .what = fmt::format("{}{} before, {} after", label, before.value_or("none"), after.value_or("none"))});
 }
 
-// Packages beside torch: their own version, and the torch that their METADATA asks for.
+// Compares packages other than torch: their version, and the torch that their METADATA requires.
 void add_package(std::vector<FactChange>& facts, const Inventory& before, const Inventory& after) {
   const Package* const one = other_package(before);
   const Package* const other = other_package(after);
@@ -70,7 +70,8 @@ void add_versions(std::vector<FactChange>& facts, const Inventory& before, const
   for (const auto& name : names) add_value(facts, "version", name, in(one, name), in(other, name));
 }
 
-// Lowest first, as the table has them; what has no row there needs only the base.
+// Returns the index of the CPU target in the table, which is sorted from low to high; -1 for other names, which need
+// only the base instruction set.
 std::ptrdiff_t height_of(const std::string& cpu) {
   const auto& all = all_targets();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Target& target) { return target.id == cpu; });
@@ -88,9 +89,10 @@ void add_minimum_cpu(std::vector<FactChange>& facts, const Holdings& before, con
   facts.back().regressed = comparable && height_of(*other) > height_of(*one);
 }
 
-// Of a build: by SM ("PTX for" before those that only PTX has) the names of its kernels. Null: nobody asked for names.
+// Kernel names by SM; the prefix "PTX for" marks PTX.
 using KernelsBySm = std::map<std::string, std::set<std::string>>;
 
+// Returns nullopt if the audit did not read the names.
 std::optional<KernelsBySm> kernels_by_sm(const Inventory& inventory) {
   KernelsBySm kernels;
   for (const auto& file : inventory.files) {
@@ -123,7 +125,7 @@ std::vector<std::string> choose_examples(const std::vector<std::string>& names) 
 void add_missing(std::vector<FactChange>& facts, Change change, const KernelsBySm& from, const KernelsBySm& in) {
   for (const auto& [sm, names] : from) {
     const auto other = in.find(sm);
-    if (other == in.end()) continue;  // all of that SM is gone: the SMs say so
+    if (other == in.end()) continue;  // the changed SMs show this
     std::vector<std::string> missing;
     std::set_difference(names.begin(), names.end(), other->second.begin(), other->second.end(),
                         std::back_inserter(missing));
@@ -160,8 +162,8 @@ SmsByComponent sms_by_component(const Inventory& inventory) {
   return sms;
 }
 
-// A few cubins of libtorch's are all of an SM's tensor instructions, and a library beside it has SMs of its own. What
-// the build is for as a whole stands there already.
+// Compares SMs that few units of libtorch have, such as cubins with an SM's tensor instructions, and SMs of other
+// libraries. Omits the `stated` SMs of the whole build.
 void add_other_sms(std::vector<FactChange>& facts, const Report& before, const Report& after, const NameList& stated) {
   const auto one = sms_by_component(*before.inventory);
   const auto other = sms_by_component(*after.inventory);
@@ -181,7 +183,7 @@ void add_other_sms(std::vector<FactChange>& facts, const Report& before, const R
   }
 }
 
-// "GPU", "2 threads": as many as it ran with.
+// Returns "GPU" or "2 threads".
 std::string where_run(int64_t threads) {
   return threads == 0 ? "GPU" : fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
 }
@@ -228,7 +230,7 @@ Samples samples_of(const Measurements& measurements) {
   return all;
 }
 
-// C(n + m, n).
+// Computes C(n + m, n).
 double ways(size_t n, size_t m) {
   double count = 1;
   for (size_t i = 1; i <= n; ++i) count *= static_cast<double>(m + i) / static_cast<double>(i);

@@ -20,7 +20,7 @@ void leave_out_of_each(Json& list, std::initializer_list<const char*> words) {
   for (auto& element : list) leave_out(element, words);
 }
 
-// Other words may name the same things in another order.
+// Another wording may name the operands in another order.
 void sort_operands(Json& findings) {
   for (auto& finding : findings) std::sort(finding["operands"].begin(), finding["operands"].end());
 }
@@ -43,7 +43,8 @@ std::optional<std::string> difference(const Json& one, const Json& other, const 
   return path;
 }
 
-// Only faults: that a later check has no answer is none, since facts of then may lack what it needs.
+// Returns objections of checks that are newer than the verdict. Omits their missing answers: old facts may lack what
+// new checks need.
 std::vector<Objection> found_later(const Report& report, const Terms& terms) {
   Terms whole = terms;
   whole.asked.reset();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a verdict decided, apart from how it says it: what evidence is held to. Sentences are written anew whenever the
-// facts are judged, so that better words and further checks leave evidence as valid as it was.
+// Decision of a verdict without its wording. Evidence is compared by its decision, so that better sentences and new
+// checks leave it valid.
 #pragma once
 
 #include <optional>
@@ -16,26 +16,26 @@
 
 namespace pbprobe {
 
-// Of each check, claim, finding and objection its id, level, outcome, severity, subject, place and operands, with
-// policy, waivers and date; no sentence, question or remedy.
+// Returns the checks, claims, findings and objections with policy, waivers and date, but without sentences, questions
+// and remedies.
 [[nodiscard]] Json decision_of(const Verdict& verdict);
 
-// Where the first difference lies: "findings[2].severity". Null: the decisions are the same.
+// Returns the place of the first difference ("findings[2].severity"); nullopt if the decisions are equal.
 [[nodiscard]] std::optional<std::string> first_difference(const Verdict& one, const Verdict& other);
 
-// What a verdict of a gate was judged by: its policy, its date, and the checks that there were.
+// Returns the terms of a gate's verdict: policy, date, and the checks of its catalogue.
 [[nodiscard]] Terms terms_of(const Verdict& verdict);
 
 struct Again {
-  Verdict verdict;                    // the decision that stands there, in today's words
-  std::vector<Objection> later = {};  // to what only a check since then finds in the same facts
+  Verdict verdict;                    // the recorded decision in the current wording
+  std::vector<Objection> later = {};  // objections of checks that are newer than the verdict
 };
 
-// Judges the report's facts again by the terms of its own verdict. Errors: malformed where there is no verdict of a
-// strict policy, or where the facts do not give its decision.
+// Judges the report's facts again by the terms of its own verdict. Fails with `malformed` if the report has no verdict
+// of a strict policy, or if the facts lead to another decision.
 [[nodiscard]] Result<Again> judge_again(const Report& report);
 
-// What is known now stands against the verdict as well.
+// Adds the objections in `later` to `verdict`.
 void add_later(const std::vector<Objection>& later, Verdict& verdict);
 
 }  // namespace pbprobe

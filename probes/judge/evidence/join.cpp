@@ -13,7 +13,7 @@ bool is_target(const ClaimRow& row) {
   return row.claim == "SM" || row.claim == "ISA";
 }
 
-// The runs are of the same claim, and so have the same rows of it.
+// All runs have the same claim, and so the same claimed rows.
 std::vector<ClaimRow> claimed_rows(const Verdict& verdict) {
   std::vector<ClaimRow> rows = verdict.claims;
   std::erase_if(rows, [](const ClaimRow& row) { return !row.claimed; });
@@ -27,14 +27,14 @@ ClaimRow joined(const std::vector<const ClaimRow*>& rows, std::optional<Level> r
   for (const ClaimRow* other : rows) {
     required = std::max(required, other->required.value_or(Level::claimed));
     failed = failed || other->outcome == Outcome::fail;
-    if (other->proven > row.proven) row = *other;  // nothing is less than any level
+    if (other->proven > row.proven) row = *other;  // nullopt is less than any level
   }
   row.required = require && is_target(row) ? *require : required;
   row.outcome = failed ? Outcome::fail : row.proven >= row.required ? Outcome::pass : Outcome::unknown;
   return row;
 }
 
-// What one run could not ask, another may have answered; what one found is found.
+// Ranks check states: the state with the highest rank counts for all runs.
 int rank_of(CheckState state) {
   switch (state) {
     case CheckState::found: return 3;
@@ -95,7 +95,7 @@ Verdict join_verdicts(const std::vector<Verdict>& verdicts, std::optional<Level>
   Verdict all = verdicts.front();
   all.runs = static_cast<int64_t>(verdicts.size());
   all.require = require;
-  all.gpus.clear();  // each run has its own machine
+  all.gpus.clear();  // runs have different machines
   all.cpu_targets.clear();
   for (size_t i = 1; i < verdicts.size(); ++i) {
     all.objections.insert(all.objections.end(), verdicts[i].objections.begin(), verdicts[i].objections.end());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// One verdict of several: a build that was judged on more than one machine.
+// Joins verdicts on one build from several machines.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace pbprobe {
 
-// Each claim has the highest level that one verdict proved; what one of them objects to stands against all. `require`:
-// the level that SMs and ISAs must reach together; null: the highest that one of them required. The verdicts are of
-// strict policies, the same claim and the same artifact.
+// Takes the highest proved level of each claim, and the objections of all verdicts. `require`: level that SMs and ISAs
+// must reach together; nullopt for the highest required level. Requires at least one verdict, strict policies, and the
+// same claim and artifact.
 [[nodiscard]] Verdict join_verdicts(const std::vector<Verdict>& verdicts, std::optional<Level> require);
 
 }  // namespace pbprobe

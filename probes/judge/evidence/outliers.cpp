@@ -9,7 +9,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr double kMadToSigma = 1.4826;  // of a normal distribution
+constexpr double kMadToSigma = 1.4826;  // for a normal distribution
 constexpr size_t kLeastForRate = 4;
 constexpr double kStandardErrors = 3;
 
@@ -45,7 +45,7 @@ double median_of(std::vector<double> values) {
 }
 
 double outlier_factor(double false_alarm_rate, size_t count) {
-  constexpr double kMostDegrees = 1000;  // beyond it the distribution is normal
+  constexpr double kMostDegrees = 1000;  // above, the distribution is normal
   const auto even = static_cast<double>(count - count % 2);
   return student_quantile(false_alarm_rate, std::min(1 + 0.4 * (even - 1), kMostDegrees));
 }

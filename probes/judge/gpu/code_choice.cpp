@@ -8,7 +8,7 @@
 namespace pbprobe {
 namespace {
 
-// Orin is reported to refuse code made for 8.0 and 8.6 by some, and to run it by others.
+// Sources disagree on whether Orin runs code made for 8.0 and 8.6.
 constexpr Sm kContestedGpu{8, 7};
 
 struct Candidate {
@@ -17,7 +17,7 @@ struct Candidate {
   Sm sm;
 };
 
-// A later minor is made for more of this chip; of two alike, the more frequent.
+// Prefers the later SM, whose code uses more of the chip; for one SM, the more frequent cubin.
 void keep_better(std::optional<Candidate>& best, Candidate candidate) {
   const auto rank = [](const Candidate& c) { return std::tuple(c.sm.major, c.sm.minor, c.count); };
   if (!best || rank(candidate) > rank(*best)) best = std::move(candidate);

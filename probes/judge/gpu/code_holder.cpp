@@ -23,7 +23,7 @@ bool is_for(std::string_view cubin, const Sm& wanted) {
   return sm && (wanted.suffix == '\0' ? same_capability(*sm, wanted) : *sm == wanted);
 }
 
-// Code with a suffix is written for that chip: a unit of nothing else was not meant for others.
+// Reports whether a unit holds only code with a suffix for other chips. Such a unit is not meant for `wanted`.
 bool is_only_for_others(const std::vector<std::string>& cubins, const Sm& wanted) {
   return !cubins.empty() && std::all_of(cubins.begin(), cubins.end(), [&](const std::string& name) {
     const auto sm = parse_sm(name);
@@ -31,13 +31,13 @@ bool is_only_for_others(const std::vector<std::string>& cubins, const Sm& wanted
   });
 }
 
-// Such units are the exception: were they most, the rest would count for all.
+// Counts the exceptions too if they are the majority. Otherwise the few other units would decide for the whole file.
 HeldUnits without_exceptions(HeldUnits units, int64_t exceptions) {
   units.all += exceptions * 2 > units.all + exceptions ? exceptions : 0;
   return units;
 }
 
-// Translation units of a library: each holds its kernels for all SMs.
+// Counts translation units, each of which holds its kernels for all SMs.
 HeldUnits translation_units(const DeviceCode& code, const Sm& wanted) {
   HeldUnits units{.all = code.units_without_code};
   int64_t exceptions = 0;
@@ -53,10 +53,10 @@ HeldUnits translation_units(const DeviceCode& code, const Sm& wanted) {
   return without_exceptions(units, exceptions);
 }
 
-// Cubins that are files or constants of their own, each for one SM: as many are due as the SM with the most has.
+// Counts cubins that are separate files or constants. `all` is the largest count of any SM.
 HeldUnits single_cubins(const std::map<std::string, int64_t>& cubins, const Sm& wanted) {
   HeldUnits units;
-  std::map<Sm, int64_t> plain;  // by capability
+  std::map<Sm, int64_t> plain;  // count by capability
   for (const auto& [name, count] : cubins) {
     const auto sm = parse_sm(name);
     if (is_for(name, wanted)) units.with += count;
@@ -71,7 +71,7 @@ void add(HeldUnits& sum, const HeldUnits& more) {
   sum.all += more.all;
 }
 
-// "spam/sm#/ops.so" of spam/sm90/ops.so with code for sm_90: each number that is an SM of the file itself.
+// Returns the path with "#" for the number of the file's only SM: spam/sm90/ops.so becomes spam/sm#/ops.so.
 std::string path_without_sm(const File& file) {
   std::set<std::string> own;
   for (const DeviceCode* code : code_in(file)) {

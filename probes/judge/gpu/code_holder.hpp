@@ -14,22 +14,22 @@
 
 namespace pbprobe {
 
-// Units of device code that hold what is claimed.
+// Number of units of device code that hold the claimed code.
 struct HeldUnits {
   int64_t with = 0;
-  int64_t all = 0;  // without those that are made for other chips only (suffix a or f)
+  int64_t all = 0;  // without units that hold only code for other chips (suffix a or f)
 };
 
 struct CodeHolder {
-  std::string path;  // of the first file
+  std::string path;  // path of the first file
   std::vector<const File*> files;
 
   // Names of the SMs that any of the files has machine code for ("sm_90a"), or PTX ("compute_90").
   [[nodiscard]] std::set<std::string> cubins() const;
   [[nodiscard]] std::set<std::string> ptx() const;
 
-  // Counts the units with machine code for `sm`: with a suffix exactly that, else for the capability. Of builds for
-  // several SMs, the build that has most of its units for it counts.
+  // Counts the units with machine code for `sm`: for exactly `sm` if it has a suffix, else for its capability. If the
+  // holder has builds for several SMs, counts the build with the largest share of such units.
   [[nodiscard]] HeldUnits units_with(const Sm& sm) const;
   // Counts the units with PTX for exactly `sm`: PTX for compute_90a runs on no later chip.
   [[nodiscard]] HeldUnits units_with_ptx(const Sm& sm) const;

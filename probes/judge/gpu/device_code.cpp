@@ -47,7 +47,7 @@ void add_to(SmCensus& sum, const SmCensus& census) {
   if (sum.idle.empty()) sum.idle = census.idle;
   if (!census.repeated) return;
   if (!sum.repeated) sum.repeated.emplace();
-  sum.repeated->cubins = std::max(sum.repeated->cubins, census.repeated->cubins);  // of one unit, for sm_90 and sm_90a
+  sum.repeated->cubins = std::max(sum.repeated->cubins, census.repeated->cubins);  // sm_90 and sm_90a share units
   sum.repeated->kernels += census.repeated->kernels;
   sum.repeated->code_bytes += census.repeated->code_bytes;
 }
@@ -62,7 +62,7 @@ SmCensus census_for(const Censuses& censuses, const Sm& chip) {
 }
 
 SmCensus census_that_runs(const Censuses& censuses, const Sm& chip) {
-  constexpr int64_t kFew = 10;  // of the fullest one's: a tenth
+  constexpr int64_t kFew = 10;  // fewer than a tenth of the largest count
   std::map<int64_t, SmCensus> by_capability;
   int64_t most = 0;
   for (const auto& [name, census] : censuses) {

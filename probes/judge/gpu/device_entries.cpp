@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether device code is what its headers promise: what each entry holds, and whether anything comes of its kernels.
+// Checks that device code matches its headers, is linked, and does something.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ bool begins_any(const std::vector<std::string>& names, std::initializer_list<std
   });
 }
 
-// By what it says of itself, or by what libtorch's files need.
+// Reports whether the artifact says that it is a CUDA build, or libtorch's files need CUDA libraries.
 bool says_cuda(const Facts& facts) {
   const auto& files = facts.inventory->files;
   return facts.cuda_build || std::any_of(files.begin(), files.end(), [](const File& file) {
@@ -32,14 +32,14 @@ bool says_cuda(const Facts& facts) {
          });
 }
 
-// Few translation units hold cubins of an "a" SM, whose kernels are empty elsewhere.
+// Reports whether fewer than half of the units have code for `chip`.
 bool in_few_units(const DeviceCode& code, const Sm& chip) {
   const Units units = units_for(code, chip);
   return units.with * 2 < units.all;
 }
 
-// Those with a suffix hold the chip's own tensor instructions: half of their kernels may be empty, and not all. They
-// are few, so that the plain ones would hide it.
+// Judges cubins with a suffix separately, because the many plain cubins would hide a fault. They hold the chip's
+// tensor instructions: half of their kernels may be empty, but not all.
 std::optional<Sentence> fault_of_suffixed(const Censuses& censuses, const Sm& chip, std::string_view file,
                                           std::string_view target) {
   for (const auto& [name, census] : censuses) {
@@ -65,7 +65,7 @@ std::map<std::string, Censuses> their_censuses(const Inventory& inventory) {
   return components;
 }
 
-// Facts of a report that left it closed.
+// Finds device code that was listed, but not opened, when the facts were recorded.
 std::optional<Seen> not_opened(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_asked(facts, file) || file.problem || !file.device_code || file.device_code->false_entries) continue;
@@ -96,7 +96,7 @@ Answer entries_are_what_they_say(const Facts& facts) {
   return answer;
 }
 
-// Of every file, whoever ships it: such code is an object for the device linker, and no kernel of it can be launched.
+// Judges each file, including other packages: no kernel of relocatable device code can be launched.
 Answer device_code_is_linked(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -112,7 +112,7 @@ Answer device_code_is_linked(const Facts& facts) {
 
 Answer cuda_library_is_there(const Facts& facts) {
   if (!says_cuda(facts) && (facts.claimed_gpus.empty() || !cuda_matches_claim(facts))) return {};
-  if (facts.cuda_build && facts.main_file == nullptr) return {};  // without any device code: another check's
+  if (facts.cuda_build && facts.main_file == nullptr) return {};  // without device code: PB310, PB314
   const File* library = file_named(*facts.inventory, kLibtorchCuda);
   if (library == nullptr)
     return {.seen = {{.what = says_cuda(facts) ? say("{} is a CUDA build, and has no {}", facts.torch, kLibtorchCuda)
@@ -132,7 +132,7 @@ Answer kernels_do_something(const Facts& facts) {
     const Sm chip = chip_of(*target).value_or(Sm{});
     for (const auto& file : facts.inventory->files) {
       if (!is_own(*facts.inventory, file) || !file.device_code || !file.device_code->census) continue;
-      if (in_few_units(*file.device_code, chip)) continue;  // another check's
+      if (in_few_units(*file.device_code, chip)) continue;  // PB314
       const SmCensus code = census_for(*file.device_code->census, chip);
       const IdleLimits& limits = code.kernels < kFewKernels    ? kOfTinyFile
                                  : code.kernels < kManyKernels ? kOfSmallFile

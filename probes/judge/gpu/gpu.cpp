@@ -11,14 +11,14 @@
 namespace pbprobe {
 namespace {
 
-// The libraries that torch cannot do without on a GPU. Others may leave a chip out by design.
+// Libraries that torch needs on every GPU. Other libraries may omit a chip by design.
 constexpr std::array<std::string_view, 4> kNeededLibraries{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};
 
 bool asks_gpus(const Facts& facts) {
   return facts.cuda_build && !facts.wrong_platform && facts.main_file != nullptr;
 }
 
-// What GPUs with this outcome get, a group a fault.
+// Adds a fault for each group of GPUs with this outcome.
 Answer gpus_with(const Facts& facts, GpuCode code) {
   Answer answer;
   if (!asks_gpus(facts)) return answer;
@@ -30,7 +30,7 @@ Answer gpus_with(const Facts& facts, GpuCode code) {
   return answer;
 }
 
-// What the table knows about builds for this chip.
+// Names a torch build for this chip, with its CUDA bound from the target table.
 std::string build_for(const GpuOutcome& gpu) {
   const Target* target = find_gpu_target(gpu.capability);
   if (target == nullptr) return fmt::format("a torch built for {}", gpu.capability);
@@ -58,7 +58,7 @@ Sentence versions_sentence(const Facts& facts, std::string_view more = "") {
              *facts.host->driver.cuda_version, in_words(more));
 }
 
-// Adds up the device code of a component's files: it may spread its chips over several of them.
+// Sums the device code of each component, which may spread its SMs over several files.
 std::map<std::string, DeviceCode> code_by_component(const Inventory& inventory) {
   std::map<std::string, DeviceCode> components;
   for (const auto& file : inventory.files) {
@@ -86,7 +86,7 @@ Answer gpu_code_runs(const Facts& facts) {
     return {.seen = {},
             .unknown = Seen{.what = "no GPU here: " + *facts.no_gpu,
                             .remedy = "run `pbprobe report` on the machine with the GPU"}};
-  if (facts.main_file == nullptr) return {};  // another check's
+  if (facts.main_file == nullptr) return {};  // PB310
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
     const GpuOutcome& gpu = facts.gpus[group.first];
@@ -126,7 +126,7 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
 
 Answer gpu_is_used(const Facts& facts) {
   if (facts.cuda_build || is_other_library(facts) || facts.wrong_platform || facts.gpus.empty()) return {};
-  if (facts.report.claim) return {};  // who claims a build says what it is for
+  if (facts.report.claim) return {};  // the claim states the purpose of the build
   return {.seen = {{.what = say("{} is a CPU build: it leaves {} unused", facts.torch, gpu_label(facts.gpus.front())),
                     .remedy = "install " + build_for(facts.gpus.front())}}};
 }
@@ -168,7 +168,7 @@ Answer gpu_is_visible(const Facts& facts) {
 Answer has_device_code(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   if (!inventory.cuda_version || facts.main_file != nullptr) return {};
-  if (!facts.claimed_gpus.empty()) return {};  // the claimed SM's check says it
+  if (!facts.claimed_gpus.empty()) return {};  // PB314
   const bool damaged = std::any_of(inventory.files.begin(), inventory.files.end(),
                                    [&](const File& file) { return is_own(inventory, file) && file.problem; });
   if (damaged) return {};  // already reported, with its reason

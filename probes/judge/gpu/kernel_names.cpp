@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The device code of a build beside that of a generic one: kernels by name, and counts.
+// Compares the kernels of a build with a generic build, by name and by count.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -26,7 +26,7 @@ size_t digits_end(std::string_view text, size_t at) {
   return at;
 }
 
-// nvcc names what is local to a file "_GLOBAL__N__758183f4_8_Sleep_cu_088d913f": both hashes are of its path.
+// Zeroes the path hashes in nvcc's names of file-local symbols: "_GLOBAL__N__758183f4_8_Sleep_cu_088d913f" has two.
 void forget_hashes(std::string& name) {
   constexpr size_t kHash = 8;
   for (const std::string_view mark : {"_GLOBAL__N__", "_INTERNAL_"}) {
@@ -43,7 +43,7 @@ void forget_hashes(std::string& name) {
   }
 }
 
-// Where a list of SMs ends that begins there: "_SM_750_800", "_750_800". The same place: there is none.
+// Returns the end of the SM list that begins at `at` ("_SM_750_800", "_750_800"); `at` if there is no list.
 size_t sms_end(std::string_view text, size_t at) {
   constexpr std::string_view kMark = "_SM";
   size_t end = text.substr(at).starts_with(kMark) ? at + kMark.size() : at;
@@ -53,14 +53,14 @@ size_t sms_end(std::string_view text, size_t at) {
   return listed;
 }
 
-// "31THRUST_300001_SM_750_800_900_NS", "20CUB_300001_SM_900": the SMs that the file was compiled for, and the length of
-// the name with them.
+// Removes the SMs that a file was compiled for from its names, and the length prefix that includes them:
+// "31THRUST_300001_SM_750_800_900_NS", "20CUB_300001_SM_900".
 void forget_sms(std::string& name) {
   for (const std::string_view mark : {"THRUST_", "CUB_"}) {
     for (size_t at = name.find(mark); at != std::string::npos; at = name.find(mark, at + 1)) {
       size_t begin = at;
       while (begin > 0 && is_digit(name[begin - 1])) --begin;
-      size_t length = 0;  // what follows the name may be a digit too
+      size_t length = 0;  // needed because a digit may follow the name
       std::from_chars(name.data() + begin, name.data() + at, length);
       if (length <= mark.size() || length > name.size() - at) continue;
       const std::string_view until_end = std::string_view(name).substr(0, at + length);
@@ -80,7 +80,7 @@ const Censuses* census_of_cuda(const Inventory& inventory) {
   return there ? &*file->device_code->census : nullptr;
 }
 
-// Of plain SMs.
+// Counts the code of each SM without suffix.
 std::map<std::string, ReferenceCode> reference_code(const Censuses& censuses) {
   std::map<std::string, ReferenceCode> code;
   for (const auto& [name, census] : censuses) {
@@ -91,7 +91,7 @@ std::map<std::string, ReferenceCode> reference_code(const Censuses& censuses) {
   return code;
 }
 
-// Null: they were not read.
+// Returns the stable kernel names for `chip`; nullopt if the audit did not read the names.
 std::optional<Names> names_for(const Censuses& censuses, const Sm& chip) {
   Names names;
   for (const auto& [name, census] : censuses) {
@@ -103,7 +103,7 @@ std::optional<Names> names_for(const Censuses& censuses, const Sm& chip) {
   return names;
 }
 
-// Of the baseline's SMs that most of its units have the same, else the nearest.
+// Returns the nearest of the baseline's common SMs, with the same major version first.
 std::optional<Sm> nearest(const Censuses& censuses, const Sm& chip) {
   int64_t most = 0;
   for (const auto& [name, census] : censuses) most = std::max(most, census.cubins);

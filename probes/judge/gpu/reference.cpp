@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether a build holds as much device code as others of its version: public ones, or the baseline's kernels by name.
+// Compares the device code of a build with public builds of its version, or with the kernel names of a baseline.
 #include <algorithm>
 #include <tuple>
 
@@ -15,14 +15,14 @@
 namespace pbprobe {
 namespace {
 
-// Of the reference's. Counts differ by 2 % between SMs of one build and by 1 % between releases of CUDA; the size of
-// the code by a third between SMs. No switch of torch's build takes more than these allow: flash and memory-efficient
-// attention are 8 % of the kernels.
+// Least share of the reference. Counts differ by 2 % between SMs of one build and by 1 % between CUDA releases; code
+// sizes differ by a third between SMs. Build switches of torch remove less: flash and memory-efficient attention are
+// 8 % of the kernels.
 constexpr double kLeastCounts = 0.8;
 constexpr double kLeastBytes = 0.4;
 constexpr double kMostMissing = 0.02;  // kernels that a change of compiler renames
 
-// Copies of what is there make up for nothing that is missing.
+// Subtracts repeated code, so that copies do not hide missing kernels.
 ReferenceCode code_for(const DeviceCode& code, const Sm& chip) {
   const SmCensus census = census_for(code.census.value_or(Censuses{}), chip);
   const RepeatedCode repeated = census.repeated.value_or(RepeatedCode{});
@@ -31,7 +31,7 @@ ReferenceCode code_for(const DeviceCode& code, const Sm& chip) {
           .code_bytes = census.code_bytes - repeated.code_bytes};
 }
 
-// The same SM, else the nearest: of its own generation first, of those below before those above.
+// Returns the SM to compare with: the same SM, else the nearest. Prefers the same major version, then older SMs.
 const std::string* comparable(const std::map<std::string, ReferenceCode>& code, const Sm& chip) {
   const std::string* best = nullptr;
   const auto distance = [&](const std::string& name) {
@@ -49,7 +49,7 @@ bool too_few(int64_t count, int64_t of_reference, double least) {
   return static_cast<double>(count) < least * static_cast<double>(of_reference);
 }
 
-// A file of the reference, and what it holds for the SM that is nearest to the claimed one.
+// Code of one file of the reference for the SM nearest to the claimed SM.
 struct Theirs {
   std::string_view file;
   std::string_view build;
@@ -73,7 +73,7 @@ std::optional<Sentence> fault_of(const ReferenceCode& code, const Theirs& theirs
 Answer holds_what_such_builds_hold(const Facts& facts) {
   const ReferenceBuild& reference = *facts.report.reference;
   const File* file = file_named(*facts.inventory, kLibtorchCuda);
-  if (file == nullptr || file->problem || !file->device_code) return {};  // other checks'
+  if (file == nullptr || file->problem || !file->device_code) return {};  // PB101, PB331
   if (first_false_entry(*file->device_code) != nullptr || !claimed_sm_is_shipped(facts)) return {};
   if (reference.code.empty())
     return {.seen = {},
@@ -84,7 +84,7 @@ Answer holds_what_such_builds_hold(const Facts& facts) {
   for (const Target* target : facts.claimed_gpus) {
     const Sm chip = chip_of(*target).value_or(Sm{});
     const ReferenceCode code = code_for(*file->device_code, chip);
-    if (code.units == 0 || code.kernels == 0) continue;  // another check's
+    if (code.units == 0 || code.kernels == 0) continue;  // PB314, PB332
     const std::string& sm = *comparable(reference.code, chip);
     auto fault = fault_of(code, {kLibtorchCuda, reference.build, sm, reference.code.at(sm)}, target->id);
     if (fault) answer.seen.push_back({std::move(*fault), file->path});
@@ -92,13 +92,13 @@ Answer holds_what_such_builds_hold(const Facts& facts) {
   return answer;
 }
 
-// With MAGMA linked in, libtorch_cuda_linalg.so holds many times as many kernels, and each MAGMA has its own.
+// A static MAGMA multiplies the kernels of libtorch_cuda_linalg.so, and each MAGMA version has other kernels.
 bool has_the_same_linked_in(const File& file, const ReferenceFile& row) {
   const auto versions = file.links ? file.links->versions : std::map<std::string, std::string>();
   return std::includes(versions.begin(), versions.end(), row.linked.begin(), row.linked.end());
 }
 
-// torch's libraries register what they hold with libtorch_cuda.so: a library without such a reference does nothing.
+// torch's libraries register their contents through symbols of torch. A library without such symbols does nothing.
 bool takes_nothing_of_torch(const File& file) {
   return file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable == 0;
 }
@@ -118,7 +118,7 @@ Answer other_files_hold_what_theirs_hold(const Facts& facts) {
     for (const Target* target : facts.claimed_gpus) {
       const Sm chip = chip_of(*target).value_or(Sm{});
       const ReferenceCode code = file.device_code ? code_for(*file.device_code, chip) : ReferenceCode{};
-      if (file.device_code && (code.units == 0 || code.kernels == 0)) continue;  // another check's
+      if (file.device_code && (code.units == 0 || code.kernels == 0)) continue;  // PB314, PB332
       const std::string& sm = *comparable(row->second.code, chip);
       auto fault = fault_of(code, {row->first, build.build, sm, row->second.code.at(sm)}, target->id);
       if (fault) answer.seen.push_back({std::move(*fault), file.path});

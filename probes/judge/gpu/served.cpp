@@ -18,9 +18,9 @@ namespace {
 
 constexpr size_t kNamedKernels = 10;
 
-// The code that there is of one kernel, in whichever file.
+// Code of one kernel in all files.
 struct Code {
-  std::string mangled;  // the first of its names
+  std::string mangled;  // first name of the kernel
   std::set<Sm> cubins;
   std::set<Sm> ptx;
 };
@@ -58,7 +58,7 @@ GpuCode best_of(const Code& code, const Sm& gpu) {
   return any(code.ptx, [&](const Sm& ptx) { return ptx_runs_on(ptx, gpu); }) ? GpuCode::ptx : GpuCode::none;
 }
 
-// An earlier cubin of the same major whose `a` binds it to its own capability, or PTX whose `a` or `f` does.
+// Reports whether only a suffix keeps a cubin or PTX of this kernel from running on `gpu`.
 bool is_kept_by_suffix(const Code& code, const Sm& gpu) {
   return any(code.cubins,
              [&](const Sm& cubin) {
@@ -76,7 +76,7 @@ std::vector<std::string> names_of(const Code& code) {
   return names;
 }
 
-// Ties count for the worse: what is not sure to be there is not promised.
+// Returns the code that most kernels get; on a tie, the worse one.
 GpuCode most_of(const ServedGpu& gpu) {
   GpuCode most = GpuCode::unknown;
   int64_t count = 0;
@@ -91,7 +91,7 @@ GpuCode most_of(const ServedGpu& gpu) {
   return most;
 }
 
-// Kernels by the SMs that they are there for; of each function the first one is named.
+// Groups kernels without code for a GPU by the SMs that they have code for. Names the first kernel of each function.
 class Lacking {
  public:
   void add(const Code& code) {
@@ -113,7 +113,8 @@ class Lacking {
   std::map<std::vector<std::string>, std::pair<LackingKernels, std::set<std::string>>> groups_;
 };
 
-// Of each SM the highest version is known: the lowest of these decides.
+// Reports whether the driver compiles the PTX. Decides by the SM with the lowest version: ptx_versions has only the
+// highest version of each SM.
 std::optional<bool> takes_ptx(const MajorMinor& driver, const Inventory& inventory, const Sm& gpu) {
   std::optional<MajorMinor> least;
   for (const auto& file : inventory.files) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a GPU gets of a package, kernel by kernel.
+// Counts the kernels of a package by the code that a GPU gets.
 #pragma once
 
 #include "core/facts/environment.hpp"
@@ -11,7 +11,7 @@
 
 namespace pbprobe {
 
-// The inventory is one with the names of all kernels. `driver`: the CUDA of the driver that is there; null: not known.
+// Requires an inventory with the names of all kernels. `driver` is the CUDA version of the driver; nullopt if unknown.
 [[nodiscard]] ServedGpu served(const Inventory& inventory, const Sm& gpu,
                                const std::optional<MajorMinor>& driver = std::nullopt);
 

@@ -15,7 +15,7 @@ namespace {
 struct ChangedNames {
   std::set<std::string, std::less<>> changed;  // "libcudnn.so.9"
   std::set<std::string, std::less<>> missing;
-  bool of_torch = false;  // a changed one belongs to torch itself
+  bool of_torch = false;  // a changed library belongs to torch itself
 };
 
 ChangedNames find_changed_names(const Environment& environment) {

@@ -9,7 +9,7 @@
 namespace pbprobe {
 
 // Reports whether a changed or missing library of any package explains why this module of `row` does not load: the
-// missing library, the one without the needed version, or the one that the unresolved symbol belongs to.
+// module lacks this library, a symbol version of it, or a symbol of it.
 [[nodiscard]] bool is_explained_by_change(const Report& report, const Distribution& row, const Finding& finding);
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What libtorch needs and opens: whether it is there, and whether it fits together.
+// Checks that the libraries and compilers that libtorch needs and opens exist and fit together.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -17,7 +17,7 @@
 namespace pbprobe {
 namespace {
 
-// "libcublas" of "libcublas.so.13".
+// Returns "libcublas" for "libcublas.so.13".
 std::string_view stem_of(std::string_view soname) {
   return soname.substr(0, soname.find(".so"));
 }
@@ -30,7 +30,7 @@ std::vector<const ToolkitRelease*> releases_of(std::string_view cuda) {
   return releases;
 }
 
-// What a CUDA library may be loaded by in one of these releases; none where it is not a part of the toolkit.
+// Returns the sonames of a CUDA library in these releases; empty if the library is not a part of the toolkit.
 std::set<std::string_view> sonames_in(const std::vector<const ToolkitRelease*>& releases, std::string_view stem) {
   std::set<std::string_view> names;
   for (const auto* release : releases) {
@@ -54,7 +54,7 @@ bool may_bring(const std::vector<const ToolkitRelease*>& updates, std::string_vi
   });
 }
 
-// Libraries of the toolkit whose version stands in a package's or a file's name; of a wheel, those that it asks for.
+// Returns the versions of toolkit libraries by package or file names; for a wheel, also by its requirements.
 std::map<std::string, std::string> toolkit_versions(const Inventory& inventory) {
   std::map<std::string, std::string> versions;
   for (const auto* known : {&inventory.component_versions, &inventory.required_versions}) {
@@ -66,7 +66,7 @@ std::map<std::string, std::string> toolkit_versions(const Inventory& inventory) 
   return versions;
 }
 
-using Versions = std::map<std::string, std::string>;  // by component: {"cuBLAS": "12.8.4.1"}
+using Versions = std::map<std::string, std::string>;  // version by component: {"cuBLAS": "12.8.4.1"}
 
 // Returns the components whose version no update of the release brings.
 Versions find_mismatches(Versions versions, const std::vector<const ToolkitRelease*>& updates) {
@@ -109,7 +109,7 @@ Fit find_best_fit(const Versions& versions) {
   return best.value_or(Fit{});
 }
 
-// Which of the compilers that run with the program cannot compile for a chip of this capability.
+// Returns the run-time compilers that cannot compile for a chip of this capability.
 std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Sm& gpu) {
   std::vector<const File*> files;
   for (const auto& file : inventory.files) {
@@ -124,7 +124,7 @@ std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Sm
   return files;
 }
 
-// Reports whether each GPU that the compiler knows is newer: CUDA 13 dropped Volta and all before it.
+// Reports whether each GPU that the compiler knows is newer: CUDA 13 dropped Volta and older chips.
 bool has_dropped(const Compiler& compiler, const Sm& gpu) {
   return !compiler.knows.empty() &&
          std::none_of(compiler.knows.begin(), compiler.knows.end(), [&](const std::string& name) {
@@ -143,7 +143,7 @@ Seen ignorance(const File& file, const Sm& gpu, std::string_view chip) {
                         : std::nullopt};
 }
 
-// Triton ships two: for Blackwell the other one is asked.
+// Reports whether Triton's other ptxas knows the chip. Triton calls a separate ptxas for Blackwell.
 bool another_knows(const Inventory& inventory, const File& file, const Sm& gpu) {
   if (file.component != "PTX compiler") return false;
   const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
@@ -157,7 +157,7 @@ bool another_knows(const Inventory& inventory, const File& file, const Sm& gpu) 
   });
 }
 
-// `ptxas`: else it was asked of the one that Triton takes here.
+// Adds compilers that do not know the chip. Without `ptxas`, skips Triton's ptxas, which the preflight judges.
 void ask_compilers(Answer& answer, const Inventory& inventory, const std::string& capability, bool ptxas) {
   const auto gpu = parse_sm(capability);
   if (!gpu) return;
@@ -188,7 +188,7 @@ Answer cuda_is_one_major(const Facts& facts) {
 }
 
 Answer toolkit_is_one_release(const Facts& facts) {
-  if (facts.inventory->store_closure) return {};  // asked of the whole closure
+  if (facts.inventory->store_closure) return {};  // PB130 judges the whole closure
   const Inventory& inventory = *facts.inventory;
   auto versions = toolkit_versions(inventory);
   if (versions.size() < 2) return {};
@@ -245,7 +245,7 @@ Answer opened_parts_are_there(const Facts& facts) {
 }
 
 Answer openmp_is_one(const Facts& facts) {
-  std::map<std::string, const File*> runtimes;  // by where it lies, else by its name
+  std::map<std::string, const File*> runtimes;  // a file that needs the library, by path, else by name
   for (const File* file : closure_of(*facts.inventory)) {
     for (const auto& dependency : needed_by(*file)) {
       constexpr std::array kRuntimes{"libgomp", "libiomp5", "libomp"};

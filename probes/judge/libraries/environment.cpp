@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether the packages beside torch are whole, and serve the GPUs that are here.
+// Checks that the packages beside torch are complete, and have code for the GPUs of this machine.
 #include <algorithm>
 #include <set>
 
@@ -77,7 +77,7 @@ Answer libraries_are_as_installed(const Facts& facts) {
   return answer;
 }
 
-// Where torch itself does not run there, another torch is due, and what is built for that one.
+// Skips GPUs that torch itself cannot use: these need another torch, and packages built for that torch.
 template <class Look>
 void for_each_gpu(const Facts& facts, Look look) {
   for (const auto& group : gpu_groups(facts)) {

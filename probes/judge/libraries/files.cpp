@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-// No permission of a file, and no other install, helps against a damaged wheel.
+// Changing permissions or installing again does not repair a damaged wheel.
 std::optional<std::string> choose_remedy(const Inventory& inventory) {
   if (inventory.layout != "wheel") return std::nullopt;
   return "build this wheel again, or download it again from its publisher";
@@ -18,7 +18,7 @@ std::optional<std::string> choose_remedy(const Inventory& inventory) {
 
 Answer unreadable(const Inventory& inventory, bool of_libtorch) {
   Answer answer;
-  std::optional<Seen> not_read;  // this process could not, which tells nothing of the file
+  std::optional<Seen> not_read;  // this process failed to read: the file may be sound
   for (const auto& file : inventory.files) {
     if (!file.problem || is_own(inventory, file) != of_libtorch) continue;
     if (classify_message(*file.problem)) {
@@ -41,7 +41,7 @@ Answer libtorch_readable(const Facts& facts) {
 Answer rest_readable(const Facts& facts) {
   Answer answer = unreadable(*facts.inventory, false);
   for (const auto& file : facts.inventory->files) {
-    const bool theirs = !is_own(*facts.inventory, file) && !has_own_sms(file);  // else another check's
+    const bool theirs = !is_own(*facts.inventory, file) && !has_own_sms(file);  // PB330 judges the rest
     const FalseEntry* first = file.device_code ? first_false_entry(*file.device_code) : nullptr;
     if (!theirs || file.problem || first == nullptr) continue;
     answer.seen.push_back({say("{}: {} of its fatbin entries {}: the {} at 0x{:x} is {}", base_name(file.path),

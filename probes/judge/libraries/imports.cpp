@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether Python imports torch and what links it, with the libraries that their files predict.
+// Checks that Python imports torch and the modules that link torch, with the libraries that their files predict.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ bool is_torch(const Import& import) {
   return import.module == kTorchModule;
 }
 
-// Of torch, or of what links it.
+// Judges the import of torch, or of the modules that link torch.
 Answer ask_imports(const Facts& facts, bool torch) {
   Answer answer;
   for (const auto& import : *facts.report.imports) {
@@ -44,7 +44,7 @@ Answer extensions_are_imported(const Facts& facts) {
 
 Answer libraries_come_as_predicted(const Facts& facts) {
   Answer answer;
-  std::vector<std::string> named;  // once, however many processes have it
+  std::vector<std::string> named;  // reported once for all processes
   for (const auto& import : *facts.report.imports) {
     if (import.problem) continue;
     for (const auto& library : import.others) {

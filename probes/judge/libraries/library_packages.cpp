@@ -16,8 +16,8 @@ namespace pbprobe {
 namespace {
 
 struct ComponentPackage {
-  std::string_view component;  // as in recipes/cuda_components.json
-  std::string_view package;    // for CUDA 13 and later; before, "-cu12" follows
+  std::string_view component;  // name in recipes/cuda_components.json
+  std::string_view package;    // for CUDA 13 and later; CUDA 12 adds "-cu12"
 };
 constexpr std::array<ComponentPackage, 11> kToolkit{{{"cuBLAS", "nvidia-cublas"},
                                                      {"CUPTI", "nvidia-cuda-cupti"},
@@ -34,7 +34,7 @@ constexpr std::array<ComponentPackage, 11> kToolkit{{{"cuBLAS", "nvidia-cublas"}
 enum class Suffix : uint8_t { none, before_13, always };  // "-cu12"
 
 struct OtherPackage {
-  std::string_view begin;  // of the library's name
+  std::string_view begin;  // prefix of the library's name
   std::string_view package;
   Suffix suffix = Suffix::none;
 };
@@ -57,7 +57,7 @@ constexpr std::array<OtherPackage, 18> kOthers{{{"libtorch", "torch"},
                                                 {"libmkl_", "mkl"},
                                                 {"libiomp5.", "intel-openmp"}}};
 
-// Names of the component and major versions of CUDA in which this library is.
+// Component of the CUDA toolkit that contains a library, and the major CUDA versions.
 struct InToolkit {
   std::string component;
   std::set<int64_t> majors;
@@ -82,7 +82,7 @@ std::string add_suffix(std::string_view package, Suffix suffix, int64_t cuda) {
   return plain ? std::string(package) : fmt::format("{}-cu{}", package, cuda);
 }
 
-// "A or B" if several CUDA versions have the library, and nothing tells which is used.
+// Returns "A or B" if several CUDA versions have the library, and `cuda` does not choose one.
 std::string join_packages(std::string_view package, Suffix suffix, std::set<int64_t> majors,
                           std::optional<int64_t> cuda) {
   if (cuda && majors.contains(*cuda)) majors = {*cuda};

@@ -14,7 +14,7 @@ namespace pbprobe {
 // Library that is missing, and the package that provides it.
 struct ProvidedLibrary {
   std::string name;                    // "libcudart.so.12"
-  std::optional<std::string> package;  // "nvidia-cuda-runtime-cu12"; null: no package of PyPI is known to provide it
+  std::optional<std::string> package;  // "nvidia-cuda-runtime-cu12"; nullopt if no PyPI package is known
 };
 
 // Returns the package of each name. `cuda`: major version of CUDA for libraries that packages of several CUDA versions

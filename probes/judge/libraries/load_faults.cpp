@@ -17,7 +17,7 @@
 namespace pbprobe {
 namespace {
 
-// Another check's: a library is there for another processor.
+// Reports whether the module finds a library only for another processor (PB178).
 bool lacks_for_processor(const Loading& loading) {
   return std::any_of(loading.missing_libraries.begin(), loading.missing_libraries.end(),
                      [](const MissingLibrary& library) { return library.other_processor.has_value(); });

@@ -25,7 +25,7 @@ struct LoadFault {
 enum class LoadFaultKind : uint8_t { library, version, symbol };
 
 // Returns the modules that do not load and that no other build of the same module replaces. Modules that lack a library
-// for their processor are left out: another check reports them. Requires inventory.loading.
+// for their processor are left out: PB178 reports them. Requires inventory.loading.
 [[nodiscard]] std::vector<const Loading*> find_unloadable(const Inventory& inventory);
 // Reports whether the release of the installed torch ("2.11" of 2.11.0+cpu) exports the symbol.
 [[nodiscard]] bool is_in_installed_release(const Inventory& inventory, const UnresolvedSymbol& symbol);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether the loader takes a package's extension modules, and what they ask for is there.
+// Checks that the loader accepts a package's extension modules and finds what they need.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@
 namespace pbprobe {
 namespace {
 
-// "_C.so", or "libx.so, which _C.so loads,": who needs it, where it is not the module itself.
+// Names the file with the need: the module ("_C.so"), or a library of it ("libx.so, which _C.so loads,").
 std::string who(const Loading& loading, const std::string& needed_by) {
   const std::string module(base_name(loading.path));
   return needed_by.ends_with("/" + loading.path) ? module : fmt::format("{}, which {} loads,", needed_by, module);
@@ -40,7 +40,7 @@ std::optional<std::string> torch_asked_for(const Inventory& inventory) {
   return inventory.packages.empty() ? std::nullopt : inventory.packages.front().torch;
 }
 
-// "; its METADATA requires torch==2.9.1, and torch 2.11.0 is installed". Empty: METADATA names no version.
+// Returns "; its METADATA requires torch==2.9.1, and torch 2.11.0 is installed"; "" if METADATA names no version.
 std::string explain_requirement(const Inventory& inventory) {
   const auto asked = torch_asked_for(inventory);
   if (!asked) return "";
@@ -49,7 +49,7 @@ std::string explain_requirement(const Inventory& inventory) {
   return fmt::format("; its METADATA requires torch{}, and {}", *asked, installed);
 }
 
-// Rules that take a library from outside of the packages.
+// Reports whether the rule `how` takes a library from outside of the packages.
 bool is_from_outside(const std::optional<std::string>& how) {
   return how == "LD_LIBRARY_PATH" || how == "ld.so.cache" || how == "the system's default folders";
 }
@@ -65,7 +65,7 @@ std::string remedy_for(const std::string& how, const std::string& library) {
                      folder);
 }
 
-// "12" of "libcudart.so.12"; null: another library.
+// Returns 12 for "libcudart.so.12"; nullopt for libraries that do not tell the CUDA version.
 std::optional<int64_t> cuda_major_of(std::string_view library) {
   constexpr std::array<std::string_view, 3> kTelling{"libcudart.so.", "libcublas.so.", "libcublasLt.so."};
   for (const auto begin : kTelling) {
@@ -78,7 +78,7 @@ std::optional<int64_t> cuda_major_of(std::string_view library) {
   return std::nullopt;
 }
 
-// Returns what the first file of the package misses, and behind it what only its other files miss, each once.
+// Returns the libraries that `first` lacks, then libraries that only other files of the package lack.
 std::vector<std::string> find_missing_names(const Inventory& inventory, const Loading& first) {
   std::vector<std::string> names;
   const auto add = [&](const Loading& loading) {
@@ -91,7 +91,7 @@ std::vector<std::string> find_missing_names(const Inventory& inventory, const Lo
   return names;
 }
 
-// "libcudart.so.12 (nvidia-cuda-runtime-cu12) and libmade.so.1".
+// Returns "libcudart.so.12 (nvidia-cuda-runtime-cu12) and libmade.so.1".
 std::string name_libraries(std::span<const ProvidedLibrary> libraries) {
   std::string text;
   for (size_t i = 0; i < libraries.size(); ++i) {
@@ -102,7 +102,7 @@ std::string name_libraries(std::span<const ProvidedLibrary> libraries) {
   return text;
 }
 
-// nullopt if a library has no package, or several.
+// Returns nullopt if a library has no package, or several.
 std::optional<std::string> make_install_command(const std::vector<ProvidedLibrary>& libraries) {
   std::set<std::string> packages;
   for (const auto& library : libraries) {
@@ -162,7 +162,7 @@ Answer versions_are_defined(const Facts& facts) {
                 fault->loading->path}}};
 }
 
-// A name of torch's that no known release has; an old string in it tells more than another.
+// Returns a name in torch's namespaces that no known release has.
 std::optional<std::string> find_unknown_name(const Inventory& inventory) {
   for (const auto& file : inventory.files) {
     if (file.links && file.links->torch_symbols.unknown) return file.links->torch_symbols.unknown->front();
@@ -170,8 +170,8 @@ std::optional<std::string> find_unknown_name(const Inventory& inventory) {
   return std::nullopt;
 }
 
-// What all files of the package take from torch. A name in its namespaces that no known release has, and nothing
-// defines here, leaves none.
+// Explains which torch releases have the names that all files of the package need. A name in torch's namespaces that
+// no release has and no loaded file defines leaves no release.
 std::string loads_with(const Inventory& inventory) {
   TorchReleases all = TorchReleases::all();
   for (const auto& file : inventory.files) {
@@ -226,7 +226,7 @@ Answer symbols_are_resolved(const Facts& facts) {
                     fault->loading->path}}};
 }
 
-// Where it does not load, that is what is reported.
+// Skips packages that do not load: other checks report these.
 Answer torch_is_as_asked(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto asked = torch_asked_for(inventory);
@@ -240,7 +240,7 @@ Answer torch_is_as_asked(const Facts& facts) {
                                           inventory.packages.front().name.value_or(""), *asked)}}};
 }
 
-// If torch does not load, that is reported, with the library that it took.
+// Skips packages that do not load: the check of the load fault names the library.
 Answer libraries_are_the_packages_own(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   if (!inventory.redirected || (inventory.loading && !find_unloadable(inventory).empty())) return {};
@@ -254,7 +254,6 @@ Answer libraries_are_the_packages_own(const Facts& facts) {
   return answer;
 }
 
-// Whether the packages' libraries make the loader ask for an executable stack, which glibc 2.41 refuses in dlopen().
 Answer stacks_stay_plain(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -266,7 +265,7 @@ Answer stacks_stay_plain(const Facts& facts) {
   return answer;
 }
 
-// Only of those that share torch's process by linking it: others bring a CUDA of their own on purpose.
+// Judges only files that link torch: other files bring their own CUDA on purpose.
 Answer cuda_is_torch_s(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto torch = local_cuda(inventory.torch_beside.value_or(""));
@@ -310,8 +309,8 @@ Answer files_are_of_the_environment_s_processor(const Facts& facts) {
   return {.seen = {std::move(seen)}};
 }
 
-// Folders of site-packages with files that are read, and that no package recorded. Debian's packages have no RECORD,
-// and eggs are packages of an older kind.
+// Reports folders of site-packages with machine code that no package recorded. Skips Debian's packages, which have no
+// RECORD, and eggs, an older kind of package.
 Answer files_belong_to_packages(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const bool ownerless =

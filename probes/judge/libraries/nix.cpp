@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a Nix result refers to: whether all that its files need is in it, and whether it fits together.
+// Checks that the closure of a Nix result contains all that its files need, in one version each.
 #include <algorithm>
 #include <map>
 
@@ -18,7 +18,7 @@ bool lies_in(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-// "/nix/store/" of "/nix/store/<hash>-name".
+// Returns "/nix/store/" for "/nix/store/<hash>-name".
 std::string_view store_of(const StoreClosure& closure) {
   const std::string_view first = closure.paths.front().path;
   return first.substr(0, first.rfind('/') + 1);
@@ -34,7 +34,7 @@ std::optional<Seen> unknown_closure(const StoreClosure& closure) {
               .remedy = "run `pbprobe audit` where the result's Nix store is"};
 }
 
-// Nothing to say, or why; null: the closure was read.
+// Returns the answer of a check that has no closure; nullopt if the closure was read.
 std::optional<Answer> without_closure(const Facts& facts) {
   const auto& closure = facts.inventory->store_closure;
   if (!closure) return Answer{};
@@ -53,7 +53,7 @@ void ask_needed(Answer& answer, const StoreClosure& closure, const File& file) {
   }
 }
 
-// A folder of the store that the closure lacks, unless something found there was reported already.
+// Reports store folders that the closure lacks, unless ask_needed() found a library there.
 void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) {
   for (const auto* folders : {&file.rpath, &file.runpath}) {
     for (const auto& folder : *folders) {
@@ -68,7 +68,7 @@ void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) 
   }
 }
 
-// "12.8" of "cuda12.8-cuda_cudart", or of what has the toolkit's own version.
+// Returns "12.8" for "cuda12.8-cuda_cudart", and for packages that have the version of the toolkit.
 std::optional<std::string> cuda_of(const StorePath& path) {
   const size_t dash = path.package.find('-');
   const std::string version = path.version.value_or("");
@@ -83,7 +83,7 @@ std::optional<std::string> cuda_of(const StorePath& path) {
   return version.substr(0, version.find('.', minor + 1));
 }
 
-// What tells each release, or each version: {"12.8": "/nix/store/<hash>-cuda12.8-cuda_cudart-12.8.90"}.
+// First path with each release or version: {"12.8": "/nix/store/<hash>-cuda12.8-cuda_cudart-12.8.90"}.
 using Tellers = std::map<std::string, std::string>;
 
 Seen several(std::string_view what, const Tellers& tellers) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// libtorch's files among each other: whether all are there, each under its own name, and whether the loader finds them.
+// Checks that libtorch's files are complete, have their own names, and are found by the loader.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -22,8 +22,8 @@ bool is_of_libtorch(std::string_view name) {
   return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
-// A file of libtorch that another one needs or opens, and that is nowhere in the artifact by that name: the loader does
-// not look for it by its DT_SONAME. That there is nothing at all of the two largest, other checks say.
+// Reports whether no file of the artifact has the name of this libtorch file. The loader looks for file names, not for
+// DT_SONAMEs. Other checks report an artifact without libtorch_cpu.so or libtorch_cuda.so.
 bool is_missing_part(const Inventory& inventory, const Dependency& dependency) {
   if (dependency.provider != Provider::unresolved || !is_of_libtorch(dependency.name)) return false;
   const bool large = dependency.name == kLibtorchCpu || dependency.name == kLibtorchCuda;
@@ -32,7 +32,7 @@ bool is_missing_part(const Inventory& inventory, const Dependency& dependency) {
                       [&](const File& file) { return base_name(file.path) == dependency.name; });
 }
 
-// Names that a process has loaded which imported torch/_C, by its own closure.
+// Returns the libraries that a process has loaded after it imported torch/_C.
 std::set<std::string_view> names_after_import(const Inventory& inventory) {
   std::map<std::string_view, const File*> by_path;
   std::vector<const File*> loaded;
@@ -51,8 +51,8 @@ std::set<std::string_view> names_after_import(const Inventory& inventory) {
   return names;
 }
 
-// A file of libtorch that is in the artifact, and that the loader does not find for another one: a folder of RPATH or
-// RUNPATH is wrong.
+// Reports whether the artifact has this libtorch file, but the loader does not find the file: an RPATH or RUNPATH is
+// wrong.
 bool is_unreachable(const Inventory& inventory, const Dependency& dependency,
                     const std::set<std::string_view>& loaded) {
   if (dependency.provider != Provider::unresolved || loaded.contains(dependency.name)) return false;
@@ -61,21 +61,22 @@ bool is_unreachable(const Inventory& inventory, const Dependency& dependency,
   });
 }
 
-// "libcublas" of "libcublas.so.13".
+// Returns "libcublas" for "libcublas.so.13".
 std::string_view library_stem(std::string_view soname) {
   return soname.substr(0, soname.find(".so"));
 }
 
-// What lies outside a wheel or beside one file was not looked at, and Debian's packages bring each other.
+// Reports whether the audit saw all libraries of the artifact. It does not see those outside of a wheel, beside a
+// single file, or in other Debian packages.
 bool is_whole(const Inventory& inventory) {
   return inventory.layout == "site-packages" || inventory.layout == "libtorch" || inventory.layout == "nix";
 }
 
 Answer closure_resolves(const Facts& facts) {
   Answer answer;
-  // Without a libtorch, which is PB103's to say, nobody needs anything.
+  // PB103 reports an artifact without libtorch.
   if (!is_whole(*facts.inventory) || file_named(*facts.inventory, kLibtorchCpu) == nullptr) return answer;
-  std::map<std::string, const File*> missing;  // what is missing, and who needs it first
+  std::map<std::string, const File*> missing;  // first file that needs the library, by library name
   for (const File* file : closure_of(*facts.inventory)) {
     for (const auto& dependency : needed_by(*file)) {
       const bool of_libtorch = is_missing_part(*facts.inventory, dependency) ||
@@ -94,8 +95,8 @@ Answer closure_resolves(const Facts& facts) {
 Answer libtorch_is_complete(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   Answer answer;
-  if (file_named(inventory, "libtorch_cpu.so") == nullptr) return answer;  // another check's
-  std::map<std::string, std::pair<const File*, bool>> missing;  // who needs it first, and whether as it is loaded
+  if (file_named(inventory, "libtorch_cpu.so") == nullptr) return answer;  // PB103
+  std::map<std::string, std::pair<const File*, bool>> missing;  // first file, and whether it needs or opens the library
   for (const auto& file : inventory.files) {
     if (!is_own(inventory, file)) continue;
     for (const auto& needed : needed_by(file))
@@ -146,8 +147,8 @@ std::string_view cut_file_name(std::string_view path) {
   return path.substr(0, path.find_last_of('/') + 1);
 }
 
-// Files of libtorch that are in two folders with different contents: the loader takes the one that an RPATH names
-// first, and nothing tells which one the build means. In glibc-hwcaps are variants of one library for several CPUs.
+// Reports libtorch files that are in two folders with different contents: the first RPATH decides which file is loaded.
+// Skips glibc-hwcaps, which has variants of one library for several CPUs.
 void find_shadowed_files(const Inventory& inventory, Answer& answer) {
   std::map<std::string_view, const File*> by_stem;
   for (const auto& file : inventory.files) {
@@ -169,7 +170,7 @@ void find_shadowed_files(const Inventory& inventory, Answer& answer) {
 
 Answer names_are_their_own(const Facts& facts) {
   std::set<std::string_view> stems;
-  std::set<std::string_view> modules;  // by whole names: other packages have a _C too
+  std::set<std::string_view> modules;  // complete names, because other packages have a _C too
   for (const auto& file : facts.inventory->files) {
     const auto name = base_name(file.path);
     if (!is_own(*facts.inventory, file)) continue;
@@ -195,16 +196,16 @@ Answer names_are_their_own(const Facts& facts) {
   return answer;
 }
 
-// "cp312" of "libpython3.12.so.1.0"; empty: another library.
+// Returns "cp312" for "libpython3.12.so.1.0"; "" for other libraries.
 std::string python_of_library(std::string_view name) {
   constexpr std::string_view kBegin = "libpython3.";
   if (!name.starts_with(kBegin)) return "";
   const std::string_view rest = name.substr(kBegin.size());
   const std::string minor(rest.substr(0, rest.find(".so")));
-  return minor.empty() ? "" : "cp3" + minor;  // "libpython3.so" is the stable ABI's
+  return minor.empty() ? "" : "cp3" + minor;  // "libpython3.so" has the stable ABI
 }
 
-// A path in DT_NEEDED is opened as it stands there, on whatever machine; a second libpython is a second interpreter.
+// The loader opens a path in DT_NEEDED unchanged, on any machine. A second libpython is a second interpreter.
 Answer needed_names_fit(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {

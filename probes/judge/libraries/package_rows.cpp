@@ -17,7 +17,7 @@ bool links_torch(const Distribution& row) {
   return row.torch_abi == TorchAbi::cxx || row.torch_abi == TorchAbi::stable;
 }
 
-// Another package wrote over it, and has the fault that it does not load.
+// Reports whether another package overwrote the file of this finding: this other package has the fault.
 bool is_of_changed_file(const Distribution& row, const Finding& finding) {
   if (!row.recorded || !finding.where) return false;
   const auto& changed = row.recorded->changed_libraries;
@@ -48,8 +48,8 @@ std::string label_of(const Distribution& row) {
   return row.version ? fmt::format("{} {}", row.name, *row.version) : row.name;
 }
 
-// Of torch only whether it loads: all else of it is asked of the report's own inventory. What is not as it was
-// installed is another check's. CUDA's libraries of another processor keep torch from loading.
+// Takes only load faults of torch: the report's own inventory answers the other checks. PB168 reports changed files.
+// Includes CUDA's libraries for the processor check, because a wrong processor keeps torch from loading.
 std::vector<Seen> seen_in_rows(const Check& check, const Report& report) {
   std::vector<Seen> all;
   if (!report.environment || !check.of_any) return all;
@@ -101,7 +101,7 @@ std::optional<MajorMinor> cuda_of_ptx(const MajorMinor& version) {
   if (version.major == 7) return MajorMinor{11, version.minor};
   if (version.major == 9) return MajorMinor{13, version.minor};
   if (version.major > 9) return std::nullopt;
-  return MajorMinor{12, version.minor <= 5 ? version.minor : version.minor + 1};  // 12.6 brought none
+  return MajorMinor{12, version.minor <= 5 ? version.minor : version.minor + 1};  // CUDA 12.6 added no PTX ISA version
 }
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The packages beside torch, as a report's rows have them.
+// Rows of a report for the packages beside torch.
 #pragma once
 
 #include <optional>
@@ -15,32 +15,32 @@
 
 namespace pbprobe {
 
-// Its faults are the environment's: it links torch, or ships device code.
+// Reports whether a package links torch or has device code. Its faults then count as faults of the environment.
 [[nodiscard]] bool matters(const Distribution& row);
 
 [[nodiscard]] bool is_torch(const Distribution& row);
 
-// "xformers 0.0.35".
+// Returns "xformers 0.0.35".
 [[nodiscard]] std::string label_of(const Distribution& row);
 
-// NVIDIA's own packages. They hold SMs of their own choice, of which torch's own checks ask.
+// Reports whether NVIDIA publishes the package. torch's own checks judge the SMs of such packages.
 [[nodiscard]] bool is_of_cuda(const Distribution& row);
 
-// As `Seen` has it: null of torch.
+// Returns the value for Seen::distribution: the package name, or nullopt for torch.
 [[nodiscard]] std::optional<std::string> package_beside_torch(const Distribution& row);
 
-// What was found in rows by this check, which asks the same of every package.
+// Returns the faults that this check found in all rows.
 [[nodiscard]] std::vector<Seen> seen_in_rows(const Check& check, const Report& report);
 
-// What a GPU gets of a package, by the SMs of its device code.
+// Device code that a GPU gets from a package.
 struct RowCode {
-  bool any = false;  // it has device code
+  bool any = false;  // the package has device code
   GpuCode best = GpuCode::none;
-  std::optional<Sm> kept;  // code that only its suffix keeps from this GPU
+  std::optional<Sm> kept;  // code that only its suffix keeps from running on this GPU
 };
 [[nodiscard]] RowCode code_for(const Distribution& row, const Sm& gpu);
 
-// The first CUDA whose driver compiles this version of the PTX ISA; null: it is newer than this program.
+// Returns the first CUDA whose driver compiles this PTX ISA version; nullopt for newer versions than pbprobe knows.
 [[nodiscard]] std::optional<MajorMinor> cuda_of_ptx(const MajorMinor& version);
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether what the package says of itself agrees with its files, and whether the back ends that a build has are there.
+// Checks that the metadata of a package agrees with its files, and that the build has its back ends.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 namespace pbprobe {
 namespace {
 
-constexpr int64_t kEnoughCxx11Names = 100;  // torch's release gate asks for as many
-constexpr MajorMinor kFirstNvshmem{2, 9};   // torch's release gate asks for it from here on
-constexpr MajorMinor kFirstCxx11{2, 7};     // from here on no public build has the old strings
+constexpr int64_t kEnoughCxx11Names = 100;  // minimum of torch's release gate
+constexpr MajorMinor kFirstNvshmem{2, 9};   // first torch whose release gate requires NVSHMEM
+constexpr MajorMinor kFirstCxx11{2, 7};     // first torch without public builds with the old strings
 
 std::optional<std::string> value_in(const std::optional<std::map<std::string, std::string>>& values,
                                     const std::string& key) {
@@ -46,7 +46,7 @@ std::optional<Tag> parse_tag(const std::string& text) {
   return Tag{text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
 }
 
-// "2.28" of "manylinux_2_28_x86_64".
+// Returns "2.28" for "manylinux_2_28_x86_64".
 std::optional<std::string> glibc_of(const std::string& platform) {
   constexpr std::string_view kBegin = "manylinux_";
   if (!platform.starts_with(kBegin)) return std::nullopt;
@@ -73,8 +73,8 @@ void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text
                                promised->minor, *floor)});
 }
 
-// By its file's name an installer chooses a wheel: "torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl". Each platform
-// of a tag that names several; none where the file was renamed.
+// Returns a tag for each platform in a wheel's file name, by which installers choose:
+// "torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl". Returns none for a renamed file.
 std::vector<std::string> tags_of_name(const Inventory& inventory) {
   constexpr std::string_view kExtension = ".whl";
   std::string_view name = base_name(inventory.artifact);
@@ -97,7 +97,7 @@ std::vector<std::string> tags_of_name(const Inventory& inventory) {
 Answer requirements_are_met(const Facts& facts) {
   Answer answer;
   const auto& required = facts.inventory->required_versions;
-  if (!required || facts.inventory->layout == "wheel") return answer;  // what lies beside a wheel comes with installing
+  if (!required || facts.inventory->layout == "wheel") return answer;  // installing a wheel brings these
   for (const auto& [component, version] : *required) {
     const auto there = value_in(facts.inventory->component_versions, component);
     if (there && !is_version_of(*there, version))
@@ -122,7 +122,7 @@ Answer versions_agree(const Facts& facts) {
     answer.seen.push_back(
         {say("{} says torch {}, and its files say {}", stated.where, stated.stated, *inventory.torch_version),
          stated.where});
-    break;  // a package that is another's says so in each of its places
+    break;  // a wrong package states the wrong version in each place
   }
   const auto local = local_cuda(*inventory.torch_version);
   if (local && local != parse_major_minor(inventory.cuda_version.value_or("")))
@@ -169,7 +169,7 @@ Answer commit_is_known(const Facts& facts) {
 Answer matrix_library_is_there(const Facts& facts) {
   const File* file = file_named(*facts.inventory, kLibtorchCpu);
   if (file == nullptr || !file->links || has(*file, "oneDNN", "libdnnl")) return {};
-  if (file->links->contains.empty()) return {};  // stripped of the names that would tell
+  if (file->links->contains.empty()) return {};  // stripped of the names that show oneDNN
   return {
       .seen = {{"libtorch_cpu.so has no oneDNN, neither linked in nor needed: BF16, FP16 and INT8 are slow on the CPU",
                 file->path}}};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether torch.compile and Triton find what they call, link and write to on this machine.
+// Checks that torch.compile and Triton find the programs, libraries and folders that they use on this machine.
 #include <algorithm>
 #include <array>
 
@@ -13,10 +13,10 @@
 namespace pbprobe {
 namespace {
 
-constexpr Sm kFirstBlackwell{10, 0};  // from here on Triton calls its other ptxas
-constexpr Sm kFirstWithSuffix{9, 0};  // and from here on it compiles for the capability with `a`
+constexpr Sm kFirstBlackwell{10, 0};  // first SM for which Triton calls its other ptxas
+constexpr Sm kFirstWithSuffix{9, 0};  // first SM for which Triton compiles with the suffix `a`
 
-// Triton compiles for these.
+// Returns the GPUs that Triton compiles for.
 std::vector<Sm> usable_gpus(const Facts& facts) {
   std::vector<Sm> gpus;
   if (!facts.cuda_build || facts.wrong_platform || facts.host->driver.state != DriverState::ok) return gpus;
@@ -28,10 +28,10 @@ std::vector<Sm> usable_gpus(const Facts& facts) {
 }
 
 struct Packages {
-  std::string_view system;  // how its name begins
+  std::string_view system;  // prefix of the system's name
   std::string_view command;
   std::string_view compilers;
-  std::string_view headers;  // with the interpreter's version
+  std::string_view headers;  // {} is the interpreter's version
 };
 
 constexpr std::array<Packages, 9> kPackages{{
@@ -92,7 +92,7 @@ Answer compilers_are_there(const Facts& facts) {
 Answer python_header_is_there(const Facts& facts) {
   const auto& header = facts.report.preflight->python_header;
   if (!header || header->there) return {};
-  // "3.11" of "/usr/include/python3.11/Python.h".
+  // "3.11" for "/usr/include/python3.11/Python.h"
   const std::string folder = header->path.substr(0, header->path.rfind('/'));
   const std::string version = folder.substr(folder.rfind("python") + 6);
   Seen seen{.what = say("{} is not there: what torch.compile and Triton compile includes it", header->path)};
@@ -118,7 +118,7 @@ Answer driver_can_be_linked(const Facts& facts) {
     return {.seen = {{.what = say("{}={} holds no {}: Triton links its launchers with it", *driver->variable,
                                   driver->folders.front(), driver->name),
                       .remedy = name_it}}};
-  if (!driver->ldconfig) return {};  // it finds the library in a way of its own
+  if (!driver->ldconfig) return {};  // this Triton finds the library without ldconfig
   if (!driver->ldconfig_there)
     return {.seen = {{.what = say("Triton asks {} where libcuda lies, and it is not there", *driver->ldconfig),
                       .remedy = name_it}}};
@@ -138,7 +138,7 @@ const CalledPtxas* ptxas_for(const Preflight& preflight, const Sm& gpu) {
   return found == preflight.ptxas.end() ? nullptr : &*found;
 }
 
-// What is wrong with it for this GPU; null: nothing.
+// Returns why Triton cannot compile for this GPU with `ptxas`; nullopt if it can.
 std::optional<Seen> fault_of(const CalledPtxas& ptxas, Sm gpu) {
   const std::string ignored =
       ptxas.ignored ? fmt::format("; {}={} names no file", *ptxas.variable, *ptxas.ignored) : "";
@@ -170,7 +170,7 @@ Answer ptxas_knows_gpus(const Facts& facts) {
   return answer;
 }
 
-// What the driver compiles, it compiles of PTX only; where its cache is lost, each start is slow.
+// The driver compiles only PTX. Without its cache, each start compiles again.
 bool is_used(const Facts& facts, const CompiledCache& cache) {
   const bool any_gpu = !usable_gpus(facts).empty();
   if (cache.of == "TorchInductor") return true;

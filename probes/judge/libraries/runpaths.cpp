@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where libtorch's files make ld.so look for libraries. A folder of a RUNPATH is right where it lies in the artifact or
-// its environment, in Nix's store, in the system's default folders or in CUDA's; every other one is reported.
+// Checks the folders in which libtorch's files make ld.so look for libraries. Accepts folders of the artifact, its
+// environment, the Nix store, the system and CUDA.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -14,7 +14,7 @@
 namespace pbprobe {
 namespace {
 
-// From site-packages to the environment that holds lib/python3.13: XPU's wheels and conda's packages look there.
+// Levels from site-packages to the environment that holds lib/python3.13. XPU wheels and conda packages look there.
 constexpr int kFoldersAbove = 3;
 
 bool is_in(std::string_view path, std::string_view folder) {
@@ -36,14 +36,14 @@ bool is_relative_to_file(std::string_view folder) {
   return folder.starts_with("$ORIGIN") || folder.starts_with("${ORIGIN}");
 }
 
-// Of Nix, of pip, or as torch's build calls them below a checkout.
+// Reports whether Nix, pip or torch's own build uses such a build folder.
 bool is_build_folder(std::string_view folder) {
   constexpr std::array<std::string_view, 4> kBegins{"/build/", "/tmp/nix-build-", "/nix/var/nix/builds/", "/tmp/pip-"};
   const auto begins = [&](std::string_view begin) { return folder.starts_with(begin); };
   return std::any_of(kBegins.begin(), kBegins.end(), begins) || folder.find("/build/lib") != std::string_view::npos;
 }
 
-// "/nix/store/<32 letters>-name", wherever the store lies.
+// Reports whether the folder is in a Nix or Guix store, or in the store of the artifact.
 bool is_in_store(const Inventory& inventory, std::string_view folder) {
   constexpr std::array<std::string_view, 3> kStores{"/nix/store", "/gnu/store", "/run/opengl-driver"};
   if (is_in_any(folder, kStores)) return true;
@@ -56,7 +56,7 @@ bool is_in_store(const Inventory& inventory, std::string_view folder) {
   return !known.empty() && is_in(folder, known.substr(0, known.rfind('/')));
 }
 
-// The folder that holds lib/python3.13, a libtorch or a checkout; empty: the artifact lies in a wheel.
+// Returns the folder that holds lib/python3.13, a libtorch or a checkout; "" for a wheel.
 std::string environment_of(const Inventory& inventory) {
   std::string_view folder = inventory.libtorch_dir ? std::string_view(*inventory.libtorch_dir) : std::string_view();
   for (const std::string_view python : {"/lib/python3", "/lib64/python3"}) {
@@ -73,7 +73,7 @@ bool is_own_place(const Inventory& inventory, std::string_view folder) {
   return (!environment.empty() && is_in(folder, environment)) || is_in_store(inventory, folder);
 }
 
-// How many folders "$ORIGIN/../…" climbs above what the artifact's paths are relative to.
+// Counts the levels that "$ORIGIN/../…" climbs above the root of the artifact's paths.
 int climbs(const File& file, std::string_view folder) {
   const size_t end = folder.find('/');
   const std::string rest(end == std::string_view::npos ? std::string_view() : folder.substr(end + 1));
@@ -81,11 +81,10 @@ int climbs(const File& file, std::string_view folder) {
   return static_cast<int>(std::count(path.begin(), path.end(), std::filesystem::path("..")));
 }
 
-// Why anybody may put a library there; empty: not everybody may.
+// Returns why any user can put a library into the folder; "" if no other user can.
 std::string why_open(const Inventory& inventory, const std::string& folder) {
   constexpr std::array<std::string_view, 3> kShared{"/tmp", "/var/tmp", "/dev/shm"};
-  // glibc takes it for the working folder where others stand beside it, and ignores it by itself: then it is not a
-  // place either.
+  // glibc takes an empty entry between others for the working folder. It ignores a single empty entry.
   if (folder.empty()) return "which means the folder that the program is started in";
   if (is_relative_to_file(folder)) return "";
   if (!folder.starts_with('/')) return "which begins where the program is started";
@@ -111,7 +110,7 @@ Place place_of(const Inventory& inventory, const File& file, const std::string& 
   return path.find("/cuda") != std::string::npos ? Place::known : Place::installed;
 }
 
-// Reported by another check: by PB137, or of a folder that it was built in.
+// Reports whether PB133 or PB137 reports the folder.
 bool is_reported(const Inventory& inventory, const std::string& folder) {
   return is_build_folder(folder) || !why_open(inventory, folder).empty();
 }
@@ -147,9 +146,9 @@ Answer runpaths_are_nobodys_else(const Facts& facts) {
   Answer answer;
   const Inventory& inventory = *facts.inventory;
   for (const auto& file : inventory.files) {
-    if (!is_own(inventory, file)) continue;  // libcusparseLt's own is "$ORIGIN:", and NVIDIA's to fix
+    if (!is_own(inventory, file)) continue;  // libcusparseLt has "$ORIGIN:", which only NVIDIA can fix
     for (const auto& folder : folders_of(file)) {
-      if (facts.claim != nullptr && is_build_folder(folder)) continue;  // reported of those
+      if (facts.claim != nullptr && is_build_folder(folder)) continue;  // PB133
       const std::string why = why_open(inventory, folder);
       if (why.empty()) continue;
       answer.seen.push_back({say("{} looks for libraries in {}, {}", base_name(file.path),
@@ -166,7 +165,7 @@ Answer runpaths_are_installed(const Facts& facts) {
 }
 
 Answer runpaths_are_known(const Facts& facts) {
-  if (facts.inventory->store_closure) return {};  // what a Nix result finds outside of its closure PB129 says
+  if (facts.inventory->store_closure) return {};  // PB129 reports libraries outside of the closure
   return ask_places(facts, Place::installed, "which is neither its own, the system's nor CUDA's");
 }
 

@@ -41,10 +41,10 @@ Level Demands::of_row(std::string_view name) const {
                                    {"files", files_}}) {
     if (row == name && level) return *level;
   }
-  return Level::measured;  // a row that is not known here is not passed by
+  return Level::measured;  // an unknown row must not pass by mistake
 }
 
-// Checks of a GPU or a CPU are required as far as an SM or an ISA must be proved; the others as far as anything must.
+// Returns the level of the claimed SM for GPU checks, of the claimed ISA for CPU checks, else the highest level.
 std::optional<Level> Demands::level_for(const Check& check) const {
   switch (check.subject) {
     case Subject::gpu: return sm_;

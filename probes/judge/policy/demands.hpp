@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a policy demands: how much a finding counts, which checks must have an answer, how far a claim must be proved.
+// Demands of a policy: severities of findings, checks that must have an answer, levels to which claims must be proved.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ namespace pbprobe {
 
 class Demands {
  public:
-  // `claim`: null where nothing is claimed.
+  // `claim` is nullptr if nothing is claimed.
   Demands(const Terms& terms, const Claim* claim);
 
   [[nodiscard]] bool strict() const { return policy_->stance == Stance::strict; }
 
-  // The highest level that anything claimed must be proved to; null: nothing is claimed.
+  // Returns the highest level that a part of the claim must reach; nullopt if nothing is claimed.
   [[nodiscard]] std::optional<Level> highest() const;
 
-  // Of a row of claims, by its name.
+  // Returns the level that the claim row `name` must reach.
   [[nodiscard]] Level of_row(std::string_view name) const;
 
   [[nodiscard]] Severity severity_of(const Check& check) const;
 
-  // Whether there is no pass without an answer to it. `asked`: it was.
+  // Reports whether a pass requires an answer to `check`. `asked`: the check ran.
   [[nodiscard]] bool requires_answer(const Check& check, const Facts& facts, bool asked) const;
 
  private:

@@ -14,7 +14,7 @@ std::string gibibytes(int64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 30));
 }
 
-// What was seen of this GPU: where it was looked at twice, the time that shows who was there.
+// Returns the record of this GPU's use. Prefers a record with processes.
 const GpuUse* use_of(const Facts& facts, const std::string& device) {
   if (facts.measurements == nullptr || !facts.measurements->gpu_use) return nullptr;
   const GpuUse* found = nullptr;
@@ -36,7 +36,7 @@ std::string held_by(const GpuUse& use) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Another one of this machine that nobody uses.
+// Returns the index of another GPU that no process uses; "" if all are used.
 std::string free_gpu(const Facts& facts, const std::string& device) {
   for (const GpuUse& use : *facts.measurements->gpu_use) {
     const GpuUse* seen = use_of(facts, use.device);
@@ -93,7 +93,7 @@ Seen could_not_run(const Facts& facts, const std::string& what, Obstacle why, co
 
 Seen libtorch_could_not_run(const Facts& facts) {
   const LibtorchRun& run = *facts.run;
-  // It is run on one GPU; the CPU comes before.
+  // The run computes on the CPU first, then on one GPU.
   const auto gpu = gpu_of_run(facts);
   const std::string device = run.executed && gpu ? fmt::format("cuda:{}", facts.gpus[*gpu].gpu) : "";
   return could_not_run(facts, run.problem.value_or("libtorch could not run"),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What could not run is unknown, and says who held the GPU, what was free, and the way out.
+// Describes steps that could not run: the cause, the use of the GPU, and the remedy.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace pbprobe {
 
-// Reports whether libtorch was not started because it has no C shims: torch before 2.8. That is not a fault of the
+// Reports whether pbprobe could only read this libtorch: torch before 2.8 has no C shims, which is no fault of the
 // build.
 [[nodiscard]] bool was_only_read(const Facts& facts);
 
-// `device`: "cuda:0", or empty for the CPU.
+// Adds the remedy for `why` to `what`, and the use of `device` ("cuda:0"; empty for the CPU) if this explains `why`.
 [[nodiscard]] Seen could_not_run(const Facts& facts, const std::string& what, Obstacle why, const std::string& device);
 
-// The same of libtorch as a whole, whose problem has an obstacle.
+// Describes the problem of the whole libtorch run. Requires facts.run.
 [[nodiscard]] Seen libtorch_could_not_run(const Facts& facts);
 
-// Figures that were taken while others used the GPU.
+// Returns why figures are not judged: process `who` used the GPU during the measurement.
 [[nodiscard]] Seen disturbed_by(const std::string& who);
 
 }  // namespace pbprobe

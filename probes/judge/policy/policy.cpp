@@ -26,7 +26,7 @@ bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\n") == std::string::npos;
 }
 
-// "2027-01-31", and a day that there is.
+// Reports whether `text` is an existing day in the form "2027-01-31".
 bool is_date(const std::string& text) {
   const std::string_view form = "dddd-dd-dd";
   const bool formed = text.size() == form.size() &&

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Reads policies. What a policy misspells would ask for less than was meant, so that every word of it must be known.
+// Reads policies. A misspelled key would weaken a policy, and so each key must be known.
 #pragma once
 
 #include <string_view>
@@ -12,14 +12,15 @@
 
 namespace pbprobe {
 
-// Errors: malformed, naming the key: one that is missing, unknown or of another type, a check that the catalogue does
-// not have, a date that is none, a waiver without a reason.
+// On error, returns `malformed` with the key: missing, unknown or of another type, or with an unknown check, an invalid
+// date, or an empty reason.
 [[nodiscard]] Result<Policy> parse_policy(std::string_view text);
 
-// ci/policies/NAME.json as it was built in: report (the lenient one), builder, hardware. Errors: usage.
+// Returns the embedded ci/policies/NAME.json: report (lenient), builder or hardware. Fails with `usage` for other
+// names.
 [[nodiscard]] Result<Policy> built_in_policy(std::string_view name);
 
-// docs/policy.schema.json, which allows no other keys.
+// Returns the content of docs/policy.schema.json, which allows no unknown keys.
 [[nodiscard]] Json policy_schema();
 
 }  // namespace pbprobe

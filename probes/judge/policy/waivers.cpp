@@ -13,22 +13,22 @@
 namespace pbprobe {
 namespace {
 
-// "PB316", not "PB3*".
+// Accepts "PB316"; rejects "PB3*".
 bool names_one_check(const std::string& id) {
   return id.size() == 5 && id.starts_with("PB") && std::all_of(id.begin() + 2, id.end(), is_digit);
 }
 
-// A file, not a folder of files or a pattern.
+// Rejects folders and patterns.
 bool names_one_place(const std::string& component) {
   return !component.empty() && !component.ends_with('/') && component.find_first_of("*?[") == std::string::npos;
 }
 
-// "torch/lib/libtorch_cpu.so" is where "torch/lib/libtorch_cpu.so .text" is.
+// Reports whether `where` is in `component`: "torch/lib/libtorch_cpu.so .text" is in "torch/lib/libtorch_cpu.so".
 bool is_there(const std::string& component, const std::string& where) {
   return where == component || where.starts_with(component + " ");
 }
 
-// What a build of torch brings itself. Others' packages are read as well, and may be let through by name.
+// Reports whether a build of torch ships the file. Policies may waive files of other packages by name.
 bool is_of_torch(const std::string& component) {
   constexpr std::array<std::string_view, 5> kFolders{"torch/", "torch.libs/", "functorch/", "lib/", "usr/"};
   return component.find('/') == std::string::npos ||

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Waivers: each lets through the findings of one check in one place, until a day. One that does anything else stands in
-// the way itself.
+// Applies waivers: each excuses the findings of one check in one place, until a day. Any other waiver is an objection.
 #pragma once
 
 #include <string>
@@ -12,11 +11,11 @@
 
 namespace pbprobe {
 
-// Marks the findings that are let through, and tells what became of each waiver.
+// Marks the excused findings, and returns the state of each waiver.
 [[nodiscard]] std::vector<WaiverUse> apply_waivers(const std::vector<Waiver>& waivers, const std::string& date,
                                                    std::vector<Finding>& findings);
 
-// Why a waiver that was not used stands in the way.
+// Returns the objection to a waiver that was not used.
 [[nodiscard]] Objection objection_to(const WaiverUse& use);
 
 }  // namespace pbprobe
