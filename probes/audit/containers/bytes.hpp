@@ -34,7 +34,7 @@ class Bytes {
   // "libtorch_cuda.so .nv_fatbin+0x1a40"
   [[nodiscard]] std::string at(uint64_t offset) const { return fmt::format("{}+0x{:x}", name_, origin_ + offset); }
 
-  // A part that goes on counting offsets from where this view counts them.
+  // Returns a part whose offsets continue the offsets of this view.
   [[nodiscard]] Result<Bytes> slice(uint64_t offset, uint64_t size, std::string_view what) const {
     PBPROBE_CHECK(need(offset, size, what));
     Bytes part(data_.subspan(offset, size), name_);

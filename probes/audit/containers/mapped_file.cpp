@@ -91,7 +91,7 @@ struct WatchedRange {
 namespace {
 
 constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
-constexpr int kMostHandlers = 8;  // that pass a signal on to each other before it counts as a circle
+constexpr int kMostHandlers = 8;  // nested calls of other handlers; more are taken for a cycle
 
 std::array<WatchedRange, 2048> ranges;
 std::mutex installing;
@@ -158,7 +158,7 @@ void install() {
   sigaction(SIGBUS, &ours, nullptr);
 }
 
-// Unless somebody took the signal meanwhile, who may still pass it on to us.
+// Keeps a handler that was installed later: it may call this one.
 void uninstall() {
   struct sigaction now {};
   sigaction(SIGBUS, nullptr, &now);

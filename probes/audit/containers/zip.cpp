@@ -132,7 +132,7 @@ Result<Directory> find_directory(const Bytes& file) {
   return directory;
 }
 
-// ZIP64 sizes stand in extra field 1, in this order, each only where the 32-bit field is full.
+// ZIP64 sizes are in extra field 1, in this order, each only if the 32-bit field is full.
 Result<void> read_zip64_extra(const Bytes& extra, const CentralHeader& header, ZipMember& member) {
   for (uint64_t offset = 0; offset + 4 <= extra.size();) {
     PBPROBE_TRY(const auto identifier, extra.read<uint16_t>(offset, "extra field"));
