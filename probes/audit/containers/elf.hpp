@@ -25,7 +25,7 @@ struct Elf {
   Bytes file;
   Elf64_Ehdr header{};
   std::vector<Elf64_Phdr> segments;
-  std::vector<ElfSection> sections;  // empty if the file has no section headers
+  std::vector<ElfSection> sections;  // no sections if the file has no section headers
   std::optional<Error> problem;      // first part that could not be read; the other fields remain valid
 };
 

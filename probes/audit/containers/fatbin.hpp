@@ -60,7 +60,7 @@ inline constexpr uint64_t kEntryHeaderBytes = 64;  // at least: EntryHeader::hea
 struct EntryHeader {
   FatbinEntry entry;  // without payload and container
   bool known = true;  // false: a kind that pbprobe does not read
-  uint16_t kind = 0;  // as stored in the header
+  uint16_t kind = 0;  // kind number in the header
   uint64_t header_bytes = 0;
   uint64_t padded_bytes = 0;  // from the header's end to the next header
 };
@@ -75,7 +75,7 @@ struct EntryHeader {
 [[nodiscard]] Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins);
 
 // Returns the fatbin entries that a host binary loads: .nv_fatbin and containers elsewhere in loaded data, without
-// constants. If there are none, returns the entries of __nv_relfatbin (relocatable code before the device link).
+// constants. Without any container, returns the entries of __nv_relfatbin (relocatable code before the device link).
 [[nodiscard]] Fatbins read_embedded_fatbins(const Elf& elf);
 
 // The fatbin entries of the sections with this name, whether they are loaded or not.
