@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kNamedKernels = 10;
 constexpr size_t kNamedEntries = 10;
-constexpr uint64_t kMaxInsideBytes = 8ULL << 30;  // of one file
+constexpr uint64_t kMaxInsideBytes = 8ULL << 30;  // per file
 constexpr uint32_t kLtoMagic = 0x7f4e43ed;
 
 std::string label_of(const FatbinEntry& entry) {
@@ -141,7 +141,7 @@ void add(std::map<std::string, CodeBytes>& bytes, const FatbinEntry& entry) {
   sum.uncompressed_bytes += static_cast<int64_t>(entry.uncompressed_bytes);
 }
 
-// Of a higher version the driver must know more.
+// Also records the highest PTX version of each SM: the driver must support that version.
 void add_ptx(const FatbinEntry& entry, const std::optional<EntryFacts>& facts, DeviceCode& code) {
   const std::string sm = sm_name(entry.sm);
   add(code.ptx_bytes, entry);
@@ -158,7 +158,7 @@ bool is_false(const std::optional<EntryFacts>& facts) {
   return facts && facts->problem && facts->problem->code != ErrorCode::limit;
 }
 
-// Translation units by the machine code that opens as what it says, and those without any.
+// Counts translation units by the SMs of their intact cubins, and units without an intact cubin.
 void add_units(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, DeviceCode& code) {
   std::map<uint64_t, std::set<std::string>> units;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -181,7 +181,7 @@ void add_repeated(const CubinCensus& census, SmCensus& sum) {
   sum.repeated->code_bytes += census.code_bytes;
 }
 
-// Cubins with kernels that stand in the file before, byte for byte.
+// Counts cubins with kernels that repeat an earlier cubin of the file byte for byte.
 void count_repeated(const std::vector<FatbinEntry>& entries, const InsideFacts& inside,
                     std::map<std::string, SmCensus>& censuses) {
   std::set<std::tuple<Sm, uint64_t, uint64_t>> seen;
