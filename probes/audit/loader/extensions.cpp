@@ -45,7 +45,7 @@ std::string family_of(const std::string& name) {
   return family.substr(0, major);
 }
 
-// Of the driver's libraries: cuMemAlloc_v2, nvmlInit_v2.
+// Names of the driver's libraries: cuMemAlloc_v2, nvmlInit_v2.
 bool is_driver_name(std::string_view name) {
   const bool cuda = name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0;
   return cuda || name.starts_with("nvml");
@@ -69,7 +69,7 @@ bool may_be_opened(const File& file, const std::set<std::string>& needed) {
          !needed.contains(name) && !(file.soname && needed.contains(*file.soname));
 }
 
-// What comes with the driver may be there where it runs.
+// Removes findings about libraries of the driver: the target machine may have them.
 void forgive_driver(Loading& loading) {
   std::set<std::string> need_driver;
   std::erase_if(loading.missing_libraries, [&](const MissingLibrary& library) {
@@ -261,7 +261,8 @@ bool Extensions::links_torch(const File& file) const {
   return std::any_of(file.needed.begin(), file.needed.end(), is_of_torch);
 }
 
-// Packages load what lies on no search path themselves before: ctypes.CDLL of nvidia/cublas/lib/libcublas.so.12.
+// Assumes that the package opens libraries outside the search path first: ctypes.CDLL of
+// nvidia/cublas/lib/libcublas.so.12.
 std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, const std::string& name,
                                              const Process& before) {
   const fs::path path = package.layout.root / name;
@@ -293,7 +294,7 @@ std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, co
   return {std::move(loading), std::move(process)};
 }
 
-// What another library of the same package defines, that one was loaded for, with RTLD_GLOBAL.
+// Removes symbols that another library of the package defines: the package loads that library with RTLD_GLOBAL.
 void Extensions::take_siblings(const InstalledPackage& package, Loading& loading) {
   std::set<std::string> siblings;
   std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {

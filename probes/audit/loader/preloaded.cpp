@@ -147,7 +147,7 @@ class RedirectedLibraries {
     }
   }
 
-  // What lies beside a library of CUDA and would be found elsewhere, if that library names it.
+  // Adds libraries that a library of CUDA opens by name, and that the loader finds elsewhere than beside it.
   void add_opened() {
     const auto objects = process_.objects();
     for (const auto& object : objects) {
