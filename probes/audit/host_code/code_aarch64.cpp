@@ -62,7 +62,7 @@ bool leads_to(uint32_t word, uint64_t address, uint64_t& target) {
   return true;
 }
 
-// adrp x, page; add x, x, offset: an address that the code takes, where the two stand beside each other.
+// Matches adrp x, page; add x, x, offset, if they are adjacent: an address that the code takes.
 bool takes_address(uint32_t word, uint32_t next, uint64_t address, uint64_t& target) {
   if ((word & 0x9F000000) != 0x90000000 || (next & 0xFFC00000) != 0x91000000) return false;
   if (((next >> 5U) & 31U) != (word & 31U)) return false;
@@ -87,7 +87,7 @@ bool asks_cpu(uint32_t word) {
   return (word & 0xFFFFF000) == 0xD5380000;
 }
 
-// What the registers were loaded with, as far as straight code tells, and so where calls through them lead.
+// Tracks register contents through straight code, to find the targets of calls through registers.
 class Aarch64Tracer {
  public:
   explicit Aarch64Tracer(uint64_t address) : address_(address) {}
@@ -152,7 +152,7 @@ class Aarch64Tracer {
     if (call) forget_after_call();
   }
 
-  // x0 to x18 are the callee's.
+  // A callee may overwrite x0 to x18.
   void forget_after_call() { std::fill_n(registers_.begin(), 19, Register{}); }
 
   uint64_t address_;

@@ -12,27 +12,27 @@
 
 namespace pbprobe {
 
-enum class Binding : uint8_t { none, local, weak, global };  // none: nameless
+enum class Binding : uint8_t { none, local, weak, global };  // `none` for nameless functions
 
 // From one symbol (or frame description) to the next, or to the section's end.
 struct Function {
-  uint64_t address = 0;  // in an object file, which has none: the offset in the file
+  uint64_t address = 0;  // in an object file: the offset in the file
   uint64_t offset = 0;   // in the file
   uint64_t size = 0;
-  std::string_view name;    // a view into the file; empty: nameless
+  std::string_view name;    // view of the file; "" for a nameless function
   std::string_view source;  // STT_FILE before a local symbol: "BinaryOpsKernel.cpp.AVX2.cpp"
   uint32_t section = 0;     // index
   Binding binding = Binding::none;
   bool resolver = false;  // STT_GNU_IFUNC: it runs before anything else, and chooses
   bool data = false;      // no code: an object among the functions, aarch64's literals
   bool label = false;     // STT_NOTYPE: a function of assembler, or a place inside one
-  uint64_t extent = 0;    // as the symbol says; 0: it does not
+  uint64_t extent = 0;    // size in the symbol; 0 if unknown
 };
 
 enum class FunctionSource : uint8_t { none, symtab, dynsym, eh_frame };
 
 struct Functions {
-  std::vector<Function> all;  // by address
+  std::vector<Function> all;  // sorted by address
   FunctionSource source = FunctionSource::none;
   std::vector<uint64_t> initializers;  // addresses that ld.so calls as it loads or unloads the file
 };

@@ -35,12 +35,12 @@ std::string_view whole_name(std::string_view name) {
 
 // One function with all its parts.
 struct Family {
-  std::vector<size_t> parts;    // those that run
+  std::vector<size_t> parts;    // parts that run
   std::vector<size_t> callers;  // other functions that lead to one of them
-  size_t home = SIZE_MAX;       // where the linker had put it, before BOLT moved it
+  size_t home = SIZE_MAX;       // function at the place before BOLT moved this one
   FeatureSet features = 0;
-  std::string_view capability;  // whose object file it lies in
-  bool exposed = false;         // others may lead to it unseen: it is exported, or data holds its address
+  std::string_view capability;  // CPU capability of the object file that contains the function
+  bool exposed = false;         // exported, or data holds its address: callers may be invisible
 };
 
 class Leaks {
@@ -89,8 +89,8 @@ class Leaks {
     find_objects();
   }
 
-  // Each lies in the object file of the function before it that is known to have a CPU capability or none: an object
-  // file's inline functions follow its own ones.
+  // A function belongs to the object file of the last function before it with a known owner: the inline functions of an
+  // object file follow its own functions.
   void find_objects() {
     std::unordered_map<size_t, Family*> at_home;
     for (auto& family : families_) at_home.emplace(family.home, &family);
@@ -149,7 +149,7 @@ class Leaks {
     return {};
   }
 
-  // Whether what calls it may run on CPUs that have not what it needs.
+  // Reports whether the caller may run on CPUs that lack features of the family.
   [[nodiscard]] bool runs_anywhere(const Family& family, size_t caller) const {
     const CodeClass code_class = census_.owners[caller].code_class;
     if (code_class == CodeClass::cpu_capability) return false;

@@ -14,8 +14,8 @@
 
 namespace pbprobe {
 
-// The same file with sections for what is loaded and no section tells: the dynamic symbols, relocations and arrays of
-// initializers, and each stretch of an executable segment. What a section says of these otherwise is set right.
+// Returns the file with sections for all loaded parts that no section describes: dynamic symbols, relocations, arrays
+// of initializers, and executable ranges. Corrects sections that contradict the dynamic table.
 [[nodiscard]] Result<Elf> as_loaded(const Elf& elf);
 
 // Code that nothing calls by name: it runs when the file is loaded, or when it is unloaded.
@@ -25,16 +25,16 @@ struct Starts {
   std::vector<uint64_t> resolvers;     // R_*_IRELATIVE, and symbols that are ifuncs
 };
 
-// Of what as_loaded() gave. Addresses, each once.
+// Returns sorted unique addresses. Requires an Elf from as_loaded().
 [[nodiscard]] Result<Starts> read_starts(const Elf& elf);
 
-// What a place in memory holds once ld.so is done, where it is a pointer.
+// Pointer in memory after relocation by ld.so.
 struct Pointer {
   uint64_t target = 0;      // in this file; 0: elsewhere
-  std::string_view symbol;  // of another file; empty: of this one
+  std::string_view symbol;  // symbol of another file; "" for this file
 };
 
-// By the addresses of the places, in their order.
+// Pointers, sorted by the addresses of their places.
 class Pointers {
  public:
   [[nodiscard]] static Result<Pointers> read(const Elf& elf);
@@ -45,7 +45,7 @@ class Pointers {
   std::vector<std::pair<uint64_t, Pointer>> found_;
 };
 
-// Whether code may write there as it runs, and ld.so does not make it read-only before.
+// Reports whether code may write to the address at run time: ld.so has not made it read-only.
 [[nodiscard]] bool is_writable(const Elf& elf, uint64_t address);
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Functions whose name says that somebody chooses them by CPU, and whose callers show that nobody does.
+// Refutes names that state a choice by CPU, if the callers show that no code chooses.
 #include <algorithm>
 #include <set>
 
@@ -31,7 +31,7 @@ class NameRefuter {
     return named.binding == Binding::weak || (named.binding == Binding::local && named.source.empty());
   }
 
-  // Its name, and nothing else so far, says that it runs on better CPUs only.
+  // Reports whether only the name states that the function runs on better CPUs.
   [[nodiscard]] bool is_excused(size_t i) const {
     const CodeClass code_class = census_.owners[i].code_class;
     if (function(i).resolver || census_.counts[i].features == 0) return false;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the forms of x86 instructions need of a CPU, asked of Zydis once per form and remembered.
+// CPU features of x86 instruction forms, from Zydis. Each form is looked up once.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class X86Forms {
  public:
   static constexpr uint32_t kLegacy = 0;                  // map:2 opcode:8 66:1 rep:2 W:1 reg:3 register:1
   static constexpr uint32_t kVex = kLegacy + (1U << 18);  // map:2 opcode:8 pp:2 W:1 L:1 reg:3 register:1
-  static constexpr uint32_t kXop = kVex + (1U << 18);     // the same
+  static constexpr uint32_t kXop = kVex + (1U << 18);     // map:2 opcode:8 pp:2 W:1 L:1 reg:3 register:1
   static constexpr uint32_t kEvex = kXop + (1U << 18);    // map:3 opcode:8 pp:2 W:1 L:2 b:1 reg:3 register:1
   static constexpr uint32_t kForms = kEvex + (1U << 21);
   static constexpr uint32_t kVaried = kForms;  // no form: the whole ModRM byte selects the instruction (0F 01)
