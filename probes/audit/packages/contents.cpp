@@ -16,7 +16,7 @@ namespace pbprobe {
 namespace {
 
 struct Signature {
-  std::string_view prefix;  // of a defined symbol, as mangled
+  std::string_view prefix;  // mangled prefix of a defined symbol
   std::string_view component;
 };
 
@@ -114,11 +114,11 @@ Result<Contents> read_contents(const Elf& elf) {
 
 namespace {
 
-// The first prefix that fits wins, so longer ones stand before shorter ones.
+// The first match wins, so longer prefixes precede shorter ones.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kComponents{{
     {"libtorch.", "libtorch"},
     {"libtorch_", "libtorch"},
-    {"libtorch-", "libtorch"},  // as auditwheel renames what it takes into a wheel: libtorch-d6f8e1a2.so
+    {"libtorch-", "libtorch"},  // renamed by auditwheel: libtorch-d6f8e1a2.so
     {"libtorchbind", "libtorch"},
     {"libc10", "libtorch"},
     {"libATen", "libtorch"},

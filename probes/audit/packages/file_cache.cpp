@@ -44,7 +44,7 @@ const std::string& program_state() {
   return state;
 }
 
-// Ours, and nobody else may put anything there.
+// Reports whether only this user may write to the folder.
 bool is_private(const fs::path& folder) {
   struct stat status {};
   return stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&

@@ -14,13 +14,13 @@
 namespace pbprobe {
 namespace {
 
-// What dnnl_version() returns begins with three numbers. The compiler names it after the function; where the file has
-// lost its local names, the function's own code leads to it.
+// dnnl_version() returns a struct that begins with three numbers. The compiler names the struct after the function; in
+// a file without local names, the code of dnnl_version() has its address.
 constexpr std::string_view kOneDnnObject = "_ZZ12dnnl_versionE3ver";
 constexpr std::string_view kOneDnn = "dnnl_version";
 // magma_version(int*, int*, int*) stores three numbers where its arguments point.
 constexpr std::string_view kMagma = "magma_version";
-constexpr uint64_t kMostCode = 256;  // of magma_version
+constexpr uint64_t kMostCode = 256;  // size limit of magma_version
 // Returns the numbers of the release in its three highest bytes (torch/headeronly/version.h, TORCH_ABI_VERSION).
 constexpr std::string_view kTorch = "aoti_torch_abi_version";
 

@@ -113,7 +113,7 @@ struct Expected {
 std::optional<OtherProcessor> other_than(const InstalledPackage& package, const Expected& expected,
                                          std::string (*kind_of)(const fs::path&)) {
   std::vector<std::pair<const Item*, std::string>> others;
-  std::set<std::string> own;  // stems of those for the environment's
+  std::set<std::string> own;  // stems of files for the environment's own kind
   std::set<std::string> needed;
   for (const auto& item : package.layout.items) {
     if (!is_shared_object_name(item.disk.filename().string())) continue;
@@ -165,7 +165,7 @@ std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, c
     const bool taken = module == tag || (module == "abi3" && !tag.ends_with('t'));
     if (taken || (module.empty() && is_opened_by_itself(item))) return std::nullopt;
     if (module.empty()) continue;
-    if (!is_imported(item)) return std::nullopt;  // torch loads it by its path, as torchao's
+    if (!is_imported(item)) return std::nullopt;  // torch loads such a file by path, as for torchao
     if (found.files++ > 0) continue;
     found.processor = module == "abi3" ? "a Python with the GIL (abi3)" : name_of_python(module);
     found.first = item.path;
@@ -176,7 +176,8 @@ std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, c
   return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
 }
 
-// The one processor that a text like "cp311-cp311-linux_x86_64" or "torch29-cu128-aarch64-linux" names; empty: none.
+// Returns the only processor that a text like "cp311-cp311-linux_x86_64" or "torch29-cu128-aarch64-linux" names, else
+// "".
 std::string processor_in(std::string_view text) {
   std::string found;
   for (const char* processor : {"x86_64", "aarch64"}) {
@@ -207,7 +208,8 @@ bool is_loaded(const File& file, const std::set<std::string>& needed) {
   return torch || file.component == "libtorch" || !python_of_module(name).empty() || needed.contains(name);
 }
 
-// Returns the names of libraries that libtorch needs. The judge compares their processor with libtorch's by itself.
+// Returns the names of libraries that libtorch needs. The judge itself compares their processor with libtorch's
+// processor.
 std::set<std::string> find_needed_by_libtorch(const std::vector<File>& files) {
   std::set<std::string> needed;
   for (const auto& file : files) {
