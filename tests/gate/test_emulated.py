@@ -13,7 +13,7 @@ from made import PROGRAM
 from variants import C10, sound
 
 CLAIM = full_name("cpu-avx2")
-# A name that hides it from whoever reads only names.
+# Does not name an instruction set, so that only its code reveals it.
 ILLEGAL = """
 extern "C" __attribute__((constructor)) void start_avx512(void) { __asm__ volatile("vaddps %zmm1, %zmm0, %zmm0"); }
 """

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the tests write by hand is what nvcc writes: the program, NVIDIA's tools and the loader read it."""
+"""Entries that the tests write equal nvcc's entries: the program, NVIDIA's tools and the loader read them."""
 
 import collections
 import ctypes

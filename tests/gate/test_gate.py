@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Each variant's sound build passes its own claim; each planted fault is caught by its check and by no other."""
+"""Gates each variant's sound build by its own claim, and each planted fault: only the check of the fault may catch
+it."""
 
 import hashlib
 import subprocess

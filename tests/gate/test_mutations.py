@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Each operator of the mutation run applies, and does something; a draw can be repeated."""
+"""Applies each operator of the mutation run, and repeats a draw."""
 
 import pathlib
 import random

@@ -38,7 +38,7 @@ def gated(site):
 
 
 def record(site):
-    """As pip writes it of what is there."""
+    """Writes a RECORD of the files, as pip does."""
     [info] = site.glob("torch-*.dist-info")
     names = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*")) if path.is_file()]
     lines = [recorded(name, (site / name).read_bytes()) for name in names]

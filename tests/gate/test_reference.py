@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A build is held beside what others of its version hold: a table's, or a baseline's kernels by name."""
+"""Compares builds with a table of their version, or with a baseline's kernels by name."""
 
 import json
 
@@ -95,7 +95,7 @@ def test_a_version_that_no_table_has_is_unknown(tmp_path):
 
 
 def test_a_baseline_stands_in_for_the_table(tmp_path):
-    """Of a version that no table has, a generic build tells what is due."""
+    """Takes expected counts from a generic build if no table has the version."""
     parts = parts_of(NAME)
     more = [parts.unit(flags=(f"-DNAME=kernel{i}",)) for i in range(3)]
     generic = sound(NAME).but({CUDA: sound(NAME).libraries[CUDA].but(units=(*parts.cuda_units(), *more))})
