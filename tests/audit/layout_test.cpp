@@ -179,7 +179,7 @@ TEST(ArtifactLayout, SkipsPipeNamedLikeLibrary) {
   EXPECT_THAT(inventory->files[1].problem.value_or(""), HasSubstr("is a named pipe: "));
 }
 
-// Root can read every file: file access is tried as the user nobody.
+// Root can read every file, so file access is tried as user 65534.
 class AsNobody : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -116,7 +116,7 @@ def test_notes_files_without_a_record(site):
 
 
 def test_misses_no_file_of_two_packages_that_pip_merges(site):
-    """What an update that was interrupted leaves: which files are the older one's is not known."""
+    """An interrupted update leaves two dist-info folders: the owner of each file is unknown."""
     older = site / "one-0.9.dist-info"
     older.mkdir()
     (older / "METADATA").write_text("Metadata-Version: 2.1\nName: one\nVersion: 0.9\n")
@@ -158,7 +158,7 @@ def test_ignores_recorded_files_outside_the_environment(tmp_path):
 
 
 def test_does_not_compare_files_stripped_by_the_system(tmp_path):
-    """Debian's PyYAML has RECORD as it was before dh_strip, and no INSTALLER. What pip put there is compared."""
+    """Debian's PyYAML has a RECORD from before dh_strip, and no INSTALLER. Files that pip installed are compared."""
     site = ONE.write(tmp_path / "usr/lib/python3/dist-packages")
     own_copy(site / "one/lib/libone.so", lambda content: content + b"\0")
     found, document = rows(site)
@@ -217,7 +217,7 @@ def test_prints_the_conda_command_for_conda_packages(site):
 
 
 def test_repairs_the_environment_by_the_command(tmp_path):
-    """By pip itself: what was pasted is run by a shell."""
+    """Runs the printed command in a shell, with pip itself."""
     environment = tmp_path / "an environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     files = [wheel(package.but(tag="py3-none-any"), tmp_path) for package in (ONE, OTHER)]
