@@ -180,7 +180,7 @@ TEST(ArtifactLayout, SkipsPipeNamedLikeLibrary) {
 }
 
 // Root can read every file, so file access is tried as user 65534.
-class AsNobody : public ::testing::Test {
+class UnprivilegedUser : public ::testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() == 0) setfsuid(65534);
@@ -190,7 +190,7 @@ class AsNobody : public ::testing::Test {
   }
 };
 
-TEST_F(AsNobody, ReportsUnreadableFilesAndContinues) {
+TEST_F(UnprivilegedUser, ReportsUnreadableFilesAndContinues) {
   setfsuid(geteuid());
   const TempFolder folder;
   make_torch(folder, "");

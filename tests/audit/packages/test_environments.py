@@ -165,7 +165,7 @@ def test_properties_are_those_that_every_file_keeps(tmp_path):
     assert "75_real is not stated: 1 of the files with device code have units without it" in notes
 
 
-def test_derives_true_properties_of_a_wheel(tmp_path):
+def test_computes_true_properties_of_a_wheel(tmp_path):
     file = wheel(CODE, tmp_path)
     document, _ = derived(file)
     with zipfile.ZipFile(file, "a") as archive:

@@ -54,7 +54,7 @@ def test_finds_no_fault_in_a_sound_environment(site):
     [(with_another_byte, "another SHA-256"), (lambda content: content + bytes(8), "another size")],
     ids=["of the same size", "longer"],
 )
-def test_assigns_a_changed_library_to_its_package(site, change, how):
+def test_names_the_package_of_a_changed_library(site, change, how):
     own_copy(site / "one/lib/libone.so", change)
     found, document = rows(site, exit_code=FAILED)
     [changed] = found["one"]["recorded"]["changed_libraries"]
@@ -65,7 +65,7 @@ def test_assigns_a_changed_library_to_its_package(site, change, how):
     assert found["other"]["recorded"]["changed"] == 0
 
 
-def test_assigns_an_overwritten_path_to_its_former_owner(site):
+def test_names_the_former_owner_of_an_overwritten_path(site):
     cu13 = Package("one-cu13", {"one/lib/libone.so": Library(code="int thirteen() { return 13; }\n")})
     (site / "one/lib/libone.so").unlink()
     cu13.write(site)
@@ -142,7 +142,7 @@ def test_recommends_reinstalling_missing_files(site):
     assert document["reinstall"].endswith("--no-deps one==1.0")
 
 
-def test_only_notes_an_edited_text(site):
+def test_notes_an_edited_text(site):
     (site / "other-1.0.dist-info/METADATA").write_text("Name: other\nVersion: 1.0\nSummary: edited\n")
     found, document = rows(site)
     assert found["other"]["recorded"]["first_changed"] == ["other-1.0.dist-info/METADATA"]
@@ -216,7 +216,7 @@ def test_prints_the_conda_command_for_conda_packages(site):
     )
 
 
-def test_repairs_the_environment_by_the_command(tmp_path):
+def test_printed_command_fixes_the_environment(tmp_path):
     """Runs the printed command in a shell, with pip itself."""
     environment = tmp_path / "an environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)

@@ -162,7 +162,7 @@ def test_recommends_reinstalling_a_package_of_another_python(tmp_path):
         assert findings == []
 
 
-def test_assigns_an_overwritten_library_to_its_writer(tmp_path):
+def test_names_the_writer_of_an_overwritten_library(tmp_path):
     """cupy-cuda12x beside cupy-cuda13x: the packages share paths, and the library there does not load."""
     ext = extension()
     [path] = ext.libraries
@@ -204,7 +204,7 @@ def test_names_one_module_of_another_processor(tmp_path):
     )
 
 
-def test_assigns_a_library_of_another_processor_to_its_package(tmp_path):
+def test_names_the_package_of_a_foreign_library(tmp_path):
     """Reports no file that needs the library. A twin for the right processor in the same package replaces it."""
     runtime = Package("nvidia-cuda-runtime", {"nvidia/lib/libcudart.so.13": of_other_machine(Library())})
     ext = extension(needs=("libc10.so", "libcudart.so.13"), runpath=("$ORIGIN/../torch/lib", "$ORIGIN/../nvidia/lib"))

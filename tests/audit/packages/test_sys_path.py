@@ -111,7 +111,7 @@ def test_accepts_a_copy_of_the_same_cudnn(tmp_path, monkeypatch):
     assert of_torch(environment(tmp_path, *cudnn())) == []
 
 
-def test_accepts_another_library_that_nobody_opens(tmp_path, monkeypatch):
+def test_accepts_another_unopened_library(tmp_path, monkeypatch):
     elsewhere(tmp_path / "other", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", NEW)}, monkeypatch)
     assert of_torch(environment(tmp_path, *cudnn("libcudnn_cnn.so.9"))) == []
 
