@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Inflates a member of a wheel. Fatbin entries are read as they pass and left out of memory, as is uncounted machine
-// code: a library of a gigabyte then takes only the memory of its tables.
+// Inflates a member of a wheel. Reads fatbin entries as they pass; keeps neither them nor uncounted machine code. A
+// library of a gigabyte then takes only the memory of its tables.
 #pragma once
 
 #include <cstdint>

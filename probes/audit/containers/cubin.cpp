@@ -92,7 +92,7 @@ Result<void> check_segments(const Bytes& file, const Elf64_Ehdr& header) {
   return {};
 }
 
-// Marks the sections that hold kernels, by the symbols. Errors: a symbol table that is cut off.
+// Marks the sections that hold kernels, by the symbols.
 Result<void> mark_kernels(const Bytes& symbols, std::vector<bool>& kernels) {
   const uint64_t count = symbols.size() / sizeof(Elf64_Sym);
   for (uint64_t i = 0; i < count; ++i) {

@@ -266,7 +266,7 @@ SassCounts count_sass(std::span<const uint8_t> code, uint32_t sm) {
 
 CubinCensus read_census(const Cubin& cubin, uint32_t sm, bool with_names) {
   CubinCensus census;
-  bool functions = false;  // device functions, which may do a kernel's work
+  bool functions = false;  // does it have device functions, which may do the work?
   std::vector<SassCounts> counts(cubin.functions.size());
   for (size_t i = 0; i < cubin.functions.size(); ++i) {
     const auto& function = cubin.functions[i];

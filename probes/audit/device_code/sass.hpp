@@ -55,10 +55,10 @@ struct CubinCensus {
   int64_t words = 0;                            // instructions, padding included; 0 before sm_70
   std::map<std::string, int64_t> instructions;  // counts by mnemonic, without SassUse::memory
   bool has_tensor_instructions = false;
-  // Kernels that trap, and access no global or shared memory; or allocate tensor memory, multiply nothing, and have
-  // more traps than ptxas adds: stubs of a product that this SM has no instruction for.
+  // Kernels that trap and do not work: they access no global or shared memory; or they allocate tensor memory, multiply
+  // nothing, and have more traps than ptxas adds. Such a stub replaces a product that this SM lacks.
   std::vector<std::string> only_traps;
-  // Kernels without an effect: they write no memory that the caller can read, and call only driver functions that
+  // Kernels without an effect. They write no memory that the caller can read, and call only driver functions that
   // print, assert, or manage the heap; or each path ends in a trap.
   std::vector<std::string> idle;
   std::vector<std::string> names;  // all kernels; empty unless requested

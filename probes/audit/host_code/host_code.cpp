@@ -166,8 +166,8 @@ class Summary {
     return sum;
   }
 
-  // Returns the functions with the most instructions beyond the base, and one at least for each feature: the judge asks
-  // for a function that needs a feature and for the other needs of its class.
+  // Returns the functions with the most instructions beyond the base, and at least one for each feature. The judge asks
+  // which functions need a feature, and what else they need.
   [[nodiscard]] std::vector<size_t> worst_of(const std::vector<size_t>& found) const {
     std::vector<std::pair<int64_t, size_t>> order;
     for (const size_t i : found) order.emplace_back(-instructions_of(i), i);

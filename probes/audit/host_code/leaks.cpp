@@ -89,8 +89,8 @@ class Leaks {
     find_objects();
   }
 
-  // A function belongs to the object file of the last function before it with a known owner: the inline functions of an
-  // object file follow its own functions.
+  // A function belongs to the object file of the last function before it with a known owner: inline functions follow
+  // the file's own functions.
   void find_objects() {
     std::unordered_map<size_t, Family*> at_home;
     for (auto& family : families_) at_home.emplace(family.home, &family);

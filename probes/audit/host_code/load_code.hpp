@@ -70,7 +70,7 @@ class LoadFollower {
   Starts starts_;
   Pointers pointers_;
   std::unordered_map<size_t, CodeTrace> traces_;
-  std::unordered_map<uint64_t, std::optional<uint64_t>> stubs_;  // memory operand of the stub at an address
+  std::unordered_map<uint64_t, std::optional<uint64_t>> stubs_;  // places that stubs jump through, by address
   std::unordered_map<size_t, bool> askers_;                      // does the function itself ask?
   std::unordered_map<size_t, bool> asking_;                      // does the function ask, or read an answer?
   std::vector<uint64_t> answers_;                                // addresses of memory with answers

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Processor, C library and Python of an environment, and files for others: after an rsync from another machine, a
-// container layer of another platform, a manylinux wheel in Alpine, or an upgrade of Python.
+// Processor, C library and Python of an environment, and files for others. Causes: an rsync from another machine, a
+// container layer of another platform, a manylinux wheel in Alpine, an upgrade of Python.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,8 @@ class Processors {
   Processors(const InstalledPackages& installed, const std::filesystem::path& root);
 
   // Returns files for another processor or Python that would be opened here, or nullopt. In a package of tools, counts
-  // only modules and needed files. For another Python, counts only modules that this Python lacks.
+  // only modules, files that link torch, and needed files. For another Python, counts only modules that this Python
+  // lacks.
   [[nodiscard]] std::optional<OtherProcessor> other(const InstalledPackage& package) const;
 
  private:
