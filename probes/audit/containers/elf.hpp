@@ -48,16 +48,16 @@ inline constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
 // Returns the entries of PT_DYNAMIC, without DT_NULL.
 [[nodiscard]] Result<std::vector<Elf64_Dyn>> read_dynamic_entries(const Elf& elf);
 
-// The first section of that name, or null.
+// Returns the first section of this name, or null.
 [[nodiscard]] const ElfSection* find_section(const Elf& elf, std::string_view name);
 
-// A section's bytes in the file; none for SHT_NOBITS.
+// Returns a section's bytes in the file; nothing for SHT_NOBITS.
 [[nodiscard]] Result<Bytes> section_bytes(const Elf& elf, const ElfSection& section);
 
 // Reports whether the section is named like constants: .rodata, or .lrodata of the large code model.
 [[nodiscard]] bool holds_constants(const ElfSection& section);
 
-// From an address of the loaded file to the end of its segment's file bytes.
+// Returns the file's bytes from an address to the end of its segment.
 [[nodiscard]] Result<Bytes> bytes_at_address(const Elf& elf, uint64_t address, std::string_view what);
 
 // "x86_64", "aarch64", "cuda", else "machine 62".

@@ -138,7 +138,7 @@ class Scan {
   }
 
  private:
-  // Both give the bytes to pass over.
+  // Both return the number of bytes to skip.
   uint64_t take_container(uint64_t at) {
     const auto data = part_.span();
     ContainerHeader header{};

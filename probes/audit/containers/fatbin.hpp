@@ -50,7 +50,7 @@ inline constexpr uint32_t kFatbinMagic = 0xBA55ED50;
 inline constexpr uint64_t kMaxEntryBytes = 512ULL << 20;
 inline constexpr uint64_t kMaxEntries = 1'000'000;  // per section
 
-// A concatenation of containers: a section, or a bare fatbin file.
+// Reads a concatenation of containers: a section, or a bare fatbin file.
 [[nodiscard]] Fatbins read_fatbins(const Bytes& bytes);
 
 // Header sizes of a container and of a fatbin entry, for readers of streams.
@@ -65,20 +65,20 @@ struct EntryHeader {
   uint64_t padded_bytes = 0;  // from the header's end to the next header
 };
 
-// The bytes that follow a container's header.
+// Returns the number of bytes that follow a container's header.
 [[nodiscard]] Result<uint64_t> read_container_header(const Bytes& bytes);
 
 // Parses the header at `offset`. Errors: sizes that break the format or the limits.
 [[nodiscard]] Result<EntryHeader> read_entry_header(const Bytes& bytes, uint64_t offset);
 
-// One container at the start of `bytes`: appends its fatbin entries and gives the bytes that it takes.
+// Appends the fatbin entries of the container at the start of `bytes`; returns the container's size.
 [[nodiscard]] Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins);
 
 // Returns the fatbin entries that a host binary loads: .nv_fatbin and containers elsewhere in loaded data, without
 // constants. Without any container, returns the entries of __nv_relfatbin (relocatable code before the device link).
 [[nodiscard]] Fatbins read_embedded_fatbins(const Elf& elf);
 
-// The fatbin entries of the sections with this name, whether they are loaded or not.
+// Returns the fatbin entries of sections with this name, loaded or not.
 [[nodiscard]] Fatbins read_fatbin_sections(const Elf& elf, std::string_view name);
 
 // Returns fatbin entries and bare cubins among the constants of `section`, which the library itself passes to the
