@@ -39,7 +39,7 @@ Result<void> check_own_sm(const Sm& label, const Cubin& cubin, const std::string
   return make_error(ErrorCode::malformed, "{}: an ELF file for {}", name, sm_name(own.sm));
 }
 
-// The word that follows ".target" at the start of a line: "sm_90a".
+// Finds the word after ".target" at the start of a line: "sm_90a".
 std::optional<Sm> target_of_ptx(std::string_view text) {
   constexpr std::string_view kMark = "\n.target ";
   const size_t at = text.find(kMark);
@@ -75,7 +75,7 @@ std::vector<std::string> kernels_of_ptx(std::string_view text) {
   return names;
 }
 
-// Scrambled, nothing of it can be known.
+// Scrambled LTO-IR cannot be checked.
 Result<void> check_lto(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {
   uint32_t magic = 0;
   if (content.size() >= sizeof(magic)) std::memcpy(&magic, content.data(), sizeof(magic));
@@ -114,7 +114,7 @@ void take_first(const Names& names, size_t limit, Names& first) {
   }
 }
 
-// `number`: which of the file's cubins it is, as cuobjdump counts them.
+// `number`: number of the cubin in the file, as cuobjdump counts.
 void add(SmCensus& sum, const CubinCensus& census, int64_t number) {
   sum.kernels += census.kernels;
   sum.words += census.words;
@@ -208,7 +208,7 @@ void settle_names(SmCensus& census, KernelNames wanted) {
   if (!wanted.listed) census.names.reset();
 }
 
-// Without the words that begin each message about a fatbin entry.
+// Removes the words that begin each message about a fatbin entry.
 std::string seen_in(const Error& problem, const FatbinEntry& entry) {
   const std::string mark = fmt::format("({})", sm_name(entry.sm));
   const size_t at = problem.message.find(mark);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// From the fatbin entries of one file to its facts: counts, bytes, translation units, toolkits, and the census.
+// Facts of a file's fatbin entries: counts, bytes, translation units, toolkits, and the census.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ size_t row_of(std::string_view mnemonic) {
   return rows.size();
 }
 
-// Instructions of which nothing comes: NOP, SSY, SYNC or DEPBAR, BRA, EXIT, RET, BPT.
+// Instructions without an effect: NOP, SSY, SYNC or DEPBAR, BRA, EXIT, RET, BPT.
 constexpr std::array<uint16_t, 7> kIdle{0x50b, 0xe29, 0xf0f, 0xe24, 0xe30, 0xe32, 0xe3a};
 constexpr unsigned kIdleShift = 52;
 

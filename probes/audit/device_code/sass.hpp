@@ -29,7 +29,7 @@ struct SassInstruction {
 
 [[nodiscard]] std::span<const SassInstruction> sass_instructions();
 
-// One count for each row of sass_instructions(), and the words in all.
+// Counts by row of sass_instructions(), and the total of words.
 struct SassCounts {
   std::vector<uint64_t> rows;
   uint64_t words = 0;
