@@ -9,7 +9,7 @@
 namespace pbprobe {
 namespace {
 
-// Kernels of one CPU capability, as the pointers that torch's dispatcher reads at run time hold them.
+// Kernels of each CPU capability, by the pointers that torch's dispatcher reads at run time.
 using Roots = std::map<std::string_view, std::vector<uint64_t>>;  // addresses, by CPU capability
 
 Result<Roots> read_roots(const Elf& elf) {
@@ -34,7 +34,7 @@ class Walk {
  public:
   explicit Walk(const Census& census) : census_(census) {}
 
-  // The nameless functions that these roots reach, themselves included.
+  // Returns the nameless functions that the roots reach, including the roots.
   [[nodiscard]] std::vector<bool> reach(const std::vector<uint64_t>& roots) const {
     std::vector<bool> reached(census_.functions.all.size());
     std::vector<size_t> next;

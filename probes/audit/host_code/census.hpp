@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Functions with what they need and who owns them: what the census gathers before it adds up.
+// Functions with their CPU features and owners, before they are summed.
 #pragma once
 
 #include <set>
@@ -26,20 +26,20 @@ struct Census {
 
 using CountCode = CodeCount (*)(std::span<const uint8_t>, uint64_t, CodeTargets*);
 
-// The counter for the file's machine, or null.
+// Returns the counter for the file's machine, or null.
 [[nodiscard]] CountCode counter_for(const Elf& elf);
 
 [[nodiscard]] std::span<const uint8_t> code_of(const Elf& elf, const Function& function);
 
-// host_code.cpp. "f (.text) at 0x1f0: 62 f0 7c 48 58 c1", the first that is not an instruction.
+// host_code.cpp. Describes the first unknown instruction: "f (.text) at 0x1f0: 62 f0 7c 48 58 c1".
 [[nodiscard]] std::string describe_unknown(const Elf& elf, const Function& function, const CodeCount& count);
 
 // owners.cpp. Decides by names, initializers and neighbours: a local C function between functions of one library came
 // from that library's archive.
 [[nodiscard]] std::vector<CodeOwner> find_owners(const Functions& functions, const std::vector<CodeCount>& counts);
 
-// call_graph.cpp. Nameless functions that only kernels of a better CPU capability reach get that CPU capability: from
-// what is stored in DispatchStub<…>::AVX2 and its like, along direct calls and addresses taken.
+// call_graph.cpp. Gives a CPU capability to nameless functions that only its kernels reach: from the pointers in
+// DispatchStub<…>::AVX2 and similar symbols, along direct calls and taken addresses.
 [[nodiscard]] Result<void> follow_capability_roots(const Elf& elf, Census& census);
 
 // call_graph.cpp. CPU capabilities for which the file has a pointer of torch's dispatcher.

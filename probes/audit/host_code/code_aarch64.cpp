@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kSveMask = 0x1E000000;
 constexpr uint32_t kSve = 0x04000000;
 
-// For each highest byte the rows that a word with it can belong to, in their order.
+// Rows that a word can match, in order, by the word's highest byte.
 class Rows {
  public:
   explicit Rows(std::span<const WordMask> masks) {
@@ -44,7 +44,7 @@ FeatureSet features_of(uint32_t word) {
   return base.features(word);
 }
 
-// A branch of 26, 19 or 14 bits, counted in words, or an address made by adr.
+// Finds the target of a branch of 26, 19 or 14 bits, counted in words, or the address of adr.
 bool leads_to(uint32_t word, uint64_t address, uint64_t& target) {
   const auto from = [&](uint32_t low, uint32_t bits) {
     const auto field = static_cast<int64_t>(static_cast<uint64_t>(word >> low) << (64U - bits));
@@ -72,9 +72,8 @@ bool takes_address(uint32_t word, uint32_t next, uint64_t address, uint64_t& tar
   return true;
 }
 
-// Whole groups without an instruction: op0 of 0001 and 0011, and what is left of 0000 beside SME and udf. In the group
-// of SVE, each word that is no instruction.
-// Source: Arm ARM, C4.1 (A64 instruction set encoding).
+// Reports whether a word is unallocated: in group 0001, 0011 or the rest of 0000 without SME and udf (op0), or an
+// unknown word of SVE. Source: Arm ARM, C4.1 (A64 instruction set encoding).
 bool is_unallocated(uint32_t word) {
   static const Rows unknown_sve(unknown_sve_masks());
   if ((word & kSveMask) == kSve) return unknown_sve.features(word) != 0;

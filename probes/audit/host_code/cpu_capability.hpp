@@ -18,12 +18,11 @@ struct CodeOwner {
   std::string_view label;  // CPU capability ("AVX2") or library ("oneDNN"); "" without an owner
 };
 
-// Judged by the function itself: CPU-capability leaks and what is nameless are found by comparing with others
-// (owners.cpp). Only of one that needs more than the base is it asked whether its name guards it: most functions need
-// nothing.
+// Decides by the function alone; owners.cpp compares functions to find leaks and nameless ones. Asks whether the name
+// guards a function only if the function needs more than the base: most need nothing.
 [[nodiscard]] CodeOwner owner_of(const Function& function, bool needs_more);
 
-// The CPU capability in a mangled name or in the name of a source file, else empty.
+// Returns the CPU capability in a mangled name or in the name of a source file, else "".
 [[nodiscard]] std::string_view cpu_capability_in(std::string_view name);
 
 // Reports whether the name states an instruction set: "sgemm_upto__avx2", "sdot_kernel_SKYLAKEX".

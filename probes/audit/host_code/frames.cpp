@@ -12,7 +12,7 @@ constexpr uint8_t kRelative = 0x10;  // DW_EH_PE_pcrel
 constexpr uint8_t kIndirect = 0x80;  // DW_EH_PE_indirect
 constexpr uint64_t kMaxFrames = 20'000'000;
 
-// A view that is read from front to back.
+// Sequential reader.
 class Cursor {
  public:
   Cursor(const Bytes& bytes, uint64_t at) : bytes_(bytes), at_(at) {}
@@ -69,7 +69,7 @@ class Cursor {
   uint64_t at_;
 };
 
-// A common entry: only how its frames write addresses is wanted.
+// Reads from a common entry how its frames encode addresses.
 Result<uint8_t> read_encoding(const Bytes& section, uint64_t at) {
   Cursor cursor(section, at);
   PBPROBE_TRY(const auto version, cursor.next<uint8_t>("version of a common entry"));

@@ -110,7 +110,7 @@ Result<void> check_sections(const Elf& elf) {
   return {};
 }
 
-// aarch64's marks have no names: what follows "$x" inside a function is still that function.
+// Marks of aarch64 have no names: code after "$x" inside a function still belongs to that function.
 void name_after_marks(std::vector<Function>& functions) {
   for (size_t i = 1; i < functions.size(); ++i) {
     Function& here = functions[i];
@@ -152,7 +152,7 @@ void settle(const Elf& elf, std::vector<Function>& functions, bool marks) {
   }
 }
 
-// A symbol that calls code data is not believed where the unwinder knows a function there.
+// Ignores a symbol that declares data if the unwinder has a function at its address.
 Result<void> trust_frames(const Elf& elf, std::vector<Function>& functions) {
   const auto is_object = [](const Function& function) { return function.data && !function.name.empty(); };
   if (std::none_of(functions.begin(), functions.end(), is_object)) return {};

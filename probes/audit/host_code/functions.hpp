@@ -14,7 +14,7 @@ namespace pbprobe {
 
 enum class Binding : uint8_t { none, local, weak, global };  // `none` for nameless functions
 
-// From one symbol (or frame description) to the next, or to the section's end.
+// Code from one symbol (or frame description) to the next, or to the section's end.
 struct Function {
   uint64_t address = 0;  // in an object file: the offset in the file
   uint64_t offset = 0;   // in the file
@@ -39,7 +39,7 @@ struct Functions {
 
 [[nodiscard]] Result<Functions> list_functions(const Elf& elf);
 
-// Addresses where the functions of .eh_frame begin. Source: LSB core specification, 10.6 (.eh_frame).
+// Returns the start addresses of functions in .eh_frame. Source: LSB core specification, 10.6 (.eh_frame).
 [[nodiscard]] Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf);
 
 struct Relocation {
@@ -47,10 +47,10 @@ struct Relocation {
   uint64_t target = 0;  // address that is written there
 };
 
-// Relocations that write the address of something in this file: R_*_RELATIVE, and R_*_64 against its own symbols.
+// Returns relocations that write an address in this file: R_*_RELATIVE, and R_*_64 against its own symbols.
 [[nodiscard]] Result<std::vector<Relocation>> read_own_relocations(const Elf& elf);
 
-// The function that holds an address, or null.
+// Returns the function at an address, or null.
 [[nodiscard]] const Function* function_at(const Functions& functions, uint64_t address);
 
 }  // namespace pbprobe

@@ -32,7 +32,7 @@ std::string_view name_of_source(FunctionSource source) {
   return "none";
 }
 
-// The first function of each task, and one past the last: stretches of about the same number of bytes.
+// Returns the first function of each task, and one past the last. Tasks have about equal sizes in bytes.
 std::vector<size_t> task_begins(const std::vector<Function>& functions) {
   std::vector<size_t> begins{0};
   uint64_t bytes = 0;
@@ -70,7 +70,7 @@ void count_all(const Elf& elf, Census& census, unsigned threads) {
   });
 }
 
-// A download that was resumed in the wrong place leaves a hole, which reads as zeros: no function begins with them.
+// A wrongly resumed download leaves a hole of zeros; no function begins with zeros.
 std::optional<Error> find_zeros(const Elf& elf, const Functions& functions) {
   constexpr size_t kEnough = 16;
   int64_t holes = 0;

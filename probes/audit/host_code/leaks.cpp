@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Functions without a telling name that need more than what else runs unguarded: the order in which the linker laid
-// them out tells their object file, and the code that leads to them tells who runs them.
+// Weak and inline functions that need more than other unguarded code. Their place in the file shows their object file,
+// and their callers show whether they run unguarded.
 #include <algorithm>
 #include <unordered_map>
 
@@ -16,13 +16,13 @@ bool runs_unguarded(CodeClass code_class) {
          code_class == CodeClass::static_initializer;
 }
 
-// The linker keeps one copy of these; hidden ones have become local, after the symbols of the last source file.
+// The linker keeps one copy of these. Hidden ones become local, after the symbols of the last source file.
 bool is_merged(const Function& function) {
   if (!function.name.starts_with("_Z")) return false;
   return function.binding == Binding::weak || (function.binding == Binding::local && function.source.empty());
 }
 
-// "f" of "f.cold", "f.cold.0", "f.warm.1" and "f.org.0": parts and copies of f that optimizers made.
+// Returns "f" for "f.cold", "f.cold.0", "f.warm.1" and "f.org.0": parts and copies that optimizers make.
 std::string_view whole_name(std::string_view name) {
   const std::string_view rest = name.substr(0, name.find_last_not_of("0123456789") + 1);
   for (const std::string_view part : {".cold", ".warm", ".org"}) {
@@ -59,7 +59,7 @@ class Leaks {
  private:
   [[nodiscard]] const std::vector<Function>& functions() const { return census_.functions.all; }
 
-  // Merged functions that need what nothing else needs that runs unguarded.
+  // Collects merged functions that need more than all other unguarded functions.
   void gather() {
     FeatureSet elsewhere = 0;
     const auto is_candidate = [&](size_t i) {
@@ -157,7 +157,7 @@ class Leaks {
     return (family.features & ~census_.counts[caller].features) != 0;
   }
 
-  // At first each is its CPU capability's own; those that others lead to are not, and what these lead to in turn.
+  // Gives each family to its CPU capability; takes back families with other callers, until none changes.
   void decide() {
     const auto own = [&](const Family& family, CodeOwner owner) {
       for (const size_t i : family.parts) census_.owners[i] = owner;

@@ -91,7 +91,7 @@ std::optional<size_t> LoadFollower::index_at(uint64_t address) const {
   return static_cast<size_t>(function - functions_.all.data());
 }
 
-// The entry of a procedure linkage table: a jump through a pointer, and little before it.
+// Reads an entry of a procedure linkage table: a jump through a pointer, near its start.
 std::optional<uint64_t> LoadFollower::read_stub(uint64_t address) const {
   const Function* holder = function_at(functions_, address);
   if (holder == nullptr) return std::nullopt;
@@ -119,7 +119,7 @@ std::string_view LoadFollower::import_of(uint64_t address) {
   return pointer == nullptr ? std::string_view() : pointer->symbol;
 }
 
-// The function of this file that a call to this address enters.
+// Returns the function of this file that a call to this address enters.
 std::optional<size_t> LoadFollower::resolve(uint64_t address) {
   if (const auto place = place_of_stub(address)) {
     const Pointer* pointer = pointers_.at(*place);
@@ -224,7 +224,7 @@ bool LoadFollower::find_question(size_t function) {
   return std::any_of(called.begin(), called.end(), [&](size_t callee) { return asks_by_itself(callee); });
 }
 
-// Addresses that it takes by itself, or from the global offset table.
+// Returns addresses that the function takes, or reads from the global offset table.
 std::vector<uint64_t> LoadFollower::held_by(size_t function) {
   const CodeTrace& trace = this->trace(function);
   std::vector<uint64_t> held = trace.taken;

@@ -29,7 +29,7 @@ class LoadFollower {
   // Walks from initializers, terminators and resolvers. Stops at functions that ask the CPU.
   [[nodiscard]] LoadWalk walk();
 
-  // Further functions that ask, and run later.
+  // Adds functions that ask the CPU and run later.
   void add_askers(const std::vector<size_t>& askers);
 
   // Reports whether a function asks the CPU: by an instruction, through the system, or in memory with an earlier
@@ -80,13 +80,12 @@ class LoadFollower {
 [[nodiscard]] Result<std::optional<LoadCode>> read_load_code(const Elf& elf, const Functions& functions,
                                                              LoadFollower& follower);
 
-// refuted_names.cpp. Functions that their names excuse run unguarded if code of this file that runs everywhere, and
-// asks no CPU, leads to them; so does the candidate of a resolver that needs least. In a file that has no dispatcher,
-// names excuse nothing.
+// refuted_names.cpp. Marks functions as unguarded, against their names, if unguarded code that asks no CPU calls them.
+// Also marks the candidate of a resolver that needs least. Without a dispatcher in the file, names excuse nothing.
 [[nodiscard]] Result<void> refute_names(const Elf& elf, Census& census, LoadFollower& follower);
 
-// Functions that need more than others, and are nameless or called only within the file: those that are only led to by
-// code that asks the CPU, by a better CPU capability or by a library that chooses, are guarded by it.
+// Decides about nameless and local functions that need more than others: they are guarded if all callers ask the CPU,
+// or belong to a better CPU capability or to a library that chooses.
 void decide_nameless(Census& census, LoadFollower& follower);
 
 }  // namespace pbprobe

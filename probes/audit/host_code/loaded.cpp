@@ -31,7 +31,7 @@ uint64_t value_of(const Entries& entries, int64_t tag) {
   return found == entries.end() ? 0 : found->second;
 }
 
-// Symbols that a GNU hash table leads to: the last one ends its chain by an odd hash.
+// Counts the symbols of a GNU hash table. An odd hash ends a chain.
 Result<uint64_t> count_by_gnu_hash(const Elf& elf, uint64_t address) {
   PBPROBE_TRY(const Bytes table, bytes_at_address(elf, address, "hash table"));
   PBPROBE_TRY(const auto buckets, table.read<uint32_t>(0, "buckets"));
@@ -51,7 +51,7 @@ Result<uint64_t> count_by_gnu_hash(const Elf& elf, uint64_t address) {
   return make_error(ErrorCode::limit, "{}: more than {} dynamic symbols", elf.file.name(), kMostSymbols);
 }
 
-// The hash tables of a library that exports nothing end before what it imports: relocations tell of that.
+// Counts the symbols that relocations name: in a library without exports, hash tables omit imported symbols.
 Result<uint64_t> count_by_relocations(const Elf& elf, const Entries& entries) {
   uint64_t count = 0;
   for (const auto& [place, bytes] : {std::pair(DT_RELA, DT_RELASZ), std::pair(DT_JMPREL, DT_PLTRELSZ)}) {
@@ -169,7 +169,7 @@ class Completion {
     return {};
   }
 
-  // Executable segments, less the sections that say what they are.
+  // Adds the parts of executable segments that no section covers.
   void add_code() {
     const size_t known = whole_.sections.size();
     for (size_t s = 0; s < elf_.segments.size(); ++s) {

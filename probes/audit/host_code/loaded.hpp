@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A file as ld.so takes it: by its segments and its dynamic table. Section headers are what linkers and strippers left;
-// nothing that runs needs them, and nothing holds them to the truth.
+// A file as ld.so reads it: by segments and dynamic table. Running code needs no section headers, so they may be wrong.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace pbprobe {
 // of initializers, and executable ranges. Corrects sections that contradict the dynamic table.
 [[nodiscard]] Result<Elf> as_loaded(const Elf& elf);
 
-// Code that nothing calls by name: it runs when the file is loaded, or when it is unloaded.
+// Code that runs when the file is loaded or unloaded, without a call by name.
 struct Starts {
   std::vector<uint64_t> initializers;  // DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY
   std::vector<uint64_t> terminators;   // DT_FINI, DT_FINI_ARRAY

@@ -8,7 +8,7 @@
 namespace pbprobe {
 namespace {
 
-// One nameless function, and who leads to it.
+// One nameless function and its callers.
 struct Open {
   std::vector<size_t> callers;
   bool exposed = false;  // data holds the address: some callers are unknown

@@ -23,7 +23,7 @@ class X86Forms {
   static constexpr uint32_t kVaried = kForms;  // no form: the whole ModRM byte selects the instruction (0F 01)
   static constexpr uint8_t kInvalid = 0;       // no instruction, as Zydis sees it
 
-  // A small number for the set of features that this form needs; `code` begins with an instruction of the form.
+  // Returns the number of the feature set that a form needs. `code` begins with an instruction of the form.
   [[nodiscard]] uint8_t set_of(uint32_t form, std::span<const uint8_t> code) {
     const uint8_t known = form == kVaried ? kInvalid : sets_[form].load(std::memory_order_relaxed);
     return known != kInvalid ? known : ask(form, code);
@@ -35,10 +35,10 @@ class X86Forms {
 
   [[nodiscard]] static FeatureSet features(uint8_t set);
 
-  // The number for APX: code with its prefix REX2, or with legacy instructions in EVEX.
+  // Number of APX: code with the prefix REX2, or legacy instructions in EVEX.
   static constexpr uint8_t kApx = 247;
 
-  // One for all threads: what one has asked, the others know.
+  // Returns the instance that all threads share.
   [[nodiscard]] static X86Forms& shared();
 
  private:
