@@ -34,7 +34,7 @@ std::string own_machine() {
   return uname(&system) == 0 ? system.machine : "";
 }
 
-// "libgomp.so.1" of "libgomp-24e2ab19.so.1.0.0", as auditwheel renames it.
+// Returns "libgomp.so.1" for "libgomp-24e2ab19.so.1.0.0", a name by auditwheel.
 std::string family_of(const std::string& name) {
   const size_t dash = name.find('-');
   const size_t end = name.find(".so", dash == name.npos ? 0 : dash);
@@ -311,7 +311,8 @@ void Extensions::take_siblings(const InstalledPackage& package, Loading& loading
   loading.assumed.insert(loading.assumed.end(), siblings.begin(), siblings.end());
 }
 
-// cuda-core links no torch: before it opens what needs torch's symbols it opens torch again, with RTLD_GLOBAL.
+// Removes symbols of torch for files that link no torch, as in cuda-core: the package first opens torch's libraries
+// with RTLD_GLOBAL.
 void Extensions::take_torch(const fs::path& path, Loading& loading) {
   const auto& file = store_.at(path);
   if (!with_torch_ || torch_.empty() || loading.unresolved.empty() || file.object == nullptr) return;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A shared object as ld.so sees it, by its dynamic section: what it exports, and what its relocations ask of others.
+// A shared object as ld.so sees it, by its dynamic section: exports, and references of relocations.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,8 @@ std::vector<std::string> folders_of_musl(const fs::path& root, uint16_t machine)
   return split_folders(text);
 }
 
-// "libm.so.6", "libc.musl-x86_64.so.1": its loader is all of these itself, whatever file has the name.
+// Reports whether musl's loader provides the library itself, for any file of this name: "libm.so.6",
+// "libc.musl-x86_64.so.1".
 bool is_of_musl(std::string_view name) {
   constexpr std::array<std::string_view, 7> kOwn{"c.", "pthread.", "rt.", "m.", "dl.", "util.", "xnet."};
   return name.starts_with("lib") && std::any_of(kOwn.begin(), kOwn.end(), [&](std::string_view begin) {
@@ -106,7 +107,7 @@ const LoadedObject* Process::find(const std::string& name) const {
   return nullptr;
 }
 
-// ld.so passes over files of other machines.
+// ld.so skips files of other machines.
 bool Process::is_usable(const fs::path& path) {
   struct stat status {};
   if (stat(inside_root(folders_->root, path).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -214,7 +215,7 @@ LoadedObject* Process::need(const std::string& name, const LoadedObject& by, Loa
   return object;
 }
 
-// Breadth first, as _dl_map_object_deps; what was loaded before is in it too.
+// Maps dependencies breadth first, as _dl_map_object_deps. The result includes objects that were loaded before.
 std::vector<const LoadedObject*> Process::map_closure(LoadedObject& root, Loading& loading) {
   std::vector<const LoadedObject*> order{&root};
   for (size_t i = 0; i < order.size() && order.size() < kMostObjects; ++i) {

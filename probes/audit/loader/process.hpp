@@ -28,7 +28,7 @@ using LoaderCache = std::multimap<std::string, std::string, std::less<>>;
 
 // Reads a cache file; returns an empty cache if the file is missing.
 [[nodiscard]] LoaderCache loader_cache(const std::filesystem::path& file, uint16_t machine);
-// Shared objects that were read already, by their paths: for many processes.
+// Cache of parsed shared objects by path, shared between processes.
 class ObjectStore {
  public:
   // `object` is null if the file is unreadable; `problem` then explains why.
@@ -40,7 +40,7 @@ class ObjectStore {
   [[nodiscard]] const Entry& at(const std::filesystem::path& path);
   // Sets the root of all paths and their links; "" for this system.
   void set_root(std::filesystem::path root) { root_ = std::move(root); }
-  // Closes what no process holds: each open one costs a file descriptor.
+  // Closes objects that no process uses: each open one costs a file descriptor.
   void close_unused();
 
  private:

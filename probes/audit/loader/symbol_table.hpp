@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Symbols of an artifact's files, held against each other: what the loader would miss however the artifact is
-// installed.
+// Comparison of the symbols of an artifact's files: symbols that the loader would miss in each installation.
 #pragma once
 
 #include <cstdint>
