@@ -51,7 +51,7 @@ struct Closure {
     return std::nullopt;
   }
 
-  // Every file that leads to this one, nearest first.
+  // Returns the files that lead to this file, nearest first.
   [[nodiscard]] std::vector<size_t> above(size_t index) const {
     std::vector<size_t> order{index};
     std::set<size_t> seen{index};
@@ -79,7 +79,7 @@ std::vector<std::string> default_folders(const File& file) {
 Dependency Closure::resolve(const std::string& name, const File& file) const {
   auto found = file.runpath.empty() ? search(name, file, file.rpath, "DT_RPATH")
                                     : search(name, file, file.runpath, "DT_RUNPATH");
-  // Nix's RUNPATH names the folder of the driver that runs there; what another one holds is the driver's all the same.
+  // Nix's RUNPATH names the folder of the running driver. A copy in another folder still belongs to the driver.
   if (found && found->provider == Provider::outside && is_of_driver(name)) found->provider = Provider::driver;
   if (found) return *found;
   if (is_of_driver(name)) return {name, Provider::driver, std::nullopt, std::nullopt};
@@ -152,7 +152,7 @@ std::optional<Dependency> Closure::opened_under(const std::string& name, size_t 
   return std::nullopt;
 }
 
-// cuDNN opens "libcudnn_ops.so" with the number of its own SONAME behind it.
+// cuDNN appends the number of its own SONAME to "libcudnn_ops.so".
 void Closure::resolve_opened(size_t index) {
   File& file = files[index];
   if (!file.links || !file.links->opened) return;

@@ -34,7 +34,7 @@ void visit_strings(std::string_view text, std::string_view mark, const Visit& vi
   }
 }
 
-// Fatbin entries among the constants are passed over: in a wheel they are left out of memory.
+// Skips fatbin entries among the constants: in a wheel, they are not in memory.
 template <class Visit>
 Result<void> in_constants(const Elf& elf, const Visit& visit) {
   for (const auto& section : elf.sections) {

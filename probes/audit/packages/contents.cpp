@@ -91,7 +91,7 @@ Result<Contents> read_contents(const Elf& elf) {
   PBPROBE_CHECK(visit_symbols(elf, ".symtab", count));
   PBPROBE_CHECK(visit_symbols(elf, ".dynsym", [&](std::string_view name, const Elf64_Sym& symbol) {
     count(name, symbol);
-    // The loader leaves a weak one that nothing defines at 0.
+    // The loader sets an undefined weak symbol to 0.
     if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_WEAK) taken.add(name);
     if (symbol.st_shndx == SHN_UNDEF || classify_torch_name(name) != TorchName::member) return;
     if (name.find("7__cxx1112basic_string") != std::string_view::npos) {

@@ -149,7 +149,7 @@ class Packages {
     for (const auto& item : layout.items) own(item.disk);
   }
 
-  // conda relocates libraries, and what comes by the system's own packages was stripped after it had been recorded.
+  // conda relocates libraries; the system's package tools strip files after they were recorded.
   bool changes_files(const std::string& installer) const {
     const bool by_user = installer == "pip" || installer == "uv";
     return installer == "conda" || installer == "rpm" || installer == "debian" ||
@@ -255,7 +255,7 @@ class Packages {
                                             fmt::join(folders, ", ")));
   }
 
-  // Two that pip takes for one.
+  // Marks packages that pip takes for one.
   void name_twins() {
     std::map<std::string, std::vector<InstalledPackage*>> all;
     for (auto& installed : packages_.packages) {
@@ -319,7 +319,7 @@ class Packages {
     }
   }
 
-  // Left over, or put there by hand.
+  // Adds files without an owner, left over or copied by hand.
   void add_ownerless() {
     ArtifactLayout rest;
     rest.kind = "distribution";

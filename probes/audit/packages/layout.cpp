@@ -120,7 +120,7 @@ void note_package(const fs::path& packages, const std::string& name, ArtifactLay
   if (calls_itself_torch(name, metadata)) layout.packages.push_back({name, std::move(metadata)});
 }
 
-// "-lib", "-dev": what Nix links beside result-NAME.
+// Returns the link that Nix puts beside a result: "-lib", "-dev".
 fs::path nix_output_beside(const fs::path& artifact, std::string_view output) {
   const fs::path plain = artifact.has_filename() ? artifact : artifact.parent_path();
   return plain.string() + std::string(output);
@@ -235,7 +235,7 @@ std::optional<fs::path> debian_folder(const fs::path& root) {
   return std::nullopt;
 }
 
-// A Hugging Face kernel as kernel-builder leaves it: its extension module with metadata.json beside it.
+// Returns the layout of a Hugging Face kernel from kernel-builder: an extension module beside metadata.json.
 std::optional<ArtifactLayout> kernel_layout(const fs::path& folder) {
   if (!is_there(folder / "metadata.json")) return std::nullopt;
   ArtifactLayout layout;
@@ -294,7 +294,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
   const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch" ||
                                                 folder == "libtorch" || folder == "libtorch/share/cmake/Torch");
-  // A wheel holds one package: a second one's metadata is looked at, whatever it is called.
+  // A wheel contains one package; the metadata of a second package is read too, with any name.
   const bool metadata = name == "METADATA" && folder.ends_with(".dist-info") && folder.find('/') == std::string::npos;
   const bool of_torch = among(kPackageTexts) && is_of_torch_package(folder);
   const bool of_other = name == "WHEEL" && !of_torch && folder.ends_with(".dist-info");
@@ -315,8 +315,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
   }
 }
 
-// A wheel without METADATA is a package all the same, known by its folder or by its file's name; torch has files that
-// tell.
+// Names a wheel without METADATA by its folder or by its file name. torch has version files.
 void name_package_without_metadata(const fs::path& path, const Wheel& wheel, ArtifactLayout& layout) {
   const auto of_torch = [](const auto& member) {
     return member.name == "torch/version.py" || member.name.starts_with("libtorch/lib/libtorch");  // an archive

@@ -18,7 +18,7 @@
 
 namespace pbprobe {
 
-// One shared object: a file on disk, or a member of a wheel.
+// Shared object: a file on disk, or a member of a wheel.
 struct Item {
   std::string path;  // path inside the artifact: "torch/lib/libtorch_cuda.so"
   uint64_t size_bytes = 0;

@@ -74,7 +74,7 @@ std::optional<std::string> version_of_onednn(const Elf& elf, uint64_t function) 
   return address ? version_at(elf, *address) : std::nullopt;
 }
 
-// The first three of mov dword [register], number.
+// Returns the numbers of the first three instructions `mov dword [register], number`.
 std::optional<Numbers> stored_by_x86(const Bytes& code) {
   Numbers numbers{};
   size_t stored = 0;
@@ -94,7 +94,7 @@ std::optional<Numbers> stored_by_x86(const Bytes& code) {
   return std::nullopt;
 }
 
-// The first three of str w, [x], whose w is zero or was set by mov w, number.
+// Returns the numbers of the first three `str w, [x]`, if w is zero or set by `mov w, number`.
 std::optional<Numbers> stored_by_aarch64(const Bytes& code) {
   std::array<std::optional<int32_t>, 32> registers{};
   registers[31] = 0;  // wzr

@@ -26,7 +26,7 @@ std::string plain_path(const std::string& path) {
   return fs::path(path).lexically_normal().string();
 }
 
-// Python writes these anew.
+// Reports whether Python writes the file itself.
 bool is_compiled(std::string_view path) {
   return path.ends_with(".pyc");
 }

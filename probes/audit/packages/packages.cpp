@@ -109,7 +109,7 @@ std::string_view header_of(std::string_view metadata) {
   return metadata.substr(0, std::min(unix_end, metadata.find("\r\n\r\n")));
 }
 
-// "torch" and "2.11.0" of "torch-2.11.0.dist-info".
+// Returns "torch" and "2.11.0" for "torch-2.11.0.dist-info".
 std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
   const size_t dash = folder.find('-');
   const size_t end = folder.rfind('.');

@@ -23,7 +23,7 @@ namespace pbprobe {
 // Returns the components that a Nix closure has in only one version.
 [[nodiscard]] std::map<std::string, std::string> component_versions(const StoreClosure& closure);
 
-// "CUDA runtime" of "cuda13.0-cuda_cudart" or "cuda_cudart".
+// Returns "CUDA runtime" for "cuda13.0-cuda_cudart" or "cuda_cudart".
 [[nodiscard]] std::optional<std::string> component_of_store_package(std::string_view package);
 
 // Returns the names, as package_name() writes them, that METADATA requires. Requirements of an extra are left out.
@@ -32,7 +32,7 @@ namespace pbprobe {
 // {"cuDNN": "9.19.0.56", "CUDA toolkit": "13.0.2"}: what the METADATA of torch's package pins with "==".
 [[nodiscard]] std::map<std::string, std::string> required_versions(std::string_view metadata);
 
-// The tags of a WHEEL file: "cp313-cp313-manylinux_2_28_x86_64".
+// Returns the tags of a WHEEL file: "cp313-cp313-manylinux_2_28_x86_64".
 [[nodiscard]] std::vector<std::string> wheel_tags(std::string_view wheel);
 
 // Reports whether a folder's name ("torch-2.11.0.dist-info") or the metadata in it claims to be torch.
@@ -41,7 +41,7 @@ namespace pbprobe {
 // Returns the first value of `key` ("Name:") in the header of METADATA or WHEEL, without spaces around it.
 [[nodiscard]] std::optional<std::string> value_in_header(std::string_view metadata, std::string_view key);
 
-// Name and version as the metadata says them.
+// Returns the name and version in the metadata.
 [[nodiscard]] Package package_of(std::string folder, std::string_view metadata);
 
 // Returns the torch versions that the package's folder and metadata state.
@@ -54,7 +54,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Error> faults_of_metadata(std::string_view metadata);
 [[nodiscard]] std::vector<Error> faults_of_wheel(std::string_view wheel);
 
-// "cp313", "cp313t" or "abi3", from the name of torch's own extension module.
+// Returns "cp313", "cp313t" or "abi3", from the name of torch's own extension module.
 [[nodiscard]] std::optional<std::string> python_abi(const std::vector<File>& files);
 
 }  // namespace pbprobe

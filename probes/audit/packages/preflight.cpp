@@ -55,7 +55,7 @@ class Looking {
  public:
   Looking(const fs::path& packages, const PreflightSources& sources)
       : sources_(sources), packages_(packages), nvidia_(packages / "triton/backends/nvidia") {
-    // Nix's copy asks no ldconfig, and older ones link by another name.
+    // Nix's copy runs no ldconfig, and older copies link by another name.
     const auto driver = read_whole_file(nvidia_ / "driver.py");
     if (driver) driver_source_ = *driver;
   }

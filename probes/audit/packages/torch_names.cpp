@@ -71,7 +71,7 @@ void erase_defined(const ArtifactLayout& layout, const AuditOptions& options, co
   if (member) erase_defined(Bytes(member->memory.bytes(), item.path), names);
 }
 
-// The names of all files at once, so that each library is read once.
+// Collects the names of all files, so that each library is read once.
 Names find_undefined(const ArtifactLayout& layout, const AuditOptions& options, const std::vector<File>& files) {
   Names names;
   std::set<std::string> outside;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Symbols in torch's namespaces that no known release of torch exports: whether another library defines them.
+// Search for definitions of symbols in torch's namespaces that no known release of torch exports.
 #pragma once
 
 #include <vector>

@@ -21,7 +21,7 @@ std::optional<std::string> quoted(std::string_view text) {
   return std::string(text.substr(1, end - 1));
 }
 
-// "2.11.0+cu130" was built for CUDA 13.0: the last digit is the minor version.
+// Returns "13.0" for "2.11.0+cu130": the last digit is the minor version.
 std::optional<std::string> cuda_of_version(std::string_view version) {
   const size_t mark = version.find("+cu");
   if (mark == std::string_view::npos) return std::nullopt;
@@ -245,7 +245,7 @@ bool all_of(const Tokens& tokens, size_t from, bool (*test)(const Token&)) {
   return std::all_of(tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.end(), test);
 }
 
-// "import x", "from typing import Optional": neither may bind a name that is assigned, nor names that are not written.
+// Accepts "import x" and "from typing import Optional", but no import that binds an assigned name or all names.
 bool is_import(const Tokens& statement) {
   const bool begins = is(statement[0], "import") || is(statement[0], "from");
   return begins && all_of(statement, 1, [](const Token& token) {
@@ -269,7 +269,7 @@ std::optional<size_t> place_of_value(const Tokens& statement) {
   return static_cast<size_t>(equals - statement.begin()) + 1;
 }
 
-// "Optional[str]": looked up, and nothing is called or bound by it.
+// Accepts "Optional[str]", which calls and binds nothing.
 bool is_plain_annotation(const Tokens& statement, size_t value) {
   for (size_t i = 2; i + 1 < value && i < statement.size(); ++i) {
     const Token& token = statement[i];

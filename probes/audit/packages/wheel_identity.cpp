@@ -120,7 +120,7 @@ class Identity {
     if (folder_of(member).ends_with(".dist-info") && member.find('/') != member.npos) infos_.insert(folder_of(member));
   }
 
-  // Such a member is reported where the archive is read.
+  // read_zip() reports such a member.
   [[nodiscard]] bool is_unread(const char* name) const { return unread_.contains(*infos_.begin() + "/" + name); }
 
   [[nodiscard]] std::optional<std::string> text_of(const char* name) const {
