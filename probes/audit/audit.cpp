@@ -184,7 +184,7 @@ std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& 
   std::vector<File> files(layout.items.size());
   std::vector<size_t> order(files.size());
   std::iota(order.begin(), order.end(), 0);
-  // The largest first, so that no thread starts a long task when the others are done.
+  // Largest first, so that no thread starts a long task after the others are done.
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return layout.items[a].size_bytes > layout.items[b].size_bytes; });
   MemoryBudget budget;
@@ -355,7 +355,7 @@ std::optional<std::string> platform_of(const std::vector<File>& files) {
   return platform;
 }
 
-// Tells a wheel of torch from one of another package.
+// Reports whether a wheel is of torch, not of another package.
 bool holds_libtorch(const std::vector<File>& files) {
   return std::any_of(files.begin(), files.end(), [](const File& file) { return file.component == "libtorch"; });
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The audit: what is inside a build, found without running a byte of it.
+// The audit: finds the content of a build without running any of its code.
 #pragma once
 
 #include <filesystem>
@@ -36,9 +36,8 @@ struct AuditOptions {
 // Returns $XDG_CACHE_HOME/pbprobe, else ~/.cache/pbprobe; "" if neither is known.
 [[nodiscard]] std::filesystem::path default_cache();
 
-// The torch folder of the first of these environments, site-packages or torch folders that has one. Also follows
-// *.pth files and pyvenv.cfg, as Python would, without running it.
-// Error: not_found, which names what was looked at.
+// Returns the torch folder of the first environment, site-packages or torch folder with torch. Follows *.pth files and
+// pyvenv.cfg, as Python does, without running it. Error: not_found, with the searched folders.
 [[nodiscard]] Result<std::filesystem::path> find_torch(const std::vector<std::filesystem::path>& roots);
 
 }  // namespace pbprobe

@@ -36,7 +36,7 @@ std::vector<fs::path> wheels_in(const fs::path& folder) {
   return wheels;
 }
 
-// Opening NVIDIA's own libraries takes longer than everything else of an environment.
+// NVIDIA's own libraries would take longer than all other files of an environment.
 AuditOptions options_for(const std::string& name, AuditOptions options) {
   const bool cuda = name.starts_with("nvidia_");
   if (cuda && !options.kernel_names) options.open_libraries = false;

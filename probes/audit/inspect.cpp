@@ -27,7 +27,7 @@ void note(File& file, const std::optional<Error>& error) {
   if (error && !file.problem) file.problem = with_way_out(*error, ReadFrom::file).message;
 }
 
-// One file at work.
+// A file during its inspection.
 struct Task {
   const Bytes& bytes;
   const AuditOptions& options;
@@ -88,7 +88,8 @@ void inspect_links(File& file, const Elf& elf) {
   file.links->pre_cxx11_names = contents->pre_cxx11_names;
 }
 
-// Libraries of NVIDIA, Intel and Triton: the names that would tell which code they choose are stripped.
+// Reports whether the library belongs to NVIDIA, Intel or Triton: its names, which would show how it chooses code, are
+// stripped.
 bool hides_its_choice(const File& file) {
   constexpr std::array<std::string_view, 20> kVendors{
       "MAGMA",    "NCCL",   "cuDNN", "cuBLAS", "cuFFT",        "cuSPARSELt",  "cuSPARSE",
@@ -97,7 +98,7 @@ bool hides_its_choice(const File& file) {
   return file.component && std::find(kVendors.begin(), kVendors.end(), *file.component) != kVendors.end();
 }
 
-// Libraries that torch brings along in its own folders.
+// Reports whether torch ships the library in its own folders.
 bool is_bundled(const File& file) {
   const std::string_view path = file.path;
   const bool inside = path.starts_with("torch/") || path.starts_with("torch.libs/") || path.starts_with("lib/");
@@ -193,8 +194,8 @@ void inspect_elf(File& file, const Task& task) {
     file.device_code = std::exchange(file.self_loaded_code, std::nullopt);
 }
 
-// A text for ld in a library's place, as libncurses.so of conda and of Debian's -dev packages: "INPUT(-ltinfo)". Only
-// the name without a number is one; what a process loads is the library itself.
+// Reports whether the file is a text for ld, such as libncurses.so of conda and of Debian's -dev packages:
+// "INPUT(-ltinfo)". Only names without a number are: processes load the library itself.
 bool is_linker_script(const File& file, const Bytes& bytes) {
   constexpr uint64_t kMostBytes = 4096;
   const auto name = base_name(file.path);

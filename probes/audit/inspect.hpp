@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// One file of an artifact: from its bytes to its facts.
+// Facts of one file of an artifact, from its bytes.
 #pragma once
 
 #include <map>

@@ -101,7 +101,7 @@ class Passing {
     return passed;
   }
 
-  // Pages of zeros are not written: the memory is zero already, and padding then takes none of it.
+  // Does not write pages of zeros: the memory is zero, and padding then takes none.
   uint64_t keep(std::span<const uint8_t> piece) {
     for (uint64_t at = 0; at < piece.size();) {
       const uint64_t to_page_end = kPageBytes - (filled_ + at) % kPageBytes;
@@ -121,7 +121,7 @@ class Passing {
     std::memcpy(target_.data() + at, part.data(), part.size());
   }
 
-  // Up to the next magic at a multiple of 8. One that a piece cuts in two is missed: the file is then kept whole.
+  // Searches the next magic at a multiple of 8. If a piece cuts a magic in two, the file is kept whole.
   uint64_t search(std::span<const uint8_t> piece) {
     for (uint64_t at = (kAlignment - filled_ % kAlignment) % kAlignment; at + sizeof(uint32_t) <= piece.size();
          at += kAlignment) {

@@ -32,7 +32,7 @@ struct StreamedMember {
   std::optional<std::string> sha256;      // digest of the member; null unless requested
 };
 
-// Is asked before so many more bytes are kept; it may wait until others have given theirs back.
+// Called before `bytes` more are kept; may block until other members return memory.
 using MemoryGrant = std::function<void(uint64_t bytes)>;
 
 // Inflates a member. `keep_all`: nothing is left out. Errors: as inflate_member.
