@@ -58,7 +58,7 @@ def test_prints_the_mean_of_a_class_for_each_peer_and_the_best(tmp_path):
     assert mean[column["mxnxk"]] == "2 of 2"
     assert mean[column["of cublaslt"]] == "1.00 (0.50)"
     assert mean[column["of best"]] == f"{math.sqrt(0.5):.2f} (0.50)"
-    assert mean[column["of the peak"]] == "0.50 (0.50)"
+    assert mean[column["of peak"]] == "0.50 (0.50)"
 
 
 def test_shows_the_kernel_that_is_chosen_now(tmp_path):
