@@ -260,7 +260,7 @@ def test_nar_hash_detects_second_different_build(world):
 
 def test_does_not_report_equal_build_if_gone(world):
     world.hook("after-publish", GONE.format(state=state(world)))
-    stopped(world.publish(), 1, "PUBLISHED, AND NOT SHOWN", "now not there")
+    stopped(world.publish(), 1, "PUBLISHED, AND NOT SHOWN", "now missing")
 
 
 # ---- the path ----------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ def test_refuses_without_pbprobe(world):
 
 @pytest.mark.parametrize("option", ["--evidence", "--store=x", "--require"])
 def test_requires_own_options_before_name(world, option):
-    refused(world, world.publish(NAME, option, "x"), "stands before")
+    refused(world, world.publish(NAME, option, "x"), "put it before")
 
 
 def test_refuses_option_without_value(world):
