@@ -17,7 +17,8 @@ namespace pbprobe {
 
 // Content of one fatbin entry.
 struct EntryFacts {
-  std::optional<std::string> toolkit;
+  std::optional<Sm> sm;                                 // target of a cubin
+  std::optional<std::string> assembler;                 // version of ptxas: "13.0.88"
   std::optional<std::vector<std::string>> ptx_kernels;  // as mangled; null: no PTX, or not asked for
   std::optional<CubinCensus> census;                    // null: no machine code, or a problem
   uint64_t hash = 0;                                    // of the machine code as it is stored, within this process
@@ -42,7 +43,7 @@ using InsideFacts = std::vector<std::optional<EntryFacts>>;
                                           KernelNames wanted);
 
 // Adds all up. `opened`: they were looked into; a census stands there, also of a file without machine code.
-[[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file,
+[[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside, const Bytes& file,
                                 bool opened, KernelNames wanted = {});
 
 // The first of them that was not opened, because it is too large.
