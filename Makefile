@@ -115,7 +115,7 @@ matrix:
 	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) $(addprefix --line=,$(LINE)) \
 	  $(addprefix --with-pbprobe=,$(WITH_PBPROBE)) --faults --table $(if $(LINE),build/matrix-$(LINE).md,docs/matrix.md)
 
-# Of all targets, unless TARGETS= says otherwise.
+# Packs kernels of all targets unless TARGETS= is set.
 wheel:
 	@TARGETS=$(or $(TARGETS),all) $(SETUP) build torch wheel $(if $(filter native,$(WHEEL)),,cross) configure
 	@$(BUILD) pbprobe_wheel pbprobe_manual

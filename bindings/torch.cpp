@@ -135,7 +135,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
       fail("pbprobe::linear: expected bias [{}] {}: got {}", weight.size(0), get_type_name(torch_abi::get_type(x)),
            describe(*bias));
     check_devices("linear", x, *bias, "bias");
-    extras.bias = torch_abi::contiguous(torch_abi::to_fp32(*bias));
+    extras.bias = torch_abi::contiguous(torch_abi::convert_to_fp32(*bias));
   }
   int64_t rows = 1;
   for (int64_t i = 0; i + 1 < x.dim(); ++i) rows *= x.size(i);
@@ -326,8 +326,8 @@ void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Te
 
 // Reads the scales of scaled_mm(): one each, one of each row (scale_a [m,1]) and column (scale_b [1,n]), or one of each
 // block along k; scales of MX and NVFP4 may have tensor_scale_a and tensor_scale_b besides.
-Extras scales_of(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
-                 const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
+Extras make_scale_extras(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
+                         const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
   constexpr const char* kOperation = "scaled_mm";
   Extras extras;
   extras.blocks = choose_block_scale(a, scale_a, scale_b);
@@ -364,14 +364,14 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
                    : "none, which asks for a result of " + get_type_name(torch_abi::get_type(a)));
   if (scale_result)
     fail("pbprobe::scaled_mm: scale_result is for results of FP8, and this one is {}", get_type_name(*out_dtype));
-  Extras extras = scales_of(a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
+  Extras extras = make_scale_extras(a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
   if (bias) {
     const int64_t n = b.size(1);
     if (bias->dim() != 1 || bias->size(0) != n || !is_floating(torch_abi::get_type(*bias)))
       fail("pbprobe::scaled_mm: expected bias [{}] of torch.bfloat16, torch.float16 or torch.float32: got {}", n,
            describe(*bias));
     check_devices(kOperation, a, *bias, "bias");
-    extras.bias = torch_abi::contiguous(torch_abi::to_fp32(*bias));
+    extras.bias = torch_abi::contiguous(torch_abi::convert_to_fp32(*bias));
   }
   return gemm_of(kOperation, a, b, *out_dtype, extras);
 }
@@ -388,7 +388,7 @@ int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& sca
     check_floating("which", a, b);
   } else if (fp8) {
     check_fp8("which", a, b);
-    if (scale_a && scale_b) extras = scales_of(a, b, *scale_a, *scale_b, std::nullopt, std::nullopt);
+    if (scale_a && scale_b) extras = make_scale_extras(a, b, *scale_a, *scale_b, std::nullopt, std::nullopt);
   } else {
     check_integers("which", a, b);
   }

@@ -68,7 +68,7 @@ inline Tensor contiguous(const Tensor& tensor) {
 inline Tensor reshape(const Tensor& tensor, const std::vector<int64_t>& sizes) {
   return allocating(get_byte_size(tensor), tensor, [&] { return torch::stable::reshape(tensor, sizes); });
 }
-inline Tensor to_fp32(const Tensor& tensor) {
+inline Tensor convert_to_fp32(const Tensor& tensor) {
   const auto bytes = tensor.numel() * static_cast<int64_t>(sizeof(float));
   return allocating(bytes, tensor, [&] { return torch::stable::to(tensor, ScalarType::Float); });
 }
@@ -107,7 +107,7 @@ inline Tensor contiguous(const Tensor& tensor) {
 inline Tensor reshape(const Tensor& tensor, const std::vector<int64_t>& sizes) {
   return tensor.reshape(sizes);
 }
-inline Tensor to_fp32(const Tensor& tensor) {
+inline Tensor convert_to_fp32(const Tensor& tensor) {
   return tensor.to(ScalarType::Float);
 }
 inline int64_t threads() {

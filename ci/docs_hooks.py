@@ -23,31 +23,31 @@ PROGRAM = ROOT / "build/bin/pbprobe"
 LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
 
 
-def help_of(*commands: str) -> str:
+def read_help(*commands: str) -> str:
     return subprocess.run([PROGRAM, *commands, "--help"], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def commands_of(text: str) -> list[str]:
+def parse_commands(text: str) -> list[str]:
     _, found, listed = text.partition("\nSubcommands:\n")
     return re.findall(r"^  (\w[\w-]*)(?: |$)", listed, re.MULTILINE) if found else []
 
 
 def section(*commands: str) -> list[str]:
-    """The help of a command, and of those below it."""
-    text = help_of(*commands)
-    own = text.partition("\nSubcommands:\n")[0] if commands_of(text) else text
+    """Returns the help of a command and of its subcommands."""
+    text = read_help(*commands)
+    own = text.partition("\nSubcommands:\n")[0] if parse_commands(text) else text
     page = [f"## {' '.join(('pbprobe', *commands))}", "", "```text", own.rstrip(), "```", ""]
-    for command in commands_of(text):
+    for command in parse_commands(text):
         page += section(*commands, command)
     return page
 
 
 def command_page() -> str:
-    return "\n".join(["# Commands", "", "As `--help` prints it, of each command.", "", *section()])
+    return "\n".join(["# Commands", "", "Output of `--help` for each command.", "", *section()])
 
 
-def signature_of(thing: object) -> str:
-    """Annotations are words in these modules, and shown without their quotes."""
+def format_signature(thing: object) -> str:
+    """Returns the signature without the quotes of string annotations."""
     return str(inspect.signature(thing)).replace("'", "")
 
 
@@ -60,14 +60,14 @@ def described(name: str, thing: object) -> list[str]:
         ]
         page = [f"## {name}", "", inspect.getdoc(thing) or "", ""]
         for member, value in members:
-            signature = "" if isinstance(value, property) else signature_of(value)
+            signature = "" if isinstance(value, property) else format_signature(value)
             page += [f"### {member}", "", f"```python\n{member}{signature}\n```", "", inspect.getdoc(value) or "", ""]
         return page
-    return [f"## {name}", "", f"```python\n{name}{signature_of(thing)}\n```", "", literal(thing), ""]
+    return [f"## {name}", "", f"```python\n{name}{format_signature(thing)}\n```", "", literal(thing), ""]
 
 
 def literal(thing: object) -> str:
-    """A docstring whose lists of arguments keep their lines."""
+    """Returns a docstring whose argument lists keep their line breaks."""
     first, _, rest = (inspect.getdoc(thing) or "").partition("\n\n")
     return f"{first}\n\n```text\n{rest}\n```" if rest else first
 
@@ -93,7 +93,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """A link to what is not a document stays as its words; one that leads nowhere stays, and fails."""
+    """Replaces links to files outside docs/ by their text. Keeps broken links, which then fail the build."""
     docs = Path(config.docs_dir)
     folder = (docs / page.file.src_uri).parent
 

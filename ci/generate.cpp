@@ -15,13 +15,13 @@
 #include "core/cuda_releases.hpp"
 #include "core/facts/comparison.hpp"
 #include "core/facts/environment.hpp"
-#include "core/facts/fleet.hpp"
 #include "core/facts/node.hpp"
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
 #include "core/torch_symbols.hpp"
+#include "probes/fleet/facts.hpp"
 #include "probes/judge/checks.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "recipes/src/claim.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/matrix.hpp"
@@ -49,13 +49,13 @@ std::string schema_text(std::string_view id, std::string_view title) {
 }
 
 std::string policy_schema_text() {
-  return schema_text("pbprobe.policy/1", "What a gate asks of a build, beside its claim", pbprobe::policy_schema());
+  return schema_text("pbprobe.policy/1", "Requirements of a gate, besides the claim", pbprobe::policy_schema());
 }
 
 // The judge and the recipes do not know each other; their checks are one catalogue all the same.
 std::string recipe_checks_markdown() {
   std::string text =
-      "\n## Recipes\n\nWhat `pbprobe recipes verify` asks of each recipe; the rows stand in "
+      "\n## Recipes\n\nQuestions of `pbprobe recipes verify` about each recipe; the rows are in "
       "`recipes/src/recipe_checks.cpp`.\n\n| check | severity | asks | remedy |\n|---|---|---|---|\n";
   for (const auto& check : pbprobe::recipe_checks()) {
     for (const std::string_view cell : {check.id, pbprobe::name_of(check.severity), check.question, check.remedy})
@@ -80,9 +80,8 @@ std::string links_to_pages() {
   };
   for (const auto& check : pbprobe::all_checks()) add(check.id);
   for (const auto& check : pbprobe::recipe_checks()) add(check.id);
-  return "\n## Pages\n\nOf each check: what it asks and why, an example, and how to fix and waive it; `pbprobe "
-         "explain` "
-         "prints them too.\n\n" +
+  return "\n## Pages\n\nPage of each check, which `pbprobe explain` prints: question, reason, example, fix and "
+         "waiver.\n\n" +
          links + ".\n";
 }
 
@@ -91,24 +90,23 @@ const std::vector<Generated>& all_files() {
       {"docs/checks.md",
        [](const fs::path&) { return pbprobe::checks_markdown() + recipe_checks_markdown() + links_to_pages(); }},
       {"docs/report.schema.json",
-       [](const fs::path&) { return schema_text<pbprobe::Report>("pbprobe.report/1", "What pbprobe found"); }},
+       [](const fs::path&) { return schema_text<pbprobe::Report>("pbprobe.report/1", "Report of pbprobe"); }},
       {"docs/environment.schema.json",
        [](const fs::path&) {
-         return schema_text<pbprobe::Environment>("pbprobe.environment/1", "What the packages of a folder hold");
+         return schema_text<pbprobe::Environment>("pbprobe.environment/1", "Packages of an environment");
        }},
       {"docs/comparison.schema.json",
        [](const fs::path&) {
-         return schema_text<pbprobe::ComparisonList>("pbprobe.comparison/1", "What two builds or reports differ in");
+         return schema_text<pbprobe::ComparisonList>("pbprobe.comparison/1", "Differences of builds or reports");
        }},
       {"docs/node.schema.json",
-       [](const fs::path&) { return schema_text<pbprobe::NodeReport>("pbprobe.node/1", "What one node wrote"); }},
+       [](const fs::path&) { return schema_text<pbprobe::NodeReport>("pbprobe.node/1", "Report of one node"); }},
       {"docs/fleet.schema.json",
-       [](const fs::path&) { return schema_text<pbprobe::Fleet>("pbprobe.fleet/1", "What many nodes say together"); }},
+       [](const fs::path&) { return schema_text<pbprobe::Fleet>("pbprobe.fleet/1", "Merged report of a fleet"); }},
       {"docs/policy.schema.json", [](const fs::path&) { return policy_schema_text(); }},
       {"docs/claims.schema.json",
        [](const fs::path&) {
-         return schema_text("pbprobe.claims/1", "What each library of a package is to hold",
-                            pbprobe::claim_file_schema());
+         return schema_text("pbprobe.claims/1", "Claims of the libraries of a package", pbprobe::claim_file_schema());
        }},
       {"recipes/targets.schema.json",
        [](const fs::path&) { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},
@@ -128,7 +126,7 @@ const std::vector<Generated>& all_files() {
       {"recipes/reference_builds.schema.json",
        [](const fs::path&) {
          return schema_text<pbprobe::ReferenceTable>("pbprobe.reference_builds/1",
-                                                     "What the public builds of torch hold");
+                                                     "Contents of the public builds of torch");
        }},
       {"recipes/public_wheels.schema.json",
        [](const fs::path&) {

@@ -32,7 +32,7 @@ def today() -> str:
     return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
-def cells_of(text: str, heads: tuple[str, ...]) -> list[tuple[str, ...]]:
+def parse_cells(text: str, heads: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Returns the rows of the table with these heads; nothing if the document has no such table."""
     lines = text.splitlines()
     head = f"| {' | '.join(heads)} |"
@@ -45,7 +45,7 @@ def cells_of(text: str, heads: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def kept(before: tuple[str, ...] | None, now: tuple[str, ...]) -> tuple[str, ...]:
-    """The new row; where pbprobe was not built this time, with what became of it at a torch of the same sources."""
+    """Returns the new row; without a new build of pbprobe, keeps the cells of the last build with the same sources."""
     first, end = ROWS.index("pbprobe"), ROWS.index("on")
     if before is None or now[first] != "not built" or before[-1] != now[-1]:
         return now
@@ -53,7 +53,7 @@ def kept(before: tuple[str, ...] | None, now: tuple[str, ...]) -> tuple[str, ...
 
 
 def merged(before: list[tuple[str, ...]], now: list[tuple[str, ...]], order: list[str]) -> list[tuple[str, ...]]:
-    """By name, which comes first; in this order, and nothing that is not in it."""
+    """Merges the rows by name (first column). Returns only rows in `order`, in this order."""
     rows = {row[0]: row for row in before}
     rows |= {row[0]: kept(rows.get(row[0]), row) for row in now}
     return [rows[name] for name in order if name in rows]
@@ -74,12 +74,12 @@ def probed(row: tuple[str, ...]) -> bool:
     return row[ROWS.index("pbprobe")] == "yes" and row[ROWS.index("operators")] in LOADED
 
 
-def of_this_line(row: tuple[str, ...]) -> bool:
+def is_default_line(row: tuple[str, ...]) -> bool:
     return (ROOT / f".flox/pkgs/{row[0]}.nix").is_file()
 
 
 def document(rows: list[tuple[str, ...]], faults: list[tuple[str, ...]]) -> str:
-    line = [row for row in rows if of_this_line(row)] or rows  # a page of another line has only its own
+    line = [row for row in rows if is_default_line(row)] or rows  # a page of another line has only its own
     others = "" if line == rows else ", and one of each other kind of line below them"
     sound, own = sum(map(good, line)), sum(map(probed, line))
     present = sum(row[-1] == digest() for row in line)
@@ -118,4 +118,4 @@ build is sound and has none of them, and without a package it ends.
 def update(file: pathlib.Path, rows: list[tuple[str, ...]], faults: list[tuple[str, ...]], order: list[str]) -> None:
     """Adds new rows to the document, or creates it."""
     before = file.read_text() if file.exists() else ""
-    file.write_text(document(merged(cells_of(before, ROWS), rows, order), faults or cells_of(before, FAULTS)))
+    file.write_text(document(merged(parse_cells(before, ROWS), rows, order), faults or parse_cells(before, FAULTS)))

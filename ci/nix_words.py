@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Error texts of failed Nix builds, and whether they concern the recipe."""
+"""Classifies error texts of failed Nix builds: fault of the recipe, or of the machine."""
 
 from __future__ import annotations
 
 import re
 
-# Errors of the machine, the daemon or the network, which do not concern the recipe.
+# Texts of machine, daemon or network errors, which do not concern the recipe.
 COULD_NOT_RUN = re.compile(
     r"No space left on device|Cannot allocate memory|unable to fork|Killed signal terminated program"
     r"|cannot connect to (?:socket|daemon)|unable to download|interrupted by the user"
@@ -24,11 +24,11 @@ def ending(log: str) -> list[str]:
 
 
 def last_words(log: str) -> str:
-    """In one line."""
+    """Returns the ending in one line."""
     lines = ending(log)
     return "; ".join([*lines[: BEFORE + 1], *lines[BEFORE + 1 :][-1:]])
 
 
 def exit_code(status: int, log: str) -> int:
-    """1: it does not build. 2: that could not be tried. Nix's own codes (100 to 104) are no program's of ours."""
+    """Returns 2 if the build could not be tried, else 1. Replaces the codes of Nix (100 to 104)."""
     return 2 if status < 0 or any(map(COULD_NOT_RUN.search, ending(log))) else 1

@@ -35,8 +35,8 @@ def literal(values: list) -> str:
     return f"Literal[{', '.join(json.dumps(value) if value is not None else 'None' for value in values)}]"
 
 
-def type_of(schema: dict) -> str:
-    """A type in Python's words; what no schema says is Any."""
+def format_type(schema: dict) -> str:
+    """Returns the Python type of a schema; Any without a type."""
     if "$ref" in schema:
         return schema["$ref"].rsplit("/", 1)[1]
     if "const" in schema:
@@ -44,24 +44,24 @@ def type_of(schema: dict) -> str:
     if "enum" in schema:
         return literal(schema["enum"])
     if "anyOf" in schema:
-        return " | ".join(type_of(one) for one in schema["anyOf"])
+        return " | ".join(format_type(one) for one in schema["anyOf"])
     names = schema.get("type", [])
     return " | ".join(plain_type(name, schema) for name in ([names] if isinstance(names, str) else names)) or "Any"
 
 
 def plain_type(name: str, schema: dict) -> str:
     if name == "array":
-        return f"list[{type_of(schema.get('items', {}))}]"
+        return f"list[{format_type(schema.get('items', {}))}]"
     if name == "object":
         values = schema.get("additionalProperties")
-        return f"dict[str, {type_of(values) if isinstance(values, dict) else 'Any'}]"
+        return f"dict[str, {format_type(values) if isinstance(values, dict) else 'Any'}]"
     return PLAIN[name]
 
 
-def class_of(name: str, schema: dict) -> str:
-    """A TypedDict; keys that may be absent stand in one below it, since NotRequired came with Python 3.11."""
+def format_class(name: str, schema: dict) -> str:
+    """Returns a TypedDict. A subclass has the optional keys, since NotRequired needs Python 3.11."""
     required = set(schema.get("required", []))
-    rows = {key: (type_of(value), value.get("description", "")) for key, value in schema["properties"].items()}
+    rows = {key: (format_type(value), value.get("description", "")) for key, value in schema["properties"].items()}
     if any(not key.isidentifier() or keyword.iskeyword(key) for key in rows):
         listed = ", ".join(f'"{key}": {kind!r}' for key, (kind, _) in rows.items())
         return f'{name} = TypedDict("{name}", {{{listed}}}, total={required == set(rows)})\n'
@@ -90,9 +90,11 @@ def text() -> str:
                 sys.exit(f"two schemas define {part} differently")
             schemas[part] = definition
             classes[part] = (
-                class_of(part, definition) if "properties" in definition else f"{part} = {type_of(definition)}\n"
+                format_class(part, definition)
+                if "properties" in definition
+                else f"{part} = {format_type(definition)}\n"
             )
-    words = [f"{word} = {type_of(schemas[part]['properties'][key])}\n" for word, (part, key) in WORDS.items()]
+    words = [f"{word} = {format_type(schemas[part]['properties'][key])}\n" for word, (part, key) in WORDS.items()]
     return HEAD + "\n" + "".join(words) + "\n\n" + "\n\n".join(classes.values())
 
 

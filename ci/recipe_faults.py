@@ -34,13 +34,13 @@ class Fault:
 
 
 def overlay(text: str) -> tuple[str, str]:
-    """The recipe's overlays, and one more after them."""
+    """Returns a change that appends an overlay to the recipe's overlays."""
     end = "      })\n    ];\nin\n"
     return end, end.replace("    ];", f"      (final: prev: {{ {text} }})\n    ];")
 
 
-def of_torch(attributes: str) -> tuple[str, str]:
-    """An overlay that changes torch's derivation."""
+def override_torch(attributes: str) -> tuple[str, str]:
+    """Returns an overlay that changes torch's derivation."""
     changed = f"torch = before.torch.overrideAttrs (old: {{ {attributes} }});"
     return overlay(
         f"pythonPackagesExtensions = prev.pythonPackagesExtensions ++ [ (_: before: {{ {changed} }}) ];",
@@ -49,11 +49,11 @@ def of_torch(attributes: str) -> tuple[str, str]:
 
 def exported(variable: str, value: str) -> tuple[str, str]:
     """Returns a change that exports a variable in the build of torch, after the exports of nixpkgs."""
-    return of_torch(f"preConfigure = old.preConfigure + \"export {variable}='{value}'\\n\";")
+    return override_torch(f"preConfigure = old.preConfigure + \"export {variable}='{value}'\\n\";")
 
 
 def environment(text: str) -> tuple[str, str]:
-    """Variables of torch's build, as recipes hand them to recipes/nix/torch.nix."""
+    """Returns a change that sets variables of torch's build through recipes/nix/torch.nix."""
     line = '  python = "313";\n'
     return line, f"{line}  environment = {{ {text} }};\n"
 
@@ -62,8 +62,8 @@ def one_more_flag(last: str, flag: str) -> tuple[str, str]:
     return f'    "{last}"\n', f'    "{last}"\n    "{flag}"\n'
 
 
-def of_cuda(name: str, line: str) -> tuple[str, str]:
-    """One package of the CUDA set is another line's."""
+def replace_cuda_package(name: str, line: str) -> tuple[str, str]:
+    """Returns an overlay that takes one package of the CUDA set from another line."""
     package = f"(_: _: {{ {name} = final.{line}.{name}; }})"
     return overlay(f"cudaPackages = prev.cudaPackages.overrideScope {package};")
 
@@ -85,7 +85,7 @@ FAULTS = (
     Fault("PTX too", GPU, *exported("CUDAFLAGS", "-gencode=arch=compute_90,code=compute_90"), by("PB317"), fails=False),
     Fault("CUDA's overlay removed", GPU, "cudaPackages = final.cudaPackages_13_0;", "", by("PB106")),
     Fault("another CUDA", GPU, "final.cudaPackages_13_0", "final.cudaPackages_12_9", by("PB106")),
-    Fault("another CUDA's cudart", GPU, *of_cuda("cuda_cudart", "cudaPackages_12_9"), by("PB106")),
+    Fault("another CUDA's cudart", GPU, *replace_cuda_package("cuda_cudart", "cudaPackages_12_9"), by("PB106")),
     Fault("USE_CUDA=0", GPU, *environment('USE_CUDA = "0";'), by("PB106")),
     Fault("USE_CUDNN=0", GPU, *environment('USE_CUDNN = "0";'), by("PB125"), fails=False),
     Fault("another version", CPU, *environment('PYTORCH_BUILD_VERSION = "2.10.0a0+git1";'), by("PB105")),

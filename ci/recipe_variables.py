@@ -46,7 +46,7 @@ def nix_tokens(text: str) -> Iterator[tuple[str, str]]:
             yield kind or "", value
 
 
-def read_by(file: pathlib.Path) -> tuple[set[str], set[str]]:
+def parse_nix_file(file: pathlib.Path) -> tuple[set[str], set[str]]:
     """Variables and paths that one Nix file names; "?" is a variable whose name the text does not tell."""
     variables: set[str] = set()
     paths: set[str] = set()
@@ -71,7 +71,7 @@ def nix_files(named: pathlib.Path) -> list[pathlib.Path]:
     return [default] if default.is_file() else list(named.rglob("*.nix"))
 
 
-def variables_of(recipe: pathlib.Path, tree: pathlib.Path) -> set[str]:
+def read_recipe_variables(recipe: pathlib.Path, tree: pathlib.Path) -> set[str]:
     """Returns the environment variables that the recipe and its Nix files read."""
     variables, seen, waiting = {"CUDA_TOOLKIT_REPO"}, set(), [recipe.resolve()]
     while waiting:
@@ -79,7 +79,7 @@ def variables_of(recipe: pathlib.Path, tree: pathlib.Path) -> set[str]:
         if file in seen:
             continue
         seen.add(file)
-        found, paths = read_by(file)
+        found, paths = parse_nix_file(file)
         variables |= found
         for path in paths:
             named = (file.parent / path).resolve()

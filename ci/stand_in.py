@@ -22,7 +22,7 @@ SYSROOT = ROOT / "build/aarch64-sysroot"
 MACHINE = platform.machine()
 # Command that runs programs of another processor.
 EMULATOR = {"aarch64": ("qemu-aarch64-static", "-cpu", "max", "-L", "/usr/aarch64-linux-gnu")}
-# nixpkgs' attribute → Debian's packages, without archives but GoogleTest's: it has nothing else.
+# Attribute of nixpkgs → packages of Debian. Archives count only for GoogleTest, which has nothing else.
 DEBIAN = {
     "cli11": "libcli11-dev",
     "fmt": "libfmt-dev libfmt9",
@@ -45,9 +45,9 @@ def output(*command: object) -> str:
     return done.stdout
 
 
-def files_of(name: str, packages: str, machine: str = MACHINE) -> str:
-    """What Debian's packages hold, as links and libraries are used in a build. Those of another processor hold the
-    same, under its name, and lie unpacked in its sysroot."""
+def list_debian_files(name: str, packages: str, machine: str = MACHINE) -> str:
+    """Returns the files of Debian packages that a build uses. For another processor, renames the files of this
+    machine's packages and finds them in the sysroot."""
     root = pathlib.Path("/") if machine == MACHINE else SYSROOT
     kept = []
     for line in sorted(set(output("dpkg", "-L", *packages.split()).splitlines())):
@@ -82,7 +82,7 @@ def cached(name: str) -> str:
 
 
 def nvcc() -> pathlib.Path:
-    """That which build/ is configured with: a toolkit's, or that of PyPI's wheels in .venv."""
+    """Returns the nvcc of build/ (from PyPI wheels in .venv), of PATH, or of the toolkit."""
     configured = ROOT / "build/setup/configured"
     option = "-DPBPROBE_TEST_NVCC="
     lines = configured.read_text().splitlines() if configured.is_file() else []
@@ -95,12 +95,14 @@ def nvcc() -> pathlib.Path:
 
 def packages(machine: str) -> str:
     root = "" if machine == MACHINE else SYSROOT
-    return attributes({"root": text(root)} | {name: text(files_of(name, of, machine)) for name, of in DEBIAN.items()})
+    return attributes(
+        {"root": text(root)} | {name: text(list_debian_files(name, of, machine)) for name, of in DEBIAN.items()}
+    )
 
 
 def own_variables(machine: str) -> str:
-    """How pbprobe is compiled: with the flags of the ordinary build, or of the cross build's preset, so that ccache
-    knows from there what sees nothing of torch. Warnings are errors where they are there."""
+    """Returns the variables for compiling pbprobe: the flags of the ordinary build or of the cross preset, also for
+    warnings, so that ccache has the objects that do not depend on torch."""
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     preset = {row["name"]: row.get("cacheVariables", {}) for row in presets}
     flags = ["-DCMAKE_CXX_FLAGS_RELEASE="]
@@ -133,8 +135,8 @@ def world(missing: str = "") -> str:
     site = pathlib.Path(output(sys.executable, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").strip())
     headers = site / "torch/include"
     nvrtc = next(site.glob("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"), None)
-    # A builder's HOME, where ccache would keep its files, is gone with it.
-    # CMake and Ninja are PyPI's, as in the ordinary build.
+    # Nix deletes a builder's HOME, where ccache would store its files. CMake and Ninja are the PyPI packages, as in the
+    # ordinary build.
     tools = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     machines = [MACHINE, *(other for other in EMULATOR if other != MACHINE and SYSROOT.is_dir())]
     return f"""import {STAND_IN}/world.nix {{

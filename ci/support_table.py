@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The table of docs/instructions.md: target x type to instruction and evidence of the preferred kernel.
+"""Writes the table of docs/instructions.md: target x type to instruction and evidence of the preferred kernel.
 
   ci/support_table.py PROGRAM… [--check]
 
-Rows of targets that no PROGRAM was built for stay as they are; a machine with the cross build gives both programs. With
---check nothing is written: exit code 1 where a row is not what the programs say, 77 where they know no row.
+Keeps rows of targets that no PROGRAM was built for; a machine with the cross build gives both programs. --check changes
+no file; exit code 1 if a row differs from the programs, 77 if the programs know no row.
 """
 
 import argparse
@@ -22,7 +22,7 @@ TYPES = ("fp32", "tf32", "bf16", "fp16", "int8", "e4m3", "e2m1x2")
 SKIPPED = 77
 
 
-def row_of(target: dict) -> str | None:
+def make_support_row(target: dict) -> str | None:
     """Returns the cells of a target, or None if it is not built."""
     best = {}
     for kernel in target["kernels"]:
@@ -34,7 +34,7 @@ def row_of(target: dict) -> str | None:
 
 
 def ask(programs: list[str]) -> dict[str, str | None]:
-    """Rows by target, in the table's order; None for those that are built nowhere."""
+    """Returns the rows by target, in the table's order; None for targets that no program contains."""
     rows = {}
     for program in programs:
         listed = json.loads(
@@ -43,7 +43,7 @@ def ask(programs: list[str]) -> dict[str, str | None]:
         for target in listed["targets"]:
             if not target["kernels"]:
                 continue  # it is there for audits only
-            rows[target["id"]] = rows.get(target["id"]) or row_of(target)
+            rows[target["id"]] = rows.get(target["id"]) or make_support_row(target)
     return rows
 
 

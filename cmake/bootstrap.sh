@@ -2,14 +2,14 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
+# Installs missing packages and configures build/. The Makefile calls it; returns quickly if nothing is missing.
 #
 #   cmake/bootstrap.sh NEED…     each of: build test docs torch pages real lint asan cross nix wheel configure
 #   cmake/bootstrap.sh --list NEED…   only prints the Debian packages that they take
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
-# test       GoogleTest, pytest, NVIDIA's cuobjdump and nvdisasm, which the audit is compared with, and those that read our
-#            documents
+# test       GoogleTest, pytest, NVIDIA's cuobjdump and nvdisasm, which the audit is compared with, and programs that read
+#            pbprobe's documents
 # docs       MkDocs, which makes the site of docs/, and ruff, which lays out what is generated for Python
 # pages      Chromium, its protocol and axe-core, which tests look at HTML with; skipped without it
 # nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds) of parts of the
@@ -19,7 +19,7 @@
 # wheel      what packs a wheel, and the older libc that it is linked to
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
-#            where these take CUDA compilers and no toolkit is installed, they come from wheels into .venv
+#            if targets need CUDA compilers and no toolkit is installed, installs the compilers from wheels into .venv
 #
 # Writes build/setup/torch: the folder of the torch to examine.
 set -euo pipefail
@@ -99,7 +99,7 @@ packages_for() {
   needed real && list+=" g++-aarch64-linux-gnu xz-utils debootstrap"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
-  # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
+  # For users who type `cd build && ctest`; the build itself uses the cmake of .venv.
   if needed build && [[ $(id -u) -eq 0 ]] && { [[ -n $list_only ]] || ! command -v ctest >/dev/null; }; then list+=" cmake"; fi
   echo "$list"
 }
@@ -135,7 +135,7 @@ make_venv() {
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     give_up "$python is older than Python 3.10: set PYTHON=… to a newer one"
   say "making $venv with $python"
-  # By its own name: the folder of links that it may have been found in comes and goes.
+  # Resolves the link: the folder of links in which it may have been found is temporary.
   "$(readlink -f "$python")" -m venv "$venv" || give_up "$python cannot make a virtual environment: set PYTHON=… to one that can"
 }
 
@@ -182,7 +182,7 @@ write_if_changed() {
 
 # ---- CUDA ---------------------------------------------------------------------------------------------------------
 
-# As it was asked for last: `make test` after `make build TARGETS=sm90` tests sm90.
+# Prints $TARGETS, else the targets of the previous call: `make test` after `make build TARGETS=sm90` tests sm90.
 targets_word() {
   if [[ -n ${TARGETS:-} ]]; then
     echo "$TARGETS"
@@ -231,7 +231,7 @@ install_cutlass() {
   for folder in "$PWD/$venv"/lib/python3*/site-packages/cutlass_library/source/include; do cutlass=$folder; done
 }
 
-# A test skips, and says so, where they are missing: no machine fails for want of them.
+# Tests that compare with them are skipped, with a message, if they are missing.
 install_peers() {
   local site
   install_by_hash peers "cuobjdump and nvdisasm" "tests that compare with them are skipped" || return 0
@@ -289,7 +289,7 @@ configure() {
   printf '%s' "$targets" >"$setup/targets"
 }
 
-# `import pbprobe` and the script pbprobe in .venv are those of build/.
+# Makes `import pbprobe` and the script pbprobe in .venv use build/.
 link_package() {
   local site
   for site in "$venv"/lib/python3*/site-packages; do printf '%s\n' "$PWD/build/python" >"$site/pbprobe-build.pth"; done

@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-const uint8_t* to_bytes_pointer(std::string_view text) {
+const uint8_t* get_bytes(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
@@ -19,7 +19,7 @@ const uint8_t* to_bytes_pointer(std::string_view text) {
 std::string encode_base64(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
   const int length =
-      EVP_EncodeBlock(reinterpret_cast<uint8_t*>(text.data()), to_bytes_pointer(bytes), static_cast<int>(bytes.size()));
+      EVP_EncodeBlock(reinterpret_cast<uint8_t*>(text.data()), get_bytes(bytes), static_cast<int>(bytes.size()));
   text.resize(static_cast<size_t>(length));
   return text;
 }
@@ -27,7 +27,7 @@ std::string encode_base64(std::string_view bytes) {
 std::optional<std::string> decode_base64(std::string_view text) {
   std::string bytes(3 * (text.size() / 4) + 3, '\0');
   const int length =
-      EVP_DecodeBlock(reinterpret_cast<uint8_t*>(bytes.data()), to_bytes_pointer(text), static_cast<int>(text.size()));
+      EVP_DecodeBlock(reinterpret_cast<uint8_t*>(bytes.data()), get_bytes(text), static_cast<int>(text.size()));
   if (length < 0 || text.size() % 4 != 0) return std::nullopt;
   // Padding is counted as zero bytes.
   const auto padding = std::count(text.end() - std::min<std::ptrdiff_t>(2, std::ssize(text)), text.end(), '=');

@@ -33,8 +33,8 @@ namespace pbprobe {
 
 inline constexpr std::string_view kUnknownCpu = "not known";
 
-// The minimum CPU for code that needs these features: a target's id; the architecture's name where none is needed.
-// What no fitting row has is added by name: "x86_64+sse4_1".
+// Returns the minimum CPU for code that needs these features: a target's id, or the architecture's name if `needs` is
+// empty. Appends features that no fitting row has: "x86_64+sse4_1".
 [[nodiscard]] std::string minimum_cpu(std::string_view architecture, std::span<const std::string> needs);
 
 // Returns the features of every CPU for which ld.so loads the library at `path`: for

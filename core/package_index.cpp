@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kPublishedByPytorch{"torch",     "torchvision", "torchaudio",     "torchdata",
                                                               "torchtext", "torchao",     "pytorch-triton", "xformers"};
 
-// "cu130", "cpu", "rocm7.1", "xpu": folders of the index. "git1a2b3c" and "nv25.3" are none.
+// Reports whether the index has a folder of this name: "cu130", "cpu", "rocm7.1", "xpu"; not "git1a2b3c" or "nv25.3".
 bool is_index_folder(std::string_view local) {
   if (local == "cpu" || local == "xpu") return true;
   for (const std::string_view begin : {"cu", "rocm"}) {

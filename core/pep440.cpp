@@ -12,10 +12,6 @@
 namespace pbprobe {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_letter(char c) {
   return c >= 'a' && c <= 'z';
 }

@@ -12,6 +12,11 @@
 
 namespace pbprobe {
 
+// Returns whether c is an ASCII digit. Unlike std::isdigit it does not depend on the locale, and takes every char.
+[[nodiscard]] constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 // Returns the part of `path` after the last slash, ignoring trailing slashes; all of `path` if it has no slash.
 [[nodiscard]] constexpr std::string_view base_name(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);

@@ -68,6 +68,7 @@ struct Target {
   std::optional<std::vector<std::string>> marks;             // CPU: features of which code for it uses at least one
   std::optional<double> least_marks;  // CPU: minimum count of marks per thousand instructions that run on every CPU
   std::optional<std::string> emulated_cpu;  // CPU: QEMU model with exactly the features that its recipes need
+  std::vector<std::string> preferred_by;  // CPU vendors ("AuthenticAMD") whose CPUs run its kernels before earlier rows
   std::optional<std::string> first_cuda;
   std::optional<std::string> last_cuda;  // last CUDA line that builds it; null if the current one does
   std::optional<int64_t> min_driver;     // driver branch for the default CUDA line; null if that line does not build it
@@ -153,6 +154,8 @@ void fields(Visitor& visit, T& target) {
         "CPU: minimum count of marks per thousand instructions that run on every CPU: tests/real/write_marks.py");
   visit("emulated_cpu", target.emulated_cpu,
         "CPU: QEMU model with exactly the features that its recipes need; null if none exists");
+  visit("preferred_by", target.preferred_by,
+        "CPU: vendors whose CPUs prefer its kernels to earlier rows, if no rates were measured");
   visit("first_cuda", target.first_cuda, "first CUDA version that builds it");
   visit("last_cuda", target.last_cuda, "last CUDA version that builds it; null if the current one does");
   visit("min_driver", target.min_driver, "driver branch for the default CUDA line");

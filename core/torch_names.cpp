@@ -61,7 +61,7 @@ void skip_special(std::string_view& rest) {
 // <nested-name> ::= N [<CV-qualifiers>] [<ref-qualifier>] <prefix> …, or an unscoped name.
 struct FirstName {
   bool nested = false;
-  std::string_view text;  // "c10" of N3c105ErrorE; empty: a substitution, an operator or a template parameter
+  std::string_view text;  // "c10" of N3c105ErrorE; empty for a substitution, an operator or a template parameter
 };
 
 FirstName read_first_name(std::string_view rest) {
@@ -83,7 +83,7 @@ FirstName read_first_name(std::string_view rest) {
   return name;
 }
 
-// "N3c10" of a parameter's or an argument's type, whose next name or argument follows.
+// Reports whether a parameter or template argument has a type in torch's namespaces: "N3c10", then the next name.
 bool names_torch_type(std::string_view symbol) {
   return std::any_of(kNamespaces.begin(), kNamespaces.end(), [&](std::string_view space) {
     const std::string mark = "N" + std::to_string(space.size()) + std::string(space);

@@ -10,7 +10,7 @@
 
 namespace pbprobe {
 
-// How a symbol's name is related to torch.
+// Relation of a symbol's name to torch.
 enum class TorchName : uint8_t {
   none,
   stable,     // function of the stable ABI: "aoti_torch_…", "torch_…"

@@ -25,8 +25,8 @@ import zipfile
 
 FILE = pathlib.Path(__file__).with_name("torch_symbols.json")
 LIBRARY = re.compile(r"(?:.*/)?torch/lib/lib(c10|shm|torch)[^/]*\.so$")
-# Selects names as core/torch_names.cpp does; tests/core/torch_names.json has examples for both. The grammar is that of
-# the Itanium C++ ABI, 5.1: special and local names, then a nested or an unscoped name.
+# Selects names as core/torch_names.cpp does; tests/core/torch_names.json has examples for both. The grammar follows the
+# Itanium C++ ABI, 5.1: special and local names, then a nested or an unscoped name.
 NAMESPACES = ("c10", "c10d", "at", "torch", "caffe2")
 OFFSET = r"(?:hn?\d+_|vn?\d+_n?\d+_)"
 ENTITY = re.compile(rf"_Z(?:T[VTISCWHAFJ]|GV|GR|GT[tn]|T{OFFSET}|Tc{OFFSET}{OFFSET}|Z)*")

@@ -194,7 +194,7 @@ def _make_fp8(dtype: str, a: torch.Tensor, w: torch.Tensor, operands: Operands) 
 
 
 def make_case(dtype: str, shape: Shape, operands: Operands) -> Case:
-    """Returns the operands and calls of a shape. Errors: torch's, for example if memory does not suffice."""
+    """Returns the operands and calls of a shape. Raises the errors of torch, for example if memory does not suffice."""
     stored = torch.int8 if dtype == "int8" else _FLOATS.get(dtype, torch.float8_e4m3fn)
     a = operands.take("x", stored, shape.m, shape.k)
     w = operands.take("weight", stored, shape.n, shape.k)
@@ -209,6 +209,6 @@ def make_case(dtype: str, shape: Shape, operands: Operands) -> Case:
 
 
 def needed_bytes(dtype: str, shape: Shape) -> int:
-    """Returns what operands, three results (ours, torch's and one that is compared) and their drawing take."""
+    """Returns the bytes of the operands, of three results (pbprobe, torch, comparison), and of drawing the operands."""
     size, result = {"fp32": (4, 4), "tf32": (4, 4), "bf16": (2, 2), "fp16": (2, 2), "int8": (1, 4)}.get(dtype, (3, 2))
     return (shape.m + shape.n) * shape.k * size + 3 * shape.m * shape.n * result

@@ -1446,7 +1446,7 @@ class _ReportDocument(TypedDict):
 
 
 class ReportDocument(_ReportDocument, total=False):
-    """What pbprobe found."""
+    """Report of pbprobe."""
 
     host: Host | None
     claim: Claim | None
@@ -1497,7 +1497,7 @@ class FigureChange(TypedDict):
 
 
 class ComparisonDocument(TypedDict):
-    """What two builds or reports differ in."""
+    """Differences of builds or reports."""
 
     schema: Literal["pbprobe.comparison/1"]
     comparisons: list[Comparison]
@@ -1515,7 +1515,7 @@ class _EnvironmentDocument(TypedDict):
 
 
 class EnvironmentDocument(_EnvironmentDocument, total=False):
-    """What the packages of a folder hold."""
+    """Packages of an environment."""
 
     interpreter: str | None
     reinstall: str | None

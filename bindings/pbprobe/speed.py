@@ -9,11 +9,11 @@
     python -m pbprobe.speed --host                              # what a call takes of the host's time
     ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 python -m pbprobe.speed --device cpu
 
-m is drawn log-uniform from 1 to --most-m; n and k are those of a layer. Both sides get the same operands. Each result
-is compared with FP64, calls alternate, and a time is the median. Ratio: torch's time over pbprobe's; above 1 pbprobe is
-faster. On a CPU the time is that of the call; on a GPU it is the device's, inside a CUDA graph, or that of calls in a
-row ("eager"). "tf32" compares torch in TF32 with pbprobe, whose operators compute FP32. Shapes that other work disturbs
-are measured again, and left out if it goes on.
+m is drawn log-uniform from 1 to --most-m; n and k are the sizes of a layer. Both sides get the same operands. Each
+result is compared with FP64, calls alternate, and a time is the median. Ratio: torch's time over pbprobe's time; above
+1 pbprobe is faster. A CPU time is the time of the call. A GPU time is the device time of a CUDA graph ("graph") or of
+successive calls ("eager"). "tf32" compares torch in TF32 with pbprobe, whose operators compute FP32. Shapes that other
+work disturbs are measured again, and omitted if the disturbance continues.
 
 Exit code: 0; 1 if a result of pbprobe is wrong; 2 if nothing was measured.
 """
@@ -102,7 +102,7 @@ def _repeats(call: cases.Call, mode: str | None) -> int:
 
 
 def compare(case: cases.Case, mode: str | None) -> tuple[list[float], list[float]] | None:
-    """Returns microseconds of our call and of torch's, a sample of each round, interleaved and without the first.
+    """Returns microseconds of pbprobe's call and of torch's call: interleaved samples, without the first round.
 
     Returns None if other work on the machine disturbed every attempt.
     """
@@ -330,11 +330,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--threads", action="append", help="CPU: a number, or all; repeatable; default: 1 and all")
     parser.add_argument("--mode", choices=["eager", "graph"], action="append", help="GPU: repeatable; default: both")
     parser.add_argument("--count", type=int, default=120, help="shapes of each row; default: %(default)s")
-    parser.add_argument("--seed", type=int, default=1, help="of shapes and operands; default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1, help="seed of shapes and operands; default: %(default)s")
     parser.add_argument("--budget", type=float, default=60, help="seconds of each row; default: %(default)s")
     parser.add_argument("--most-m", type=int, default=16384, help="largest m; default: %(default)s")
     parser.add_argument("--most-flop", type=float, help="operations of a shape; default: 4e10 on a CPU, 4e13 on a GPU")
-    parser.add_argument("--layers", type=Path, default=cases.LAYERS, help="JSON file; default: the package's")
+    parser.add_argument("--layers", type=Path, default=cases.LAYERS, help="JSON file; default: the file in the package")
     parser.add_argument("--worst", type=int, default=5, help="worst shapes to print; default: %(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every shape to FILE, after each row")
     parser.add_argument("--host", action="store_true", help="print the host's time of a call instead")

@@ -162,7 +162,7 @@ void fields(Visitor& visit, T& code) {
 
 // Calls `each(mangled_name, sm, is_ptx)` for every kernel of every cubin and of all PTX.
 template <class Each>
-void for_each_kernel(const DeviceCode& code, Each&& each) {
+void visit_kernels(const DeviceCode& code, Each&& each) {
   const auto take = [&](const std::string& target, const std::vector<std::string>& names, bool is_ptx) {
     const auto sm = parse_sm(target);
     if (!sm) return;

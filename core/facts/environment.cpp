@@ -78,7 +78,7 @@ void take_common_releases(Distribution& row, const std::vector<File>& files) {
 
 using FeatureNames = std::set<std::string>;
 
-std::vector<std::string> to_list(const FeatureNames& names) {
+std::vector<std::string> list_names(const FeatureNames& names) {
   return {names.begin(), names.end()};
 }
 
@@ -93,7 +93,8 @@ std::string name_selected(const std::string& architecture, const FeatureNames& n
                                   [&](const auto& name) { return all.contains(name) && !needed.contains(name); });
     if (adds && has_variants(target)) selected = target.id;
   }
-  if (selected.empty()) selected = fmt::format("{}", fmt::join(missing_features(to_list(all), to_list(needed)), ", "));
+  if (selected.empty())
+    selected = fmt::format("{}", fmt::join(missing_features(list_names(all), list_names(needed)), ", "));
   return selected.empty() ? "" : fmt::format("; selects {} at run time", selected);
 }
 
@@ -101,8 +102,8 @@ std::string name_selected(const std::string& architecture, const FeatureNames& n
 // needs more, and nothing was recognized that guards it, the minimum is not known: numpy chooses by a table of its own.
 std::string describe_minimum(const std::string& architecture, const FeatureNames& at_load, const FeatureNames& open,
                              const FeatureNames& all) {
-  const std::string least = minimum_cpu(architecture, to_list(at_load));
-  const bool is_open = !missing_features(to_list(open), to_list(at_load)).empty();
+  const std::string least = minimum_cpu(architecture, list_names(at_load));
+  const bool is_open = !missing_features(list_names(open), list_names(at_load)).empty();
   if (!is_open) return least + name_selected(architecture, at_load, all);
   return least == architecture || least == kUnknownCpu ? std::string(kUnknownCpu) : "at least " + least;
 }
@@ -121,7 +122,7 @@ std::optional<std::string> compute_minimum_cpu(const std::vector<File>& files, b
     for (const auto& [feature, count] : code.features) all.insert(feature);
   }
   if (architecture.empty()) return std::nullopt;
-  if (is_torch) return minimum_cpu(architecture, to_list(unguarded));
+  if (is_torch) return minimum_cpu(architecture, list_names(unguarded));
   open.insert(unguarded.begin(), unguarded.end());
   return describe_minimum(architecture, at_load, open, all);
 }

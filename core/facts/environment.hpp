@@ -69,9 +69,9 @@ struct Distribution {
   TorchAbi torch_abi = TorchAbi::none;
   int64_t torch_symbols = 0;  // symbols of that ABI in the file with the most
   std::vector<std::string> first_torch_symbols;
-  std::vector<std::string> torch_releases;  // that export all of them: "2.9"; empty: it takes none, or none does
-  std::optional<std::string> unknown_torch_symbol;  // that no known release exports; null: none
-  std::vector<std::string> python;                  // what its extension modules are for: "cp311", "abi3"
+  std::vector<std::string> torch_releases;          // releases that export all these symbols: "2.9"; may be empty
+  std::optional<std::string> unknown_torch_symbol;  // name that no known release exports; null if none
+  std::vector<std::string> python;                  // tags of its extension modules: "cp311", "abi3"
   std::vector<std::string> cuda;                    // majors of the CUDA libraries that it links or is: "13"
   std::vector<std::string> toolkits;                // releases that made its cubins: "13.2"
   std::map<std::string, int64_t> cubin;
@@ -150,7 +150,7 @@ void fields(Visitor& visit, T& distribution) {
   visit("torch_releases", distribution.torch_releases,
         "torch releases that export all these symbols; empty if it needs none, or no known release exports them");
   visit("unknown_torch_symbol", distribution.unknown_torch_symbol,
-        "in torch's namespaces, that no known release exports and no file of the package defines, as mangled; null: "
+        "mangled name in torch's namespaces that no known release exports and no file of the package defines; null if "
         "none");
   visit("python", distribution.python, "Python tags in the names of its extension modules: cp311, abi3");
   visit("cuda", distribution.cuda, "majors of CUDA whose libraries it links, or is");

@@ -21,14 +21,14 @@ namespace pbprobe {
 struct ChangedLibrary {
   std::string path;
   std::string how;                         // "another size", "another SHA-256"
-  std::optional<std::string> other_owner;  // whose RECORD has the path too, with other content
+  std::optional<std::string> other_owner;  // package whose RECORD also has the path, with other content
 };
 
-// What became of the files that RECORD names. Compiled Python and what lies outside of the environment are left out.
+// Comparison of files with their RECORD, without compiled Python and files outside of the environment.
 struct RecordedFiles {
   int64_t files = 0;
   int64_t missing = 0;
-  int64_t changed = 0;  // another size; of what is read, another SHA-256 too
+  int64_t changed = 0;  // files of another size; for libraries, also of another SHA-256
   std::vector<std::string> first_missing;
   std::vector<std::string> first_changed;  // libraries aside
   std::vector<ChangedLibrary> changed_libraries;
@@ -98,13 +98,14 @@ struct Dependency {
 
 // Undefined symbols of a file that torch defines.
 struct TorchSymbols {
-  int64_t cxx = 0;                 // of c10, at and torch: they hold for one release of torch
-  int64_t stable = 0;              // of the stable ABI: they hold from one release on
-  std::vector<std::string> first;  // the first of them in C++, as mangled; of the stable ABI where there is none
-  // Of torch, that export all of them: "2.9". Null: it takes none.
+  int64_t cxx = 0;     // symbols of c10, at and torch, which fit one release of torch
+  int64_t stable = 0;  // symbols of the stable ABI, which fit all later releases
+  std::vector<std::string>
+      first;  // mangled names of the first C++ symbols; without C++ symbols, names of stable symbols
+  // Torch releases that export all these symbols: "2.9"; null if the file needs none.
   std::optional<std::vector<std::string>> releases;
-  // Reserved for torch, but exported by no known release, nor by a file that is loaded with it. Old strings first.
-  // Null: no such name.
+  // Names reserved for torch that neither a known release nor a file loaded with this file exports. Names with old
+  // strings come first. Null if no such name exists.
   std::optional<std::vector<std::string>> unknown;
 };
 
@@ -117,9 +118,9 @@ struct Links {
   // Versions of libraries linked in statically, read from their code: {"oneDNN": "3.10.2"}
   std::map<std::string, std::string> versions;
   TorchSymbols torch_symbols;
-  std::optional<bool> executable_stack;  // the loader has to make the stack executable for it; null: not known
+  std::optional<bool> executable_stack;  // the file requires an executable stack; null if not known
   int64_t cxx11_names = 0;               // torch's exports with C++11 strings
-  int64_t pre_cxx11_names = 0;           // torch's exports with those before: a mix does not link
+  int64_t pre_cxx11_names = 0;           // torch's exports with older strings: a mix does not link
 };
 
 // Condition under which code of a file runs.
@@ -260,16 +261,18 @@ struct Inventory {
   std::optional<std::vector<std::string>> open_folders;  // RPATH folders that any user may write to
   std::optional<std::string> sha256;  // SHA-256 of the wheel file; null if not requested, or not a wheel
   std::vector<File> files;
-  std::optional<StoreClosure> store_closure;             // null: not in a Nix store
-  std::optional<std::vector<std::string>> broken_links;  // links to shared objects that are not there
-  std::optional<std::vector<Loading>> loading;  // of an installed package's extension modules; null: not looked at
-  std::optional<WheelVariant> variant;          // null: it has no variant.json that could be read
-  std::optional<std::vector<RedirectedLibrary>> redirected;  // of torch's process; null: not torch, or not followed
-  std::optional<std::string> torch_beside;  // the version of torch in the same environment; null: there is none
-  std::optional<OtherProcessor> other_processor = std::nullopt;  // null: none of its files, or not looked at
-  std::optional<RecordedFiles> recorded;           // of an installed torch; null: no RECORD, or not looked at
-  std::optional<std::vector<std::string>> faults;  // what keeps installers or Python from it; null: not asked
-  std::vector<std::string> problems;               // what could not be read, one sentence each
+  std::optional<StoreClosure> store_closure;             // closure of a Nix result; null if not in a Nix store
+  std::optional<std::vector<std::string>> broken_links;  // links to missing shared objects
+  std::optional<std::vector<Loading>> loading;           // predicted for extension modules; null if not inspected
+  std::optional<WheelVariant> variant;                   // contents of variant.json; null if missing or unreadable
+  std::optional<std::vector<RedirectedLibrary>>
+      redirected;                           // libraries from elsewhere; null if not torch, or not inspected
+  std::optional<std::string> torch_beside;  // torch version in the same environment; null if not installed
+  std::optional<OtherProcessor> other_processor =
+      std::nullopt;                                // files for another processor; null if none, or not inspected
+  std::optional<RecordedFiles> recorded;           // comparison with RECORD; null without a RECORD, or not inspected
+  std::optional<std::vector<std::string>> faults;  // reasons why installers or Python refuse it; null if not asked
+  std::vector<std::string> problems;               // files that could not be read, one sentence each
 };
 
 template <class Visitor, SameAs<Dependency> T>
@@ -287,8 +290,8 @@ void fields(Visitor& visit, T& symbols) {
   visit("first", symbols.first, "mangled names of the first symbols; C++ symbols first");
   visit("releases", symbols.releases, "torch releases that export all these symbols; null if the file needs none");
   visit("unknown", symbols.unknown,
-        "in torch's namespaces, that no known release exports and no library defines beside the file, ten at most; "
-        "null: none");
+        "names in torch's namespaces that no known release and no library beside the file exports, ten at most; null "
+        "if none");
 }
 
 template <class Visitor, SameAs<Links> T>
@@ -299,8 +302,7 @@ void fields(Visitor& visit, T& links) {
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
   visit("versions", links.versions, "versions of oneDNN, MAGMA and NCCL linked in statically, read from their code");
   visit("torch_symbols", links.torch_symbols, "symbols that torch defines");
-  visit("executable_stack", links.executable_stack,
-        "the loader has to make the stack executable for it; null: not known");
+  visit("executable_stack", links.executable_stack, "the file requires an executable stack; null if not known");
   visit("cxx11_names", links.cxx11_names, "torch exports with C++11 strings");
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch exports with pre-C++11 strings");
 }
@@ -443,8 +445,7 @@ void fields(Visitor& visit, T& inventory) {
         "result of loading an installed package's extension modules, predicted from files; null if not inspected");
   visit("variant", inventory.variant, "contents of its variant.json (PEP 825, a draft); null if it has none");
   visit("redirected", inventory.redirected,
-        "CUDA's libraries that torch's process takes from elsewhere than from the installed packages; null: not looked "
-        "at");
+        "CUDA libraries that torch's process takes from elsewhere than the installed packages; null if not inspected");
   visit("torch_beside", inventory.torch_beside,
         "version of torch installed beside a package; null if missing, or not inspected");
   visit("other_processor", inventory.other_processor,

@@ -25,17 +25,16 @@ struct MissingVersion {
   std::string version;  // "GLIBCXX_3.4.32"
   std::string library;  // path of the library that the loader takes
   std::string needed_by;
-  std::optional<std::string> how = std::nullopt;  // rule that found `library`, "LD_LIBRARY_PATH"; null: not known
+  std::optional<std::string> how = std::nullopt;  // rule that found `library`, "LD_LIBRARY_PATH"; null if not known
 };
 
 struct UnresolvedSymbol {
   std::string name;                    // mangled name
   std::optional<std::string> version;  // "GLIBC_2.38"; null if any
   std::string needed_by;
-  std::vector<std::string>
-      releases;  // of torch, which export it; empty: it is none of torch's, or no known release has it
-  std::optional<std::string> library = std::nullopt;  // path of the library that its version names; null: none
-  std::optional<std::string> how = std::nullopt;      // rule that found `library`, "LD_LIBRARY_PATH"; null: not known
+  std::vector<std::string> releases;                  // torch releases that export it; empty if no known release does
+  std::optional<std::string> library = std::nullopt;  // path of the library that its version names; null if none
+  std::optional<std::string> how = std::nullopt;      // rule that found `library`, "LD_LIBRARY_PATH"; null if not known
 };
 
 // A library that torch's process takes from elsewhere than from the packages that are installed with it.
@@ -94,7 +93,7 @@ void fields(Visitor& visit, T& version) {
   visit("version", version.version, "version that the library does not define");
   visit("library", version.library, "library that the loader takes");
   visit("needed_by", version.needed_by, "the file that needs it");
-  visit("how", version.how, "the rule by which the loader finds that library; null: not known");
+  visit("how", version.how, "the rule by which the loader finds that library; null if not known");
 }
 
 template <class Visitor, SameAs<UnresolvedSymbol> T>
@@ -103,15 +102,15 @@ void fields(Visitor& visit, T& symbol) {
   visit("version", symbol.version, "mangled name");
   visit("needed_by", symbol.needed_by, "the file that needs it");
   visit("releases", symbol.releases, "torch releases that export it; empty if no known release does");
-  visit("library", symbol.library, "path of the library that its version names; null: none");
-  visit("how", symbol.how, "the rule by which the loader finds that library; null: not known");
+  visit("library", symbol.library, "path of the library that its version names; null if none");
+  visit("how", symbol.how, "the rule by which the loader finds that library; null if not known");
 }
 
 template <class Visitor, SameAs<RedirectedLibrary> T>
 void fields(Visitor& visit, T& library) {
-  visit("name", library.name, "as it is needed or opened");
+  visit("name", library.name, "name by which a library needs or opens it");
   visit("needed_by", library.needed_by, "path of the library that needs or opens it");
-  visit("taken", library.taken, "path of the one that the loader takes");
+  visit("taken", library.taken, "path of the file that the loader takes");
   visit("how", library.how, "the rule by which the loader finds it");
   visit("installed", library.installed, "path of the installed package's own copy, which has other content");
 }

@@ -195,12 +195,12 @@ struct Measurements {
   std::optional<LibtorchRun> libtorch;
   std::vector<int64_t> exact_cpus;  // CPUs on which every kernel was bit-exact; empty if not tested
   std::vector<ProbeFigure> probes;
-  std::vector<std::string> problems;           // what went wrong: a kernel with a wrong result, a child that died
-  std::vector<std::string> notes;              // what was not measured, and why
-  std::optional<std::vector<NotRun>> not_run;  // nothing is known to be wrong there; null: all ran
-  std::optional<std::vector<KernelFault>> kernel_faults;  // of pbprobe's kernels on GPUs; null: none
-  std::optional<std::vector<GpuUse>> gpu_use;             // by others, before and after; null: not reported
-  std::optional<std::vector<DeviceTrace>> traces;         // of the devices, meanwhile; null: not looked at
+  std::vector<std::string> problems;                      // faults: a kernel with a wrong result, a child that died
+  std::vector<std::string> notes;                         // parts that were not measured, with the reason
+  std::optional<std::vector<NotRun>> not_run;             // steps that could not run; null if all ran
+  std::optional<std::vector<KernelFault>> kernel_faults;  // GPU kernels that failed; null if none
+  std::optional<std::vector<GpuUse>> gpu_use;             // other users, before and after; null if not reported
+  std::optional<std::vector<DeviceTrace>> traces;         // one per device; null if not recorded
 };
 
 template <class Visitor, SameAs<PeerFigure> T>
@@ -373,7 +373,7 @@ void fields(Visitor& visit, T& measurements) {
   visit("notes", measurements.notes, "parts that were not measured, with the reason");
   visit("not_run", measurements.not_run, "steps that could not run, which proves no fault; null if all ran");
   visit("kernel_faults", measurements.kernel_faults,
-        "GPU kernels of pbprobe that failed or computed wrong, and what trials showed; null: none");
+        "GPU kernels of pbprobe that failed or computed wrong, with the trials; null if none");
   visit("gpu_use", measurements.gpu_use, "use by other processes, before and after the measurement");
   visit("traces", measurements.traces, "clock, power and temperature of each device during the measurement");
 }

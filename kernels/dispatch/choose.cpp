@@ -78,6 +78,13 @@ std::string host_lacks(const Target& target, std::string_view part, const Host& 
                      host.cpu.name, fmt::join(missing, ", "));
 }
 
+// Reports whether this CPU's vendor prefers the target to the order of the table: Zen 4 and 5 execute VDPBF16PS at the
+// full rate of VFMADD, Intel's CPUs at half of it.
+bool is_preferred(const Target& target, const Host& host) {
+  const auto& vendors = target.preferred_by;
+  return std::find(vendors.begin(), vendors.end(), host.cpu.vendor) != vendors.end();
+}
+
 bool computes_types(const Kernel& kernel, const Problem& p) {
   const bool a = kernel.a == DTypes{} ? p.a == kernel.dtype : kernel.a.has(p.a);
   const bool b = kernel.b == DTypes{} ? p.b == kernel.dtype : kernel.b.has(p.b);
@@ -114,7 +121,7 @@ struct Candidate {
   const Kernel* kernel;
   int fit = 0;
   double rate = 0;     // Gop/s of its path, if a rate was given
-  size_t path = 0;     // index of the first candidate of the same path; on a CPU, its own index
+  size_t path = 0;     // number of the first candidate of the same path; on a CPU, its own, or 0 if preferred
   double seconds = 0;  // GPU: time that the model predicts
 };
 
@@ -186,7 +193,7 @@ Result<Candidate> find_best_kernel(const Problem& problem, const Host& host, con
     const auto rate = peak ? rates.find(peak->name) : rates.end();
     all_rated = all_rated && rate != rates.end();
     Candidate one{&kernel, gpu ? rank_fit(*target, *gpu) : 0, rate != rates.end() ? rate->second : 0,
-                  candidates.size()};
+                  !gpu && is_preferred(*target, host) ? 0 : 1 + candidates.size()};
     if (gpu) {
       for (const auto& other : candidates) {
         if (peak_of(*other.kernel) == peak) one.path = std::min(one.path, other.path);
@@ -374,11 +381,14 @@ Result<Plan> choose_faster_plan(Plan plan, Result<Plan> other) {
 }
 
 std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, bool was_forced) {
-  std::string why = was_forced        ? "forced by name"
-                    : chosen.rate > 0 ? fmt::format("its path is the fastest measured, {:.0f} Gop/s", chosen.rate)
-                    : chosen.fit == kOwnTarget ? "the device's own target"
-                    : chosen.fit > 0 ? fmt::format("a cubin of the same major capability as {}", gpu->capability)
-                                     : "first of the table that this CPU runs";
+  std::string why =
+      was_forced                 ? "forced by name"
+      : chosen.rate > 0          ? fmt::format("its path is the fastest measured, {:.0f} Gop/s", chosen.rate)
+      : chosen.fit == kOwnTarget ? "the device's own target"
+      : chosen.fit > 0           ? fmt::format("a cubin of the same major capability as {}", gpu->capability)
+      : gpu == nullptr && chosen.path == 0
+          ? fmt::format("{} is faster than earlier rows of the table on this vendor's CPUs", plan.kernel->target)
+          : "first of the table that this CPU runs";
   if (gpu == nullptr) {
     why += fmt::format("; {} of {}×{} tasks, k in {} passes of {}", plan.cpu.threads == 1 ? "one thread" : "threads",
                        plan.cpu.task_rows, plan.cpu.task_columns,

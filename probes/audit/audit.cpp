@@ -37,8 +37,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What members of a wheel keep in memory at the same time. The one that began first never waits: were all to wait for
-// each other, none would end.
+// Limits the memory of wheel members that are read at the same time. The oldest member never waits, so that the members
+// cannot all wait for each other.
 class MemoryBudget {
  public:
   void begin(size_t turn) {
@@ -71,7 +71,7 @@ class MemoryBudget {
   static constexpr uint64_t kMostBytes = 832ULL << 20;
   std::mutex mutex_;
   std::condition_variable freed_;
-  std::map<size_t, uint64_t> used_;  // of each that has begun, by its turn
+  std::map<size_t, uint64_t> used_;  // bytes of members in progress, by turn
   uint64_t total_ = 0;
 };
 
@@ -105,7 +105,7 @@ Result<File> inspect_member(const ArtifactLayout& layout, const Item& item, cons
   const MemoryGrant grant = [&](uint64_t bytes) { budget.take(turn, bytes); };
   PBPROBE_TRY(StreamedMember member, stream_member(layout.wheel->archive, *item.member, options, false, grant));
   if (!left_out_nothing_else(member, name)) {
-    member = {};  // its memory first
+    member = {};  // releases its memory first
     budget.give_back(turn);
     PBPROBE_TRY(member, stream_member(layout.wheel->archive, *item.member, options, true, grant));
   }
@@ -142,7 +142,7 @@ Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   return file;
 }
 
-// What an audit before found, as far as it is what this one would. It may have counted host code too.
+// Returns the file's facts from an earlier audit, if it read at least as much. It may also have counted host code.
 std::optional<File> known_file(const Item& item, const AuditOptions& options) {
   if (options.known == nullptr || options.host_code != HostCodeScope::none) return std::nullopt;
   const auto found = std::find_if(options.known->begin(), options.known->end(),
@@ -156,7 +156,7 @@ std::optional<File> known_file(const Item& item, const AuditOptions& options) {
   file.host_code.reset();
   file.load_code.reset();
   if (file.links && file.links->opened) {
-    for (auto& opened : *file.links->opened) opened = {.name = opened.name};  // where they lie is asked anew
+    for (auto& opened : *file.links->opened) opened = {.name = opened.name};  // their places may have changed
   }
   return file;
 }
@@ -184,7 +184,7 @@ std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& 
   std::vector<File> files(layout.items.size());
   std::vector<size_t> order(files.size());
   std::iota(order.begin(), order.end(), 0);
-  // The largest first, so that no thread starts a long task when the others are done.
+  // Largest first, so that no thread starts a long task after the others are done.
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return layout.items[a].size_bytes > layout.items[b].size_bytes; });
   MemoryBudget budget;
@@ -195,7 +195,7 @@ std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& 
   return files;
 }
 
-// Inside a wheel only its members are there; on disk, also what lies beside the artifact.
+// Returns a search for paths: inside a wheel among its members; on disk also outside of the artifact.
 Lookup lookup_in(const ArtifactLayout& layout) {
   std::map<fs::path, std::string> by_disk;  // real path to the name in the artifact
   std::set<std::string> names;
@@ -219,7 +219,7 @@ Lookup lookup_in(const ArtifactLayout& layout) {
   };
 }
 
-// Of a libtorch without a text that tells: by what its own function answers (aoti_torch_abi_version).
+// Returns the version that libtorch's function aoti_torch_abi_version returns, for a libtorch without version texts.
 std::optional<std::string> version_by_code(const std::vector<File>& files) {
   for (const auto& file : files) {
     if (file.component != "libtorch" || !file.links) continue;
@@ -242,8 +242,7 @@ std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vec
   return floors;
 }
 
-// Which packages there are, and what each place says of torch's version. Of two packages neither is asked: that they
-// are two is reported.
+// Lists the packages and each statement of torch's version. Skips the statements of two packages: the pair is reported.
 void tell_identity(const ArtifactLayout& layout, const Versions& versions, Inventory& inventory) {
   inventory.stated_versions = versions.stated;
   auto& packages = inventory.packages;
@@ -257,8 +256,8 @@ void tell_identity(const ArtifactLayout& layout, const Versions& versions, Inven
   if (by_name && versions.torch) tell(*by_name);
 }
 
-// Whether anybody may put a file there: the folder, or one above it, is everybody's. Of what is not there it is decided
-// by the nearest folder that is.
+// Reports whether any user may put a file there: the folder or a parent is writable for others. The nearest existing
+// parent decides about a missing folder.
 bool anybody_may_write(const fs::path& folder) {
   bool open = false;
   fs::path path;
@@ -269,7 +268,7 @@ bool anybody_may_write(const fs::path& folder) {
     if (error || !fs::is_directory(status)) return open;
     const auto permissions = status.permissions();
     open = (permissions & fs::perms::others_write) != fs::perms::none;
-    // In a sticky folder what is there is only its owner's.
+    // In a sticky folder, only the owner can replace an entry.
     if (open && (permissions & fs::perms::sticky_bit) == fs::perms::none) return true;
   }
   return open;
@@ -317,7 +316,7 @@ void read_variant(const ArtifactLayout& layout, Inventory& inventory) {
   }
 }
 
-// Its members were checked by their checksums; where bytes failed, there may be more of them than were read.
+// Reports read errors of a wheel. Its members were checked by their checksums, but the list may lack members.
 void note_damage(const Mapping& wheel, Inventory& inventory) {
   if (const auto whole = wheel.check_whole(); !whole)
     inventory.problems.push_back(with_way_out(whole.error(), ReadFrom::wheel).message);
@@ -344,7 +343,7 @@ void hold_against_record(const ArtifactLayout& layout, const fs::path& artifact,
   }
 }
 
-// libtorch's own machine; where there is no libtorch, that of the first host binary.
+// Returns the machine of libtorch; without libtorch, of the first host binary.
 std::optional<std::string> platform_of(const std::vector<File>& files) {
   std::optional<std::string> platform;
   for (const auto& file : files) {
@@ -356,7 +355,7 @@ std::optional<std::string> platform_of(const std::vector<File>& files) {
   return platform;
 }
 
-// Tells a wheel of torch from one of another package.
+// Reports whether a wheel is of torch, not of another package.
 bool holds_libtorch(const std::vector<File>& files) {
   return std::any_of(files.begin(), files.end(), [](const File& file) { return file.component == "libtorch"; });
 }

@@ -36,7 +36,7 @@ std::vector<fs::path> wheels_in(const fs::path& folder) {
   return wheels;
 }
 
-// Opening NVIDIA's own libraries takes longer than everything else of an environment.
+// NVIDIA's own libraries would take longer than all other files of an environment.
 AuditOptions options_for(const std::string& name, AuditOptions options) {
   const bool cuda = name.starts_with("nvidia_");
   if (cuda && !options.kernel_names) options.open_libraries = false;
@@ -73,7 +73,7 @@ std::vector<std::string> sentences_of(const RecordedFiles& recorded, const std::
   return sentences;
 }
 
-// Of files that are not libraries: people edit Python.
+// Returns a note on missing and changed files if no library is among them: people edit Python.
 std::optional<std::string> note_of(const RecordedFiles& recorded, const std::string& info) {
   std::vector<std::string> first = recorded.first_missing;
   first.insert(first.end(), recorded.first_changed.begin(), recorded.first_changed.end());
@@ -95,8 +95,8 @@ std::optional<std::string> version_in(const fs::path& module) {
   return std::nullopt;
 }
 
-// Of the one that Python imports: METADATA of the package index's wheels leaves "+cu130" out, and an older torch may
-// have left its own behind.
+// Returns the version that Python imports: METADATA of the package index's wheels omits "+cu130", and an older torch
+// may have left its METADATA.
 std::optional<std::string> version_of_torch(const std::vector<InstalledPackages>& path) {
   for (const auto& installed : path) {
     for (const auto& package : installed.packages) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The audit of many packages: of an environment, or of a folder of wheels.
+// The audit of many packages, in an environment or a folder of wheels.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,24 @@ namespace pbprobe {
 
 struct AuditedPackage {
   Inventory inventory;
-  std::filesystem::path environment;      // that it is installed into; empty: it is an artifact by itself
-  std::string installer;                  // of an installed one: "pip", "uv"
-  std::optional<RecordedFiles> recorded;  // null: it has no RECORD, or is an artifact by itself
+  std::filesystem::path environment;      // environment of an installed package; "" for an artifact
+  std::string installer;                  // installer of an installed package: "pip", "uv"
+  std::optional<RecordedFiles> recorded;  // comparison with RECORD; null without a RECORD, and for an artifact
 };
 
 struct AuditedPackages {
-  std::filesystem::path environment;  // that they are installed into; empty: none, or several
+  std::filesystem::path environment;  // environment of all packages; "" for several or none
   std::optional<std::string> interpreter;
   std::vector<SharedLibrary> shared_libraries;
-  int64_t without_files = 0;  // that hold nothing which is read
+  int64_t without_files = 0;  // packages without files to read
   std::vector<std::string> problems;
   std::vector<std::string> notes;
 };
 
-// Whether the folder holds installed packages, or wheels.
+// Reports whether the folder contains installed packages or wheels.
 [[nodiscard]] bool holds_packages(const std::filesystem::path& folder);
 
-// The same, and torch is not among them: none is found, and none says that it was installed (one that is broken is).
+// Reports whether the folder contains packages, but no torch, not even a broken one or its metadata.
 [[nodiscard]] bool holds_only_other_packages(const std::filesystem::path& folder);
 
 struct PackagesOptions {
@@ -45,9 +45,8 @@ struct PackagesOptions {
   std::string library_path;  // LD_LIBRARY_PATH, for the loader
 };
 
-// Hands over the inventory of each package with files that are read, in the order of their names: of an environment,
-// a folder of packages or of wheels, or of one artifact. Of CUDA's own libraries device code is opened only where
-// `kernel_names` are wanted. Errors: as `audit`, of an artifact by itself.
+// Passes the inventory of each package with readable files to `each`, in the order of names. Opens device code of
+// CUDA's own libraries only for `kernel_names`. Errors: the errors of audit(), for a single artifact.
 [[nodiscard]] Result<AuditedPackages> audit_packages(const std::filesystem::path& artifact,
                                                      const PackagesOptions& options,
                                                      const std::function<void(AuditedPackage)>& each);

@@ -27,7 +27,7 @@ void note(File& file, const std::optional<Error>& error) {
   if (error && !file.problem) file.problem = with_way_out(*error, ReadFrom::file).message;
 }
 
-// One file at work.
+// A file during its inspection.
 struct Task {
   const Bytes& bytes;
   const AuditOptions& options;
@@ -41,7 +41,7 @@ InsideFacts inside_of(const std::vector<FatbinEntry>& entries, const Task& task)
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto offset = static_cast<uint64_t>(entries[i].payload.data() - task.bytes.span().data());
     const auto found = task.passed->find(offset);
-    // What was not read in passing was kept.
+    // The stream kept entries that it did not read.
     inside[i] = found != task.passed->end()
                     ? found->second
                     : look_inside(entries[i], entries[i].payload, task.bytes.name(), offset, wanted);
@@ -64,8 +64,8 @@ void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
   file.device_code = code_of(file, fatbins, task);
 }
 
-// elf/dl-load.c of glibc: without PT_GNU_STACK, the loader of x86-64 assumes an executable stack; that of aarch64 does
-// not. Returns nullopt of an object file, which is linked first.
+// Without PT_GNU_STACK, glibc's elf/dl-load.c assumes an executable stack on x86-64, but not on aarch64. Returns
+// nullopt for an object file: the linker decides later.
 std::optional<bool> wants_executable_stack(const Elf& elf) {
   if (elf.header.e_type == ET_REL) return std::nullopt;
   const auto header = std::find_if(elf.segments.begin(), elf.segments.end(),
@@ -88,7 +88,8 @@ void inspect_links(File& file, const Elf& elf) {
   file.links->pre_cxx11_names = contents->pre_cxx11_names;
 }
 
-// Libraries of NVIDIA, Intel and Triton: the names that would tell which code they choose are stripped.
+// Reports whether the library belongs to NVIDIA, Intel or Triton: its names, which would show how it chooses code, are
+// stripped.
 bool hides_its_choice(const File& file) {
   constexpr std::array<std::string_view, 20> kVendors{
       "MAGMA",    "NCCL",   "cuDNN", "cuBLAS", "cuFFT",        "cuSPARSELt",  "cuSPARSE",
@@ -97,7 +98,7 @@ bool hides_its_choice(const File& file) {
   return file.component && std::find(kVendors.begin(), kVendors.end(), *file.component) != kVendors.end();
 }
 
-// Libraries that torch brings along in its own folders.
+// Reports whether torch ships the library in its own folders.
 bool is_bundled(const File& file) {
   const std::string_view path = file.path;
   const bool inside = path.starts_with("torch/") || path.starts_with("torch.libs/") || path.starts_with("lib/");
@@ -120,7 +121,7 @@ void inspect_code(File& file, const Elf& elf, const AuditOptions& options) {
   file.load_code = std::move(code->at_load);
 }
 
-// What it opens is distinguished from what it needs: the constants of some name both.
+// Separates opened libraries from needed ones: the constants of some files name both.
 void inspect_constants(File& file, const Elf& elf) {
   auto names = read_library_names(elf);
   if (!names) return note(file, names.error());
@@ -142,7 +143,7 @@ void inspect_constants(File& file, const Elf& elf) {
   if (!compiler->knows.empty()) file.compiler = std::move(*compiler);
 }
 
-// What the dynamic loader of glibc and musl refuses, before it looks for symbols.
+// Returns a fault for which glibc and musl refuse the file before they search symbols.
 std::optional<Error> why_not_loadable(const File& file, const Elf& elf) {
   const bool library = is_shared_object_name(base_name(file.path)) && elf.header.e_type != ET_REL;
   if (!library) return std::nullopt;
@@ -188,13 +189,13 @@ void inspect_elf(File& file, const Task& task) {
   if (task.options.host_code != HostCodeScope::none) inspect_code(file, *elf, task.options);
   inspect_constants(file, *elf);
   file.self_loaded_code = code_of(file, find_fatbins(*elf), task);
-  // A linker that puts sections together may leave device code among the constants: of libtorch's that is what it has.
+  // Linkers that merge sections may leave libtorch's device code among the constants.
   if (file.component == "libtorch" && !file.device_code)
     file.device_code = std::exchange(file.self_loaded_code, std::nullopt);
 }
 
-// A text for ld in a library's place, as libncurses.so of conda and of Debian's -dev packages: "INPUT(-ltinfo)". Only
-// the name without a number is one; what a process loads is the library itself.
+// Reports whether the file is a text for ld, such as libncurses.so of conda and of Debian's -dev packages:
+// "INPUT(-ltinfo)". Only names without a number are: processes load the library itself.
 bool is_linker_script(const File& file, const Bytes& bytes) {
   constexpr uint64_t kMostBytes = 4096;
   const auto name = base_name(file.path);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// One file of an artifact: from its bytes to its facts.
+// Facts of one file of an artifact, from its bytes.
 #pragma once
 
 #include <map>
@@ -14,16 +14,16 @@
 
 namespace pbprobe {
 
-// What was found in fatbin entries that are no longer in memory, by the offset of their payload.
+// Facts of fatbin entries that are no longer in memory, by the offset of their payload.
 using PassedEntries = std::map<uint64_t, EntryFacts>;
 
-// Whether the fatbin entries of this file are opened, or only counted by their headers.
+// Reports whether the fatbin entries of this file are opened; otherwise their headers are counted.
 [[nodiscard]] bool opens_device_code(const std::string& path, const AuditOptions& options);
 
 // Returns what to store of the names of kernels in the file at `path`.
 [[nodiscard]] KernelNames wanted_names(const std::string& path, const AuditOptions& options);
 
-// Never fails: what is wrong with the file stands in `problem`. `passed`: its fatbin entries were read in passing.
+// Never fails: File::problem has the fault. `passed`: facts of fatbin entries that were read before.
 [[nodiscard]] File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& options,
                            const PassedEntries* passed = nullptr);
 

@@ -12,7 +12,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr uint64_t kAlignment = 8;               // of containers in a file
+constexpr uint64_t kAlignment = 8;               // alignment of containers in a file
 constexpr uint64_t kGrantedBytes = 16ULL << 20;  // at a time
 constexpr uint64_t kMaxKeptBytes = 4ULL << 30;   // in memory, of one member
 constexpr uint64_t kPageBytes = 4096;
@@ -41,7 +41,7 @@ class Passing {
     if (filled_ == 0 && leaves_code_out_) look_for_code(Bytes(piece, name_));
     while (!piece.empty()) {
       const uint64_t taken = step(piece.first(std::min<uint64_t>(piece.size(), target_.size() - filled_)));
-      if (taken == 0) break;  // more than the member announced: the reader of the archive says so
+      if (taken == 0) break;  // beyond the announced size: inflate_member() reports it
       filled_ += taken;
       piece = piece.subspan(taken);
     }
@@ -65,14 +65,14 @@ class Passing {
     return 0;
   }
 
-  // Segments of code with nothing but code in them: where linkers separate it, the first segment is one of tables.
-  // `begin`: the first piece of the stream, which the program headers stand in.
+  // Finds segments with only code: if linkers separate code, the first segment has the tables. `begin`: first piece of
+  // the stream, with the program headers.
   void look_for_code(const Bytes& begin) {
     const auto header = begin.read<Elf64_Ehdr>(0, "ELF header");
     if (!header) return;
     const bool known = std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_shoff != 0 &&
                        header->e_phentsize == sizeof(Elf64_Phdr);
-    // BOLT puts program headers of its own at the end, which is not there yet; the linker's still stand at the start.
+    // BOLT appends its own program headers, which were not read yet; the start still has the headers of the linker.
     const uint64_t at = header->e_phoff < begin.size() ? header->e_phoff : sizeof(Elf64_Ehdr);
     const auto table = begin.slice(at, header->e_phnum * sizeof(Elf64_Phdr), "program headers");
     if (!known || !table) return;
@@ -86,7 +86,7 @@ class Passing {
     }
   }
 
-  // Leaves code out that begins here, else searches up to where it begins.
+  // Skips code that begins here, or searches up to the next code.
   uint64_t pass_code(std::span<const uint8_t> piece) {
     while (next_code_ < code_.size() && code_[next_code_].offset + code_[next_code_].bytes <= filled_) ++next_code_;
     if (next_code_ == code_.size()) return search(piece);
@@ -101,7 +101,7 @@ class Passing {
     return passed;
   }
 
-  // Pages of zeros are not written: the memory is zero already, and padding then takes none of it.
+  // Does not write pages of zeros: the memory is zero, and padding then takes none.
   uint64_t keep(std::span<const uint8_t> piece) {
     for (uint64_t at = 0; at < piece.size();) {
       const uint64_t to_page_end = kPageBytes - (filled_ + at) % kPageBytes;
@@ -121,7 +121,7 @@ class Passing {
     std::memcpy(target_.data() + at, part.data(), part.size());
   }
 
-  // Up to the next magic at a multiple of 8. One that a piece cuts in two is missed: the file is then kept whole.
+  // Searches the next magic at a multiple of 8. If a piece cuts a magic in two, the file is kept whole.
   uint64_t search(std::span<const uint8_t> piece) {
     for (uint64_t at = (kAlignment - filled_ % kAlignment) % kAlignment; at + sizeof(uint32_t) <= piece.size();
          at += kAlignment) {
@@ -141,7 +141,7 @@ class Passing {
     header_ends_ = filled_ + bytes;
   }
 
-  // Keeps what a header takes, and reads it once it is there.
+  // Keeps a header, and parses it once it is complete.
   uint64_t header(std::span<const uint8_t> piece) {
     const uint64_t taken = keep(piece.first(std::min<uint64_t>(piece.size(), header_ends_ - filled_)));
     if (filled_ + taken < header_ends_) return taken;
@@ -225,11 +225,11 @@ class Passing {
   bool collects_ = false;
   std::vector<uint8_t> collected_;
   bool leaves_code_out_ = false;
-  std::vector<LeftOut> code_;  // of the host, by their offsets
+  std::vector<LeftOut> code_;  // host code, sorted by offset
   size_t next_code_ = 0;
 };
 
-// Where the payloads of these fatbin entries begin, with the place that each has.
+// Adds the offset and padded size of each entry's payload.
 void add_payloads(const Fatbins& fatbins, const Bytes& file, std::map<uint64_t, uint64_t>& payloads) {
   for (const auto& entry : fatbins.entries)
     payloads.emplace(static_cast<uint64_t>(entry.payload.data() - file.span().data()), entry.padded_bytes);
@@ -240,14 +240,14 @@ bool overlaps(const LeftOut& left, uint64_t offset, uint64_t bytes) {
   return bytes > 0 && !before && offset < left.offset + left.bytes;
 }
 
-// By its type, and by a name that no reader looks for.
+// Decides by the type, and by a name that no reader searches for.
 bool is_code(const ElfSection& section) {
   constexpr std::array kNames{".text", ".ltext", ".plt", ".iplt", ".init", ".fini", ".bolt"};
   return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
          std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return section.name.starts_with(name); });
 }
 
-// Whether nothing but sections of code has bytes there.
+// Reports whether only sections of code have bytes in the range.
 bool are_of_code(const Elf& elf, const LeftOut& left) {
   return !elf.sections.empty() && std::none_of(elf.sections.begin(), elf.sections.end(), [&](const ElfSection& other) {
     const Elf64_Shdr& header = other.header;
@@ -256,7 +256,7 @@ bool are_of_code(const Elf& elf, const LeftOut& left) {
   });
 }
 
-// Whether two sections share bytes: one of tables may then lie where fatbin entries or code were left out.
+// Reports whether two sections share bytes: a section of tables may then be in a part that was left out.
 bool share_bytes(const std::vector<ElfSection>& sections) {
   std::vector<std::pair<uint64_t, uint64_t>> places;
   for (const auto& section : sections) {
@@ -271,7 +271,7 @@ bool share_bytes(const std::vector<ElfSection>& sections) {
   return false;
 }
 
-// Whether a segment that is read by itself, or a name of the dynamic table, lies in what was left out.
+// Reports whether no dynamic name and no segment other than PT_LOAD is in a part that was left out.
 bool dynamic_is_there(const Elf& elf, const std::vector<LeftOut>& left_out) {
   for (const Elf64_Phdr& header : elf.segments) {
     if (header.p_type == PT_LOAD || header.p_filesz == 0) continue;
@@ -280,7 +280,7 @@ bool dynamic_is_there(const Elf& elf, const std::vector<LeftOut>& left_out) {
     if (after != left_out.end() && overlaps(*after, header.p_offset, header.p_filesz)) return false;
     if (after != left_out.begin() && overlaps(after[-1], header.p_offset, header.p_filesz)) return false;
   }
-  const auto dynamic = read_dynamic(elf);  // its strings are found by address: were they left out, they would be empty
+  const auto dynamic = read_dynamic(elf);  // finds strings by address; zeroed strings are empty
   if (!dynamic || dynamic->soname == "") return false;
   return std::none_of(dynamic->needed.begin(), dynamic->needed.end(), [](const auto& name) { return name.empty(); });
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A member of a wheel as it is inflated: fatbin entries are read in passing and left out of memory, and so is machine
-// code that nobody counts. The rest is kept, so that a library of a gigabyte takes what its tables take.
+// Inflates a member of a wheel. Reads fatbin entries as they pass; keeps neither them nor uncounted machine code. A
+// library of a gigabyte then takes only the memory of its tables.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ namespace pbprobe {
 struct LeftOut {
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  bool code = false;  // the host's, else a fatbin entry
+  bool code = false;  // machine code of the host; false: a fatbin entry
 };
 
 struct StreamedMember {
   Mapping memory;                         // the member, with zeros for what was left out
   std::vector<LeftOut> left_out;          // in order of their offsets
-  std::map<uint64_t, EntryFacts> inside;  // of fatbin entries that were looked into, by the offset of their payload
-  std::optional<std::string> sha256;      // of all its bytes, where digests are wanted
+  std::map<uint64_t, EntryFacts> inside;  // facts of opened fatbin entries, by the offset of their payload
+  std::optional<std::string> sha256;      // digest of the member; null unless requested
 };
 
-// Is asked before so many more bytes are kept; it may wait until others have given theirs back.
+// Called before `bytes` more are kept; may block until other members return memory.
 using MemoryGrant = std::function<void(uint64_t bytes)>;
 
 // Inflates a member. `keep_all`: nothing is left out. Errors: as inflate_member.
@@ -40,8 +40,8 @@ using MemoryGrant = std::function<void(uint64_t bytes)>;
     const ZipArchive& archive, const ZipMember& member, const AuditOptions& options, bool keep_all,
     const MemoryGrant& grant = [](uint64_t) {});
 
-// Whether everything that was left out is the payload of a fatbin entry that the file's own headers name, or lies in
-// sections of code. A file in which something else looks like one is to be inflated again, whole.
+// Reports whether each part left out is code, or the payload of a fatbin entry that the file's own headers name. If
+// not, inflate the member again with `keep_all`.
 [[nodiscard]] bool left_out_nothing_else(const StreamedMember& member, const std::string& name);
 
 }  // namespace pbprobe

@@ -9,7 +9,7 @@
 #include "core/strings.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/judge/variant_of.hpp"
+#include "probes/judge/claim/variant_of.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/attest.hpp"
@@ -218,7 +218,7 @@ void add_audit(CLI::App& app, int& exit_code) {
                          "  pbprobe audit xformers-0.0.35-py39-none-manylinux_2_28_x86_64.whl --kernels\n"
                          "  pbprobe audit result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
                          "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"
-                         "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed or "
+                         "Exit code: 0 nothing failed (pass, or reported as unknown), 1 a check failed or "
                          "something could not be read, 2 could not run");
   static AuditArguments options;
   command

@@ -8,7 +8,7 @@
 #include "core/host/host.hpp"
 #include "core/targets.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/measure/bench.hpp"
+#include "probes/measure/kernels/bench.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/presets.hpp"
 #include "probes/report/text.hpp"
@@ -141,7 +141,7 @@ int run(const BenchArguments& options) {
     if (fault.owner == FaultOwner::machine) return kFailed;
   if (!measurements->problems.empty()) return kFailed;   // a wrong result, or a peer that died: each is named
   if (measurements->kernel_faults) return kCouldNotRun;  // a defect of pbprobe, or undecided
-  if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // it died, and its rows are not there
+  if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // libtorch died: its rows are missing
     return run_of->obstacle ? kCouldNotRun : kFailed;
   // A time limit keeps the results measured before it.
   for (const auto& one : measurements->not_run.value_or(std::vector<NotRun>()))
@@ -214,7 +214,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto* const explain = command->add_flag(
       "--explain", options.explain,
       "Run nothing: show the kernels that compute each shape, how they would be cut, and which one is chosen; with "
-      "--target also for a device that is not here and kernels that are not built");
+      "--target also for a device that this machine lacks and kernels that are not built");
   command->add_option("--sms", options.sms, "SMs of a GPU that --explain supposes")
       ->needs(explain)
       ->check(CLI::Range(1, 4096))

@@ -5,7 +5,7 @@
 #include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/evidence/folder.hpp"
-#include "probes/judge/comparison.hpp"
+#include "probes/judge/evidence/comparison.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/attest.hpp"
 #include "probes/report/text.hpp"
@@ -85,10 +85,10 @@ void add_compare(CLI::App& app, int& exit_code) {
                          "  pbprobe compare yesterday.json today.json --fail-on regressed\n"
                          "  pbprobe compare before.json after.json --format html --output compare.html\n"
                          "  pbprobe compare generic.whl result-sm90 result-sm121     each against the first\n"
-                         "A figure is faster or slower where every sample of one run lies beyond every sample of the "
-                         "other, by 3 % in the\n"
-                         "medians, and chance would not do that; else no difference is shown.\n"
-                         "Exit code: 0, 1 where --fail-on says so, 2 could not run");
+                         "A figure is faster or slower if every sample of one run is beyond every sample of the other, "
+                         "the medians\n"
+                         "differ by 3 %, and chance would not do that; else no difference is shown.\n"
+                         "Exit code: 0, 1 by --fail-on, 2 could not run");
   static CompareArguments options;
   command
       ->add_option("ARTIFACT", options.sides,

@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "probes/cli/cli.hpp"
-#include "probes/measure/load.hpp"
+#include "probes/measure/child/load.hpp"
 
 namespace pbprobe::cli {
 

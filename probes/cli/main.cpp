@@ -41,8 +41,8 @@ constexpr std::string_view kTooLittleMemory =
   std::abort();
 }
 
-// Takes the numbers of standard streams that the parent closed, so that no file gets them. They stay unwritable: a
-// result that nobody receives is an error.
+// Takes the numbers of standard streams that the parent closed, so that no file gets them. The streams stay unwritable:
+// writing a result to a closed stream is an error.
 void take_closed_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) std::abort();

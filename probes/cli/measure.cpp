@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "probes/cli/cli.hpp"
-#include "probes/measure/child.hpp"
+#include "probes/measure/child/child.hpp"
 
 namespace pbprobe::cli {
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/pipeline/merge.hpp"
+#include "probes/fleet/merge.hpp"
 #include "core/json.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/report/fleet.hpp"
+#include "probes/fleet/render.hpp"
 
 namespace pbprobe::cli {
 namespace {

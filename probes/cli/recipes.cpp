@@ -46,7 +46,7 @@ int run_list(const RecipesArguments& options) {
 int run_show(const RecipesArguments& options) {
   const auto variant = parse_variant(options.name);
   if (!variant) return print_error(variant.error());
-  const auto facts = facts_of(*variant);
+  const auto facts = collect_variant_facts(*variant);
   return write_output(options.format == Format::json ? json_text(to_json(facts)) : render_variant(facts));
 }
 
@@ -61,7 +61,7 @@ std::string_view word(Difference::Kind kind) {
 }
 
 int run_write(const RecipesArguments& options) {
-  const auto files = recipe_files({options.line, options.python, options.blas, imports_for(options.folder)});
+  const auto files = recipe_files({options.line, options.python, options.blas, find_imports(options.folder)});
   if (!files) return print_error(files.error());
   if (options.check) {
     const auto differences = compare_recipes(options.folder, *files);

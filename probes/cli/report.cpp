@@ -148,7 +148,7 @@ void add_report(CLI::App& app, int& exit_code) {
       "  pbprobe report .venv --claim sm90,avx512        is it also what it claims to be?\n"
       "  pbprobe report .venv --host host.json           on the machine where `pbprobe host --format json` wrote it\n"
       "  pbprobe report .venv --emulate SandyBridge      does it start and compute correctly on another CPU?\n"
-      "  pbprobe report --quiet --strict                 one line; 0 only where it passes\n"
+      "  pbprobe report --quiet --strict                 one line; exit code 0 only if it passes\n"
       "  pbprobe report ARM64_SITE_PACKAGES --emulate neoverse-n1 --program build/aarch64/bin/pbprobe\n"
       "What a row says of a device or a claim:\n"
       "  ships             the files hold code that runs there: ok native, ~ compatible or PTX, FAIL none\n"
@@ -156,7 +156,7 @@ void add_report(CLI::App& app, int& exit_code) {
       "  correct           it computed correctly here\n"
       "  vs generic build  it was timed interleaved with a baseline (`pbprobe gate --baseline`)\n"
       "\"not tested\" was not tried here; \"unknown\" was, and has no answer.\n"
-      "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed, 2 could not run");
+      "Exit code: 0 nothing failed (pass, or reported as unknown), 1 a check failed, 2 could not run");
   static ReportArguments options;
   command->add_option("ARTIFACT", options.artifact,
                       "A site-packages folder, an environment, a libtorch, a wheel, or a report; by default the torch "

@@ -39,7 +39,7 @@ using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
 using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
 using Memory = std::unique_ptr<BIO, FreeMemory>;
 
-const uint8_t* to_bytes_pointer(std::string_view text) {
+const uint8_t* get_bytes(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
@@ -113,7 +113,7 @@ std::string key_id(std::string_view der) {
 }
 
 Result<Key> decode_key(std::string_view der) {
-  const uint8_t* begin = to_bytes_pointer(der);
+  const uint8_t* begin = get_bytes(der);
   Key key(d2i_PUBKEY(nullptr, &begin, static_cast<long>(der.size())));
   if (key == nullptr || !is_known_kind(key.get()) || encode_der(key.get()) != der)
     return make_error(ErrorCode::malformed, "publicKey: the key is neither Ed25519 nor ECDSA P-256");
@@ -183,8 +183,8 @@ Result<Envelope> read_envelope(std::string_view text) {
 bool is_signature(std::string_view signature, std::string_view message, EVP_PKEY* key) {
   const Context context(EVP_MD_CTX_new());
   return EVP_DigestVerifyInit(context.get(), nullptr, choose_digest(key), nullptr, key) == 1 &&
-         EVP_DigestVerify(context.get(), to_bytes_pointer(signature), signature.size(), to_bytes_pointer(message),
-                          message.size()) == 1;
+         EVP_DigestVerify(context.get(), get_bytes(signature), signature.size(), get_bytes(message), message.size()) ==
+             1;
 }
 
 Result<std::string> signed_by_key(std::string_view message, EVP_PKEY* key, const std::filesystem::path& file) {
@@ -192,10 +192,10 @@ Result<std::string> signed_by_key(std::string_view message, EVP_PKEY* key, const
   size_t length = 0;
   std::string signature;
   const bool ready = EVP_DigestSignInit(context.get(), nullptr, choose_digest(key), nullptr, key) == 1 &&
-                     EVP_DigestSign(context.get(), nullptr, &length, to_bytes_pointer(message), message.size()) == 1;
+                     EVP_DigestSign(context.get(), nullptr, &length, get_bytes(message), message.size()) == 1;
   if (ready) signature.resize(length);
-  if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length,
-                               to_bytes_pointer(message), message.size()) != 1)
+  if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length, get_bytes(message),
+                               message.size()) != 1)
     return make_error(ErrorCode::unsupported, "{}: OpenSSL did not sign with it", file.string());
   signature.resize(length);
   return signature;

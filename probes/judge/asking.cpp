@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "probes/judge/package_rows.hpp"
+#include "probes/judge/libraries/package_rows.hpp"
 
 namespace pbprobe {
 namespace {
 
-// How files run is not asked where no machine was looked at, nor of one file what it cannot tell.
+// Omits checks of a machine if only files were judged, and checks that a single file cannot answer.
 bool is_asked(const Check& check, const Facts& facts) {
   if (facts.other && !check.of_any) return false;
   return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
@@ -27,7 +27,7 @@ bool is_asked(const Check& check, const Facts& facts) {
   });
 }
 
-// Why a needed fact is missing, in the words of the step that could not get it.
+// Returns why a needed fact is missing, in the words of the step that failed; nullopt if the fact exists.
 std::optional<Seen> missing(Need need, const Facts& facts) {
   switch (need) {
     case Need::host:
@@ -43,7 +43,7 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
       if (facts.run != nullptr) return std::nullopt;
       return Seen{.what = facts.torch + " was not started",
                   .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
-    default: return std::nullopt;  // else it is not asked
+    default: return std::nullopt;  // is_asked() covers other needs
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Asks the catalogue's questions of the facts, each once.
+// Runs each check of the catalogue once.
 #pragma once
 
 #include <optional>
@@ -14,24 +14,25 @@
 
 namespace pbprobe {
 
-// What became of one check of the catalogue.
+// Result of one check.
 struct Asked {
   const Check* check = nullptr;
   bool asked = false;
   Answer answer;
 };
 
-// In the catalogue's order; `ids`: only of these. What a check needs and the facts lack is why it has no answer.
+// Runs the checks in the order of the catalogue, or only the checks in `ids`. A check without a needed fact gets the
+// answer "unknown", with the reason.
 [[nodiscard]] std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std::string>>& ids);
 
-// Whether there is what such a check is about: nobody asks of a CUDA that was neither claimed nor built with.
+// Reports whether the subject of checks with this need exists: a build without CUDA needs no check of CUDA.
 [[nodiscard]] bool has_subject(Need need, const Facts& facts);
 
-// Why a check was not asked.
+// Explains why a check was not asked. Requires Asked::asked to be false.
 [[nodiscard]] std::string why_not_asked(const Check& check, const Facts& facts);
 
-// Why nothing is known of the claim as a whole: a target that no check asks about, or one file of which nothing that
-// is claimed is known.
+// Returns why no check judges the claim: no check covers a claimed target, or the single file shows no claimed part.
+// Returns nullopt if some check does.
 [[nodiscard]] std::optional<Seen> unjudged_claim(const Facts& facts);
 
 }  // namespace pbprobe

@@ -18,7 +18,7 @@ const T* pointer_to(const std::optional<T>& value) {
   return value ? &*value : nullptr;
 }
 
-// Translation units with device code: how often the most frequent cubin stands there.
+// Counts the translation units with device code: the count of the most frequent cubin or PTX.
 int64_t units_in(const File& file) {
   if (!file.device_code) return 0;
   int64_t most = 0;
@@ -92,14 +92,14 @@ std::string sentence_for(const Facts& facts, const Gpu& gpu, const CodeChoice& c
   return sentence_of(choice, gpu.capability);
 }
 
-// Why no GPU can be judged, or nothing where one is listed.
+// Returns why no GPU can be judged; nullopt if the driver lists any.
 std::optional<std::string> missing_gpu(const Host& host) {
   if (!host.gpus.empty()) return std::nullopt;
   if (!host.driver.sentence.empty()) return host.driver.sentence;
   return "the driver lists none";
 }
 
-// A claim file says of a single library what it is to hold by itself.
+// Reports whether a claim file states what a single library other than libtorch must hold.
 bool is_library_with_claim_file(const Facts& facts) {
   if (!facts.single_file || facts.claim == nullptr || !facts.claim->files || facts.inventory->files.empty())
     return false;

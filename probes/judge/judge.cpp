@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "probes/judge/asking.hpp"
-#include "probes/judge/demands.hpp"
-#include "probes/judge/obstacles.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/demands.hpp"
+#include "probes/judge/policy/obstacles.hpp"
+#include "probes/judge/policy/policy.hpp"
+#include "probes/judge/policy/waivers.hpp"
 #include "probes/judge/rows.hpp"
-#include "probes/judge/waivers.hpp"
 
 namespace pbprobe {
 namespace {
@@ -61,7 +61,7 @@ class Judge {
             .remedy = std::move(remedy)});
   }
 
-  // What could not run does not pass, whatever the checks say.
+  // Objects to steps that could not run: a gate does not pass without them.
   void look_at_steps() {
     const char* const again = "fix what the sentence names, and run it again";
     for (const auto& problem : report_.problems) object_unknown("run", problem, again);
@@ -98,7 +98,7 @@ class Judge {
     verdict_.checks.push_back(std::move(row));
   }
 
-  // A report says in one line what is missing; a gate names the question as well.
+  // A report only states the reason; a gate also names the open question.
   void object_to_silence(const CheckRow& row, const Asked& one) {
     const std::string why = row.why.value_or("");
     const auto& unknown = one.answer.unknown;
@@ -131,7 +131,7 @@ class Judge {
     }
   }
 
-  // The rows as the policy sees the findings: what is waived is not a fault of theirs.
+  // Returns the claim rows without waived findings.
   std::vector<ClaimRow> rows() const {
     std::vector<Finding> findings;
     for (const auto& finding : verdict_.findings) {
@@ -169,7 +169,7 @@ class Judge {
   }
 
   void object_to(const ClaimRow& row) {
-    // Where the files lack it already, what ran says nothing about it.
+    // If the files lack the claimed part, results of a run prove nothing about it.
     const bool unshipped = row.outcome == Outcome::fail && row.proven == Level::claimed;
     const std::string detail = row.detail.empty() || unshipped ? "" : ": " + row.detail;
     const char* const seen = unshipped                      ? "its files do not ship it"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The judge: facts and a policy in, one verdict out. It reads nothing and starts nothing, so that a verdict can be
-// computed again from its evidence. A lenient policy is a report's, a strict one a gate's: that passes only where every
-// check that it requires was made and passed, and every claim is proved up to the level that it wants.
+// Computes a verdict from facts and a policy, without I/O, so that evidence can be judged again. Reports use a lenient
+// policy, gates a strict one. A strict policy passes only if each required check passed and each claim is proved up to
+// the required level.
 #pragma once
 
 #include <optional>
@@ -16,19 +16,19 @@ namespace pbprobe {
 
 struct Terms {
   Policy policy;
-  std::optional<Level> require;                // of SMs and ISAs, in place of the policy's level
-  std::string date;                            // today, as waivers write it: "2026-11-22"
-  std::optional<std::set<std::string>> asked;  // ids of the checks to ask; null: the whole catalogue
+  std::optional<Level> require;                // level for SMs and ISAs; replaces the policy's level
+  std::string date;                            // today in the form of waivers: "2026-11-22"
+  std::optional<std::set<std::string>> asked;  // ids of the checks to run; nullopt for all
 };
 
-// Host, claim, inventory, measurements, baseline and problems are facts; a verdict that is already there is none. An
-// inventory without a machine (no host, nothing measured, no problem of a step) is judged only by its files.
+// Judges the facts; ignores a verdict that `facts` contains. Without a host, measurements and problems of steps, judges
+// only the files.
 [[nodiscard]] Verdict judge(const Report& facts, const Terms& terms);
 
-// By the built-in policy of reports, on the day that the report was made.
+// Judges by the built-in policy "report", on the day of the report.
 [[nodiscard]] Verdict judge(const Report& facts);
 
-// The highest level that these terms require of what is claimed.
+// Returns the highest level that these terms require for any part of the claim.
 [[nodiscard]] Level highest_level(const Terms& terms, const Claim& claim);
 
 }  // namespace pbprobe

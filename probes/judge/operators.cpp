@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "probes/judge/obstacles.hpp"
+#include "probes/judge/policy/obstacles.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "probes/judge/baseline.hpp"
 #include "probes/judge/checks.hpp"
-#include "probes/judge/obstacles.hpp"
-#include "probes/judge/package_rows.hpp"
-#include "probes/judge/proofs.hpp"
+#include "probes/judge/claim/proofs.hpp"
+#include "probes/judge/evidence/baseline.hpp"
+#include "probes/judge/libraries/package_rows.hpp"
+#include "probes/judge/policy/obstacles.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -25,7 +25,7 @@ std::string rate(double gflops) {
   return gflops >= 10000 ? fmt::format("{:.1f} TFLOP/s", gflops / 1000) : fmt::format("{:.0f} GFLOP/s", gflops);
 }
 
-// Of one device and each type, the figure of the largest problem.
+// Lists, for each data type, the figure of the largest problem on this device.
 std::string figures_on(const LibtorchRun& run, std::string_view device) {
   std::map<std::string, const LibtorchFigure*> largest;
   const auto work = [](const LibtorchFigure& figure) {
@@ -48,7 +48,7 @@ void add_detail(std::string& detail, const std::string& more) {
   detail += more;
 }
 
-// Of torch itself: a package beside it fails the verdict, and has a row of its own.
+// Ignores findings in packages beside torch, which have their own rows.
 bool fails_on_cpu(const std::vector<Finding>& findings) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
     return finding.severity == Severity::fail && finding.level == Level::shipped && finding.subject != Subject::gpu &&
@@ -56,17 +56,17 @@ bool fails_on_cpu(const std::vector<Finding>& findings) {
   });
 }
 
-// It was timed interleaved with a baseline; where there is none, nobody asked.
+// Fills `measured` if a baseline was timed.
 void fill_measured(ClaimRow& row, const Facts& facts, std::string_view device) {
   if (row.executed == Outcome::pass && facts.report.baseline)
     row.measured = measured_on(facts.report.baseline, device).outcome;
 }
 
-// Fills what running tells: a level is known only once the one below it was reached, and null where nothing was tried.
+// Fills the levels that running proves: unknown until the level below is reached, nullopt if nothing ran.
 void fill_cpu(ClaimRow& row, const Facts& facts) {
   if (facts.run == nullptr || was_only_read(facts)) return;
   row.loaded = row.executed = Outcome::unknown;
-  // What could not run tells nothing.
+  // A step that could not run proves nothing.
   if (facts.run->loaded || !facts.run->obstacle) row.loaded = known(facts.run->loaded);
   if (facts.run->executed || (facts.run->loaded && !facts.run->obstacle)) row.executed = known(facts.run->executed);
   fill_measured(row, facts, "cpu");
@@ -114,13 +114,13 @@ ClaimRow gpu_row(const Facts& facts, size_t index) {
   }
   if (gpu.code == GpuCode::none) return row;
   fill_gpu(row, facts, index);
-  // Another GPU's trouble is not this one's; the driver is everybody's.
+  // A problem of another GPU does not count here, but a problem of the driver counts for all GPUs.
   const bool usable = !facts.host->gpus[index].problem && driver_supports_cuda(facts);
   if (!usable && row.loaded != Outcome::pass) row.loaded = Outcome::fail;
   return row;
 }
 
-// Our own kernels prove that the machine does what a target needs; a row is verified before it is timed.
+// pbprobe's own kernels prove that the machine can run a target. Each row is verified before it is timed.
 std::vector<ClaimRow> kernel_rows(const Measurements& measurements) {
   std::map<std::string, std::map<std::string, const BenchRow*>> fastest;
   for (const auto& row : measurements.rows) {
@@ -143,7 +143,7 @@ std::vector<ClaimRow> kernel_rows(const Measurements& measurements) {
   return rows;
 }
 
-// What is shipped of a claim is what its checks say: unknown without an answer, or without a check.
+// Outcome of "shipped" by the checks of a claimed part: unknown without a check, or without an answer.
 struct Shipped {
   const std::vector<Finding>& findings;
   const std::vector<std::string>& unanswered;
@@ -163,14 +163,14 @@ struct Shipped {
     }
     return any && !unknown ? Outcome::pass : Outcome::unknown;
   }
-  // A single file does not answer what needs a whole artifact.
+  // Omits checks that need a whole artifact if a single file is judged.
   Outcome of(ClaimPart part, const Facts& facts) const {
     return by([&](const Check& check) {
       const bool asked = !(facts.single_file && needs(check, Need::whole)) && (!facts.other || check.of_any);
       return check.proves == part && asked;
     });
   }
-  // Of these targets: what is found only on other processors is not shipped, nor an SM by a build without CUDA.
+  // Fails if a target exists only on other processors, or if a build without CUDA claims an SM.
   Outcome of(const std::vector<const Target*>& targets, ClaimPart part, const Facts& facts) const {
     const bool whole_torch = facts.inventory != nullptr && !facts.single_file && !facts.other;
     if (part == ClaimPart::sm && whole_torch && !facts.cuda_build) return Outcome::fail;
@@ -241,7 +241,7 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   return rows;
 }
 
-// What a GPU that ran gets, in words; `which` are those that get the same.
+// Describes the code that a GPU runs. `which` lists all GPUs with this code.
 std::string code_that_ran(const GpuOutcome& gpu, const std::string& which) {
   const std::string best = gpu.best.value_or("unknown");
   switch (gpu.code) {
@@ -256,7 +256,7 @@ std::string code_that_ran(const GpuOutcome& gpu, const std::string& which) {
   return "";
 }
 
-// "1-7", "1, 3".
+// Returns "1-7" or "1, 3".
 std::string numbers_of(const std::vector<int64_t>& gpus) {
   const bool in_a_row = gpus.size() > 2 && gpus.back() - gpus.front() + 1 == static_cast<int64_t>(gpus.size());
   return in_a_row ? fmt::format("{}-{}", gpus.front(), gpus.back()) : fmt::format("{}", fmt::join(gpus, ", "));
@@ -294,8 +294,8 @@ std::string what_runs(const Facts& facts) {
   if (!facts.cuda_build) return text;
   std::vector<int64_t> ran;
   std::vector<int64_t> others;
-  std::map<std::string, std::vector<int64_t>> by_code;  // by words that name no GPU
-  std::vector<const GpuOutcome*> first;                 // of each code, in the GPUs' order
+  std::map<std::string, std::vector<int64_t>> by_code;  // GPUs by code_that_ran() without a GPU
+  std::vector<const GpuOutcome*> first;                 // first GPU with each code
   for (size_t i = 0; i < facts.gpus.size(); ++i) {
     const GpuOutcome& gpu = facts.gpus[i];
     if (gpu_row(facts, i).executed != Outcome::pass) {

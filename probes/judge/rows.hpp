@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The five levels, a row for each thing that this torch and this machine should do together.
+// Rows of a report with the five levels: claimed parts, GPUs, the CPU, and pbprobe's kernels.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace pbprobe {
 
-// `unanswered`: ids of checks that were asked and have no answer.
+// Returns all rows. `unanswered`: ids of checks that were asked and have no answer.
 [[nodiscard]] std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>& findings,
                                                const std::vector<std::string>& unanswered);
 
-// What runs here, in one sentence: the reason of a pass.
+// Returns the reason of a pass, in one sentence: the devices on which libtorch computes.
 [[nodiscard]] std::string what_runs(const Facts& facts);
 
-// What the artifact could truly claim; null where none was read.
+// Returns the claim that is true of the artifact; nullopt if no artifact was read.
 [[nodiscard]] std::optional<Holdings> holdings_of(const Facts& facts);
 
-// What the files hold, in one sentence: the reason of a pass where no machine was looked at.
+// Returns the reason of a pass that only files prove, in one sentence.
 [[nodiscard]] std::string what_files_hold(const Facts& facts);
 
 }  // namespace pbprobe

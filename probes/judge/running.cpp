@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/facts/host.hpp"
-#include "probes/judge/obstacles.hpp"
+#include "probes/judge/policy/obstacles.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -21,14 +21,14 @@ Answer libtorch_loads(const Facts& facts) {
   return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded"), .where = facts.run->path}}};
 }
 
-// Who answers for the process that loads it, without being asked, is not believed in anything.
+// Code that writes to pbprobe's result channel can forge every result.
 Answer answers_channel_was_left_alone(const Facts& facts) {
   if (!facts.run->intruded) return {};
   return {.seen = {{.what = say("libtorch's code wrote to the channel of pbprobe's results: {}", *facts.run->intruded),
                     .where = facts.run->path}}};
 }
 
-// No fault of the build: the same files find it where they are started as they are meant to be.
+// Warns only: started as intended, the same files find libcuda.
 Answer libcuda_is_in_reach(const Facts& facts) {
   const auto& loader = facts.run->loader;
   if (!loader || loader->finds_libcuda || !facts.inventory->cuda_version || facts.host->gpus.empty()) return {};
@@ -45,7 +45,7 @@ Answer libtorch_computes(const Facts& facts) {
                     .where = facts.run->path}}};
 }
 
-// Where another check has reported already why no GPU can work, a run that failed there says nothing new.
+// Skips failed runs if another check reports why no GPU can work.
 Answer libtorch_computes_on_gpu(const Facts& facts) {
   const bool expected = std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const GpuOutcome& gpu) {
     return gpu.code != GpuCode::none && gpu.code != GpuCode::unknown;
@@ -84,7 +84,7 @@ Answer libraries_are_those_it_was_compiled_with(const Facts& facts) {
   Answer answer;
   const auto& shipped = facts.inventory->component_versions;
   for (const auto& library : facts.run->libraries) {
-    if (!library.running || library.name == "CUDA") continue;  // the toolkit's parts have checks of their own
+    if (!library.running || library.name == "CUDA") continue;  // other checks judge the toolkit
     const std::string where = library.path.value_or(facts.run->path);
     if (library.compiled && *library.compiled != *library.running)
       answer.seen.push_back({.what = say("{} {} is running, and libtorch was compiled with {}", library.name,
@@ -93,7 +93,7 @@ Answer libraries_are_those_it_was_compiled_with(const Facts& facts) {
     if (!shipped) continue;
     const auto package = shipped->find(library.name);
     if (package == shipped->end() || (library.name != "cuDNN" && library.name != "NCCL")) continue;
-    // A package counts its builds too: 9.19.0.56.
+    // A package version also has a build number: 9.19.0.56.
     const std::string& version = package->second;
     const bool same = version == *library.running || version.starts_with(*library.running + ".");
     if (!same && library.compiled == library.running)
@@ -104,7 +104,7 @@ Answer libraries_are_those_it_was_compiled_with(const Facts& facts) {
   return answer;
 }
 
-// A busy GPU starts slowly. The timings of libtorch on it are marked with who was there.
+// Returns the first other process on the GPU: a busy GPU starts slowly.
 std::optional<std::string> others_at_start(const Facts& facts, const std::string& device) {
   if (facts.measurements == nullptr || !facts.measurements->gpu_use) return std::nullopt;
   for (const GpuUse& use : *facts.measurements->gpu_use) {
@@ -116,7 +116,7 @@ std::optional<std::string> others_at_start(const Facts& facts, const std::string
 }
 
 Answer cuda_starts_in_time(const Facts& facts) {
-  constexpr double kMostSeconds = 20;  // PyTorch's own release gate allows as much
+  constexpr double kMostSeconds = 20;  // limit of PyTorch's own release gate
   Answer answer;
   for (const auto& start : facts.run->starts) {
     if (start.problem && start.obstacle)
@@ -134,7 +134,7 @@ Answer cuda_starts_in_time(const Facts& facts) {
   return answer;
 }
 
-// What starts as it stands, and no more where the driver compiles nothing, was PTX.
+// Code that starts normally, but fails with the driver's compiler disabled, is PTX.
 Answer what_ran_was_machine_code(const Facts& facts) {
   Answer answer;
   if (facts.run->executed_on_gpu != true) return answer;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a check says: a sentence, and the data in it. Evidence is held to the data, whatever the words around them.
+// Sentences of checks, with their data. Evidence compares only the data, so that the wording may change.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Sentence {
   Sentence(const char* words) : text(words) {}             // NOLINT(google-explicit-constructor)
 };
 
-// Part of a sentence that is words itself, and no datum.
+// Part of a sentence that is wording, not data.
 struct InWords {
   std::string text;
 };
@@ -32,7 +32,7 @@ struct InWords {
   return {std::string(text)};
 }
 
-// The word that goes with a count: "1 kernel does", "2 kernels do". The count itself stays a datum.
+// Returns the word for a count: "1 kernel does", "2 kernels do". The count itself remains data.
 [[nodiscard]] inline InWords by_count(int64_t count, std::string_view one, std::string_view many) {
   return in_words(count == 1 ? one : many);
 }
@@ -58,7 +58,7 @@ inline void keep(std::vector<std::string>&, const InWords&) {}
 
 }  // namespace detail
 
-// As fmt::format, and keeps what is filled in.
+// Formats a sentence like fmt::format, and stores the data.
 template <class... T>
 [[nodiscard]] Sentence say(fmt::format_string<T...> form, const T&... data) {
   Sentence sentence(fmt::vformat(form, fmt::make_format_args(data...)));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The catalogue's rows, each list in the file that holds what its checks ask.
+// Rows of the catalogue. Each file of checks defines its list.
 #pragma once
 
 #include "probes/judge/checks.hpp"
@@ -36,11 +36,11 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> running_checks();
 [[nodiscard]] std::vector<Check> runpaths_checks();
 
-// What one subject's checks ask of another's: false where that one's own check finds a fault.
+// Results that checks of other files need. Each function returns false if its check finds a fault.
 [[nodiscard]] bool cuda_matches_claim(const Facts& facts);
 [[nodiscard]] bool processor_matches_claim(const Facts& facts);
 [[nodiscard]] bool claimed_sm_is_shipped(const Facts& facts);
 [[nodiscard]] bool gpus_are_usable(const Facts& facts);
-[[nodiscard]] bool driver_supports_cuda(const Facts& facts);  // its major version
+[[nodiscard]] bool driver_supports_cuda(const Facts& facts);  // compares major versions
 
 }  // namespace pbprobe

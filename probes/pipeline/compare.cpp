@@ -4,7 +4,7 @@
 
 #include <gnu/libc-version.h>
 
-#include "probes/judge/baseline.hpp"
+#include "probes/judge/evidence/baseline.hpp"
 #include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/gpu_monitor.hpp"
 #include "probes/pipeline/pipeline.hpp"

@@ -20,8 +20,8 @@
 #include "core/pep440.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/audit/packages/distributions.hpp"
+#include "probes/judge/gpu/served.hpp"
 #include "probes/judge/judge.hpp"
-#include "probes/judge/served.hpp"
 #include "probes/pipeline/pipeline.hpp"
 
 namespace pbprobe {
@@ -86,7 +86,7 @@ std::string conda_spec(const fs::path& environment, const fs::path& packages, co
   return row.name + "=" + *row.version;
 }
 
-// Returns an option for each index of PyTorch's that these versions are on: PyPI has none with a local part.
+// Returns an option for each PyTorch index with these versions: PyPI has no version with a local part.
 std::string index_options(const std::vector<Distribution>& rows) {
   std::set<std::string> options;
   for (const auto& row : rows) {
@@ -95,7 +95,7 @@ std::string index_options(const std::vector<Distribution>& rows) {
   return fmt::format("{}", fmt::join(options, ""));
 }
 
-// What is to be installed again, and by what.
+// Packages to reinstall, by installer.
 struct Faulty {
   std::map<std::string, std::vector<Distribution>> rows =
       {};                                     // faulty packages by installer; only names and folders are used

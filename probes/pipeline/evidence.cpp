@@ -15,8 +15,8 @@
 #include "probes/audit/audit.hpp"
 #include "probes/evidence/dsse.hpp"
 #include "probes/evidence/folder.hpp"
-#include "probes/judge/decision.hpp"
-#include "probes/judge/join.hpp"
+#include "probes/judge/evidence/decision.hpp"
+#include "probes/judge/evidence/join.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/attest.hpp"
 

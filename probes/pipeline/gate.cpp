@@ -8,7 +8,7 @@
 #include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/layout.hpp"
 #include "probes/judge/judge.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "probes/pipeline/compare.hpp"
 #include "probes/pipeline/emulate.hpp"
 #include "probes/pipeline/imports.hpp"
@@ -111,9 +111,9 @@ Result<void> refer(const GateRequest& request, Report& report) {
   if (request.reference) {
     PBPROBE_TRY(const std::string text, read_whole_file(*request.reference), "--reference");
     PBPROBE_TRY(const ReferenceTable table, parse_reference_table(text), "--reference {}", request.reference->string());
-    report.reference = reference_for(*report.inventory, request.claim, table);
+    report.reference = find_reference(*report.inventory, request.claim, table);
   } else {
-    report.reference = reference_for(*report.inventory, request.claim);
+    report.reference = find_reference(*report.inventory, request.claim);
   }
   return {};
 }

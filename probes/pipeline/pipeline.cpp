@@ -45,7 +45,7 @@ std::string utc_now() {
   return text;
 }
 
-// Returns the virtual environment in `roots` that takes `torch` from its base Python; `torch` if there is none.
+// Returns the virtual environment in `roots` that takes `torch` from its base Python, or `torch`.
 fs::path find_environment_above(const fs::path& torch, const std::vector<fs::path>& roots) {
   for (const auto& root : roots) {
     const auto seen = find_base_prefix(root) ? find_torch({root}) : Result<fs::path>(torch.parent_path());

@@ -31,9 +31,10 @@ struct ReportOptions {
   Depth depth = Depth::quick;
   std::optional<Host> host;            // another machine, as it is recorded: nothing is run then
   std::optional<Emulation> emulation;  // another CPU: libtorch is run there, and no kernel of ours
-  std::vector<std::string> python;  // starts what only Python can ask of the torch, and writes areas to the file whose
-                                    // path follows; empty: nothing. Only full reports
-  double budget_seconds = 0;        // of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
+  // Command that tests areas which need Python, and writes them to the file whose path is appended. Used for full
+  // reports; may be empty.
+  std::vector<std::string> python;
+  double budget_seconds = 0;  // budget of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
   std::function<void(std::string_view step)> progress;  // called as each step begins
   bool judged = true;                        // false: only facts, which the caller judges by a policy of its own
   bool timed = true;                         // false: the build is loaded and run, and nothing is timed

@@ -25,7 +25,7 @@ using GetEnv = std::function<std::optional<std::string>(const char*)>;
 [[nodiscard]] std::vector<std::filesystem::path> torch_search_roots(const GetEnv& env);
 
 // Returns this process's environment ("NAME=value") with writable folders moved to `scratch`. Packages of the user
-// remain visible. `changed` replaces variables, or removes those with an empty value.
+// remain visible. `changed` replaces variables; an empty value removes a variable.
 [[nodiscard]] std::vector<std::string> move_writable_folders(const std::filesystem::path& scratch,
                                                              const std::map<std::string, std::string>& changed);
 

@@ -9,8 +9,8 @@
 namespace pbprobe {
 namespace {
 
-constexpr double kTrialSeconds = 30;  // of one process
-constexpr size_t kMaxFaults = 4;      // whose trials run: one defect often shows in many kernels
+constexpr double kTrialSeconds = 30;  // limit of one process
+constexpr size_t kMaxFaults = 4;      // faults with trials: one defect often shows in many kernels
 
 DType parse_dtype(std::string_view text) {
   for (const auto& [type, name] : kDTypeNames)
@@ -73,7 +73,7 @@ FaultOwner decide_owner(const KernelFault& fault) {
     failed += trial.outcome == TrialOutcome::failed ? 1 : 0;
   }
   const bool all_failed = !fault.others.empty() && failed == fault.others.size();
-  const bool is_probe = fault.again.kernel.empty();  // which no trial repeats
+  const bool is_probe = fault.again.kernel.empty();  // no trial repeats a probe
   if (all_failed && (is_probe || fault.again.outcome == TrialOutcome::failed)) return FaultOwner::machine;
   if (fault.xid && is_hardware_xid(*fault.xid)) return FaultOwner::undecided;
   if (is_probe) return passed > 0 && passed == fault.others.size() ? FaultOwner::pbprobe : FaultOwner::undecided;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whose fault it is if a GPU kernel of pbprobe fails or computes wrong: pbprobe's, unless kernels of every family fail.
+// Owner of the fault if a GPU kernel of pbprobe fails or computes wrong: pbprobe, unless kernels of every family fail.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace pbprobe {
 
-// How trials run, and where Xid messages come from; tests put their own here.
+// Functions that run trials and read Xid messages; tests replace them.
 struct AttributionSources {
   std::function<Result<Measurements>(const MeasureRequest& request)> run_process;
   std::function<std::optional<std::vector<std::string>>()> read_log;
@@ -29,9 +29,9 @@ struct AttributionSources {
 void attribute_faults(std::vector<KernelFault>& faults, const MeasureRequest& request,
                       const AttributionSources& sources);
 
-// Returns what the trials show. The owner is pbprobe if a kernel of the same instruction passed, or if there is no such
-// family and another one passed; of a probe, if all kernels passed. It is the machine if kernels of every family
-// failed. A hardware Xid clears pbprobe.
+// Returns the owner that the trials prove. pbprobe: a kernel with the same instruction passed, or any kernel if no
+// other family has the instruction; for a probe, all kernels passed. Machine: kernels of every family failed. A
+// hardware Xid clears pbprobe.
 [[nodiscard]] FaultOwner decide_owner(const KernelFault& fault);
 
 }  // namespace pbprobe

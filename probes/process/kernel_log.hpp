@@ -18,7 +18,7 @@ namespace pbprobe {
 // Returns the time of the kernel log's clock, in microseconds since the machine was started.
 [[nodiscard]] int64_t kernel_log_now();
 
-// Returns the newest Xid message from `since_us` on: "Xid (PCI:0000:1b:00): 13, pid=12, …"; nullopt if there is none.
+// Returns the newest Xid message from `since_us` on: "Xid (PCI:0000:1b:00): 13, pid=12, …"; nullopt without one.
 [[nodiscard]] std::optional<std::string> find_xid(const std::vector<std::string>& records, int64_t since_us);
 
 // Reports whether the Xid says that the hardware failed: memory, a link, or a GPU that is off the bus. Source: NVIDIA,

@@ -29,23 +29,23 @@ struct BenchRequest {
   BlockScale blocks = BlockScale::none;  // scales of A and B; GPU kernels only
   std::optional<DType> out;              // type of C; null for the type that the kernels of this dtype write
   std::vector<Shape> shapes;
-  bool drawn = false;                 // they were: those that memory does not hold are left out
-  std::vector<Shape> gpu_shapes;      // on GPUs in place of those; empty: the same
+  bool drawn = false;                 // shapes were drawn at random; shapes that do not fit into memory are left out
+  std::vector<Shape> gpu_shapes;      // shapes for GPUs; empty if equal to `shapes`
   bool chosen = false;                // only the kernel that dispatch chooses
   bool prepacked = false;             // B is packed once, outside the time, as weights are; CPU kernels only
-  std::optional<std::string> kernel;  // only this one; null: all
+  std::optional<std::string> kernel;  // kernel to run; null for all kernels
   int64_t launches = 0;               // more than 0: repeat each GPU kernel and compare the bits before it is timed
   bool scaled = false;                // C by a scale for each of its rows and one for each of its columns
   int64_t threads = 0;                // 0: as many as the host lets us use
-  double sustained_seconds = 0;       // what one sample lasts: the chip is warm then; 0: short samples, bursts
+  double sustained_seconds = 0;       // duration of a sample, to measure a warm chip; 0 for short samples
   std::vector<std::string> against;   // "libtorch", "cublaslt", "cublaslt_best", "bf16"
 };
 
 struct MeasureRequest {
   Host host;
-  std::optional<std::string> libtorch_dir;     // folder of libtorch_cpu.so; null: none is loaded
+  std::optional<std::string> libtorch_dir;     // folder of libtorch_cpu.so; null to load no libtorch
   std::optional<std::string> torch_libraries;  // folder where libcublasLt and OpenMP's runtime are looked for
-  std::optional<std::string> scratch;          // the only folder that it may write to; null: wherever it can
+  std::optional<std::string> scratch;          // only writable folder; null for no restriction
   std::vector<BenchRequest> benches;
   bool every_core = false;     // first checks every kernel bit for bit on each CPU
   bool timings = false;        // measures libtorch's areas, with all threads that the host allows
@@ -73,11 +73,11 @@ void fields(Visitor& visit, T& bench) {
   visit("gpu_shapes", bench.gpu_shapes, "shapes for GPUs; empty if equal to shapes");
   visit("chosen", bench.chosen, "only the kernel that dispatch chooses");
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");
-  visit("kernel", bench.kernel, "only this one; null: all");
+  visit("kernel", bench.kernel, "kernel to run; null for all kernels");
   visit("launches", bench.launches, "more than 0: repeat each GPU kernel and compare the bits before it is timed");
   visit("scaled", bench.scaled, "C by a scale for each row and each column");
   visit("threads", bench.threads, "0: as many as the host lets us use");
-  visit("sustained_seconds", bench.sustained_seconds, "what one sample lasts; 0: short ones");
+  visit("sustained_seconds", bench.sustained_seconds, "duration of a sample; 0 for short samples");
   visit("against", bench.against, "peers: libtorch, cublaslt, cublaslt_best, bf16");
 }
 
@@ -85,9 +85,9 @@ template <class Visitor, SameAs<MeasureRequest> T>
 void fields(Visitor& visit, T& request) {
   visit.constant("schema", "pbprobe.measure-request/1");
   visit("host", request.host);
-  visit("libtorch_dir", request.libtorch_dir, "folder of libtorch_cpu.so; null: none is loaded");
+  visit("libtorch_dir", request.libtorch_dir, "folder of libtorch_cpu.so; null to load no libtorch");
   visit("torch_libraries", request.torch_libraries, "folder where libcublasLt and OpenMP's runtime are looked for");
-  visit("scratch", request.scratch, "the only folder that it may write to; null: wherever it can");
+  visit("scratch", request.scratch, "only writable folder; null for no restriction");
   visit("benches", request.benches);
   visit("every_core", request.every_core, "first checks every kernel bit for bit on each CPU");
   visit("timings", request.timings, "measures libtorch's areas");

@@ -112,8 +112,8 @@ void add_roofline(Page& page, const Measurements& measurements) {
   page.table(rows);
 }
 
-// Reports whether stored rows of A and B begin at multiples of 16 bytes, as those of layers do. cuBLAS is slow on
-// others.
+// Reports whether stored rows of A and B begin at multiples of 16 bytes, as rows of layers do. cuBLAS is slow on other
+// rows.
 bool has_aligned_rows(const BenchRow& row) {
   constexpr double kVectorBytes = 16;
   const int64_t a = row.layout.starts_with('n') ? row.k : row.m;
@@ -129,7 +129,7 @@ bool has_aligned_rows(const BenchRow& row) {
 void add_summary(Page& page, const Measurements& measurements) {
   constexpr size_t kMany = 20;  // shapes
   std::map<std::string, std::vector<double>> ratios;
-  std::map<std::string, size_t> shapes;  // of each type, layout and peer
+  std::map<std::string, size_t> shapes;  // number per type, layout and peer
   std::vector<double> errors;
   for (const auto& row : measurements.rows) {
     if (!row.best || row.gflops <= 0) continue;

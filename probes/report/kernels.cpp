@@ -22,9 +22,7 @@ using Kernels = std::map<std::string, Code>;
 
 void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
   if (!code) return;
-  for_each_kernel(*code, [&](const std::string& name, const Sm& sm, bool is_ptx) {
-    kernels[name].insert({is_ptx, sm});
-  });
+  visit_kernels(*code, [&](const std::string& name, const Sm& sm, bool is_ptx) { kernels[name].insert({is_ptx, sm}); });
 }
 
 std::string format_title(const Code& code) {

@@ -139,7 +139,7 @@ Result<Claim> parse_claim(std::string_view text, const Matrix& m) {
     return make_error(ErrorCode::usage, "an empty claim: give a variant's name, or a list such as {}", kExample);
   if (looks_like_variant(given)) {
     PBPROBE_TRY(const auto variant, parse_variant(given, m), "claim");
-    auto claim = claim_of(variant, m);
+    auto claim = make_variant_claim(variant, m);
     claim.text = std::string(given);
     return claim;
   }
@@ -147,7 +147,7 @@ Result<Claim> parse_claim(std::string_view text, const Matrix& m) {
   return claim;
 }
 
-Claim claim_of(const Variant& variant, const Matrix& m) {
+Claim make_variant_claim(const Variant& variant, const Matrix& m) {
   Claim claim{.text = variant_name(variant), .exact = true};
   if (variant.gpu) claim.targets.push_back(*variant.gpu);
   claim.targets.push_back(variant.cpu);

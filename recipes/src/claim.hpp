@@ -20,7 +20,7 @@ namespace pbprobe {
 [[nodiscard]] Result<Claim> parse_claim(std::string_view text, const Matrix& m = matrix());
 
 // Makes the exact claim of a variant.
-[[nodiscard]] Claim claim_of(const Variant& variant, const Matrix& m = matrix());
+[[nodiscard]] Claim make_variant_claim(const Variant& variant, const Matrix& m = matrix());
 
 // Parses a claim file: text lines, JSON (docs/claims.schema.json), or metadata.json of a Hugging Face kernel, whose
 // folder in `path` names torch and CUDA. Errors: malformed, with `path` and the line or key.

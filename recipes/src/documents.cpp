@@ -58,7 +58,7 @@ std::string variants_table(std::string_view stand_in, const Matrix& m) {
   std::string text =
       "| recipe | GPUs | CPUs | system | evaluated | in the stand-in | in nixpkgs |\n|---|---|---|---|---|---|---|\n";
   for (const auto& variant : line_variants(line, m.python.default_value)) {
-    const auto facts = facts_of(variant, m);
+    const auto facts = collect_variant_facts(variant, m);
     text += fmt::format("| [{0}](../.flox/pkgs/{0}.nix) | {1} | {2} | {3} | yes | {4} | never |\n", facts.name,
                         facts.gpu ? fmt::format("{}", fmt::join(facts.gpu_products, ", ")) : "none",
                         fmt::join(facts.cpu_products, ", "), fmt::join(facts.platforms, ", "),
@@ -135,9 +135,8 @@ std::string decision_tree(const Matrix& m) {
       "compute "
       "capability. Without a GPU, take a `cpu` variant.\n";
   text +=
-      "2. Run `grep -om1 -wE 'Features.*|flags.*' /proc/cpuinfo`. Of the ISAs whose features are all printed, select "
-      "by "
-      "workload:\n";
+      "2. Run `grep -om1 -wE 'Features.*|flags.*' /proc/cpuinfo`. From the ISAs whose features are all printed, select "
+      "by workload:\n";
   for (const auto& workload : m.workloads)
     text += fmt::format("   - {}: {} ({})\n", workload.id, fmt::join(workload.cpus, ", then "), workload.why);
   text += fmt::format(
@@ -190,7 +189,7 @@ std::string list_text(const std::vector<Variant>& variants) {
 
 Json list_json(const std::vector<Variant>& variants, const Matrix& m) {
   Json rows = Json::array();
-  for (const auto& variant : variants) rows.push_back(to_json(facts_of(variant, m)));
+  for (const auto& variant : variants) rows.push_back(to_json(collect_variant_facts(variant, m)));
   return Json{{"schema", "pbprobe.variants/1"}, {"variants", std::move(rows)}};
 }
 

@@ -159,7 +159,7 @@ Result<std::vector<Named>> named_recipes(const fs::path& folder, const Matrix& m
   for (const FolderEntry& entry : list_folder(folder, code)) {
     if (entry.path.extension() != ".nix") continue;
     const auto variant = parse_variant(entry.path.stem().string(), m);
-    if (variant) recipes.push_back({entry.path, facts_of(*variant, m), m.find_line(variant->line)});
+    if (variant) recipes.push_back({entry.path, collect_variant_facts(*variant, m), m.find_line(variant->line)});
   }
   if (code) return make_error(ErrorCode::not_found, "{}: {}", folder.string(), code.message());
   std::sort(recipes.begin(), recipes.end(), [](const auto& a, const auto& b) { return a.file < b.file; });

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/json.hpp"
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {
@@ -205,7 +206,7 @@ bool is_version(std::string_view text, int least, int most) {
   int numbers = 0;
   bool digit = false;
   for (const char c : text) {
-    if (c >= '0' && c <= '9') {
+    if (is_digit(c)) {
       if (!digit) ++numbers;
       digit = true;
     } else if (c == '.' && digit) {

@@ -87,7 +87,7 @@ class Wheels {
   }
 
  private:
-  // Select the newest wheel among those with the best code.
+  // Selects the newest of the wheels with the best code.
   const PublicWheel* choose_torch() {
     const PublicWheel* chosen = nullptr;
     const PublicWheel* too_new = nullptr;
@@ -271,7 +271,7 @@ const ReferenceTable& reference_table() {
   return table;
 }
 
-ReferenceBuild reference_for(const Inventory& build, const Claim& claim, const ReferenceTable& table) {
+ReferenceBuild find_reference(const Inventory& build, const Claim& claim, const ReferenceTable& table) {
   const auto version = parse_major_minor(build.torch_version.value_or(claim.torch.value_or("")));
   const std::string platform = build.platform.value_or("");
   ReferenceBuild reference;

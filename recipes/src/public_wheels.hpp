@@ -129,8 +129,8 @@ struct ReferenceTable {
 [[nodiscard]] Result<ReferenceTable> parse_reference_table(std::string_view text);
 
 // Returns the public build to compare with a build of this version and claim; empty if the table lacks the version.
-[[nodiscard]] ReferenceBuild reference_for(const Inventory& build, const Claim& claim,
-                                           const ReferenceTable& table = reference_table());
+[[nodiscard]] ReferenceBuild find_reference(const Inventory& build, const Claim& claim,
+                                            const ReferenceTable& table = reference_table());
 
 template <class Visitor, SameAs<ReferenceTable> T>
 void fields(Visitor& visit, T& table) {

@@ -190,10 +190,10 @@ std::string pbprobe_text(const std::string& python) {
 
 std::string recipe_text(const Variant& variant, std::string_view blas, const Matrix& m, const RecipeImports& imports) {
   const auto& line = *m.find_line(variant.line);
-  const auto facts = facts_of(variant, m);
-  return with_head(fmt::format("# {}.\n", facts.description) + arguments(variant, blas) +
-                   facts_part(variant, facts, line) + overlays_part(variant, line) +
-                   call_part(variant, facts, line, imports));
+  const auto facts = collect_variant_facts(variant, m);
+  return add_recipe_head(fmt::format("# {}.\n", facts.description) + arguments(variant, blas) +
+                         facts_part(variant, facts, line) + overlays_part(variant, line) +
+                         call_part(variant, facts, line, imports));
 }
 
 Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, const Matrix& m) {
@@ -210,9 +210,9 @@ Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, con
   for (const auto& variant : variants)
     files.push_back({variant_name(variant) + ".nix", recipe_text(variant, options.blas, m, options.imports)});
   for (const auto& component : line->cuda_components)
-    files.push_back({component.name + ".nix", with_head(component_text(component, *line, options.imports))});
+    files.push_back({component.name + ".nix", add_recipe_head(component_text(component, *line, options.imports))});
   // The recipe of pbprobe builds the checkout that contains it.
-  if (!options.imports.written) files.push_back({"pbprobe.nix", with_head(pbprobe_text(options.python))});
+  if (!options.imports.written) files.push_back({"pbprobe.nix", add_recipe_head(pbprobe_text(options.python))});
   for (auto& file : imported_files(options.imports)) files.push_back(std::move(file));
   return files;
 }

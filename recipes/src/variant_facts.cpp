@@ -40,12 +40,12 @@ std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, con
   return floor;
 }
 
-VariantFacts facts_of(const Variant& variant, const Matrix& m) {
+VariantFacts collect_variant_facts(const Variant& variant, const Matrix& m) {
   const auto& line = *m.find_line(variant.line);
   const auto& cpu = *find_target(variant.cpu);
   VariantFacts facts{.name = variant_name(variant),
                      .pname = variant_pname(variant, m),
-                     .claim = claim_of(variant, m),
+                     .claim = make_variant_claim(variant, m),
                      .platforms = variant_platforms(variant),
                      .gpu = variant.gpu,
                      .cpu = variant.cpu,

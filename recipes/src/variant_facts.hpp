@@ -35,7 +35,7 @@ struct VariantFacts {
   std::vector<std::string> notes;
 };
 
-[[nodiscard]] VariantFacts facts_of(const Variant& variant, const Matrix& m = matrix());
+[[nodiscard]] VariantFacts collect_variant_facts(const Variant& variant, const Matrix& m = matrix());
 
 // Returns the first driver branch for this SM on this line; nullopt if the table has none.
 [[nodiscard]] std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, const Matrix& m = matrix());

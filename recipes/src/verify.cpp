@@ -131,7 +131,7 @@ class Verifier {
   }
 
   void check(const Variant& variant) {
-    const auto facts = facts_of(variant, m_);
+    const auto facts = collect_variant_facts(variant, m_);
     const auto& line = *m_.find_line(variant.line);
     check_pname(facts);
     check_pin(line);

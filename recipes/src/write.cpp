@@ -88,13 +88,13 @@ Result<std::vector<std::string>> surplus_files(const fs::path& folder, const std
 
 }  // namespace
 
-std::string with_head(std::string_view body) {
+std::string add_recipe_head(std::string_view body) {
   return fmt::format("{}[{:016x}]\n{}", kHead, checksum(body), body);
 }
 
 bool is_untouched(std::string_view text) {
   const auto end = text.find('\n');
-  return text.starts_with(kHead) && end != std::string_view::npos && with_head(text.substr(end + 1)) == text;
+  return text.starts_with(kHead) && end != std::string_view::npos && add_recipe_head(text.substr(end + 1)) == text;
 }
 
 Result<std::vector<Difference>> compare_recipes(const fs::path& folder, const std::vector<GeneratedFile>& files) {
@@ -166,7 +166,7 @@ constexpr std::string_view kPin =
 
 }  // namespace
 
-RecipeImports imports_for(const fs::path& folder) {
+RecipeImports find_imports(const fs::path& folder) {
   std::error_code code;
   auto whole = fs::weakly_canonical(fs::absolute(folder, code), code);
   if (!whole.has_filename()) whole = whole.parent_path();
@@ -183,7 +183,7 @@ std::vector<GeneratedFile> imported_files(const RecipeImports& imports) {
   std::vector<GeneratedFile> files;
   for (const auto& [name, text] :
        {std::pair{"torch.nix", kTorch}, std::pair{"cuda.nix", kCuda}, std::pair{"nixpkgs.nix", kPin}})
-    files.push_back({fs::path(imports.path + "/" + name).lexically_normal().string(), with_head(text)});
+    files.push_back({fs::path(imports.path + "/" + name).lexically_normal().string(), add_recipe_head(text)});
   return files;
 }
 

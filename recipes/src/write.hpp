@@ -73,11 +73,11 @@ struct Written {
 
 // Returns the place of the imported functions for a folder of recipes: next to .flox if the folder is .flox/pkgs,
 // because flox treats each .nix file there as a package, else below the folder.
-[[nodiscard]] RecipeImports imports_for(const std::filesystem::path& folder);
+[[nodiscard]] RecipeImports find_imports(const std::filesystem::path& folder);
 
 // Returns the files to write in addition to the recipes, with paths relative to the folder of recipes.
 [[nodiscard]] std::vector<GeneratedFile> imported_files(const RecipeImports& imports);
 
-[[nodiscard]] std::string with_head(std::string_view body);
+[[nodiscard]] std::string add_recipe_head(std::string_view body);
 
 }  // namespace pbprobe

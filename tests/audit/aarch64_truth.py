@@ -117,7 +117,7 @@ def truth(words, everything):
 
 
 def decoded(decoder, words):
-    """What DECODER prints for each word."""
+    """Returns DECODER's output for each word."""
     done = subprocess.run(
         [decoder],
         input="\n".join(f"{word:08x}" for word in words) + "\n",

@@ -166,7 +166,7 @@ TEST(CodeX86, NamesWhatSystemInstructionsNeed) {
   EXPECT_THAT(needs_x86({0xC7, 0x40, 0x08, 0, 0, 0, 0}), IsEmpty());                 // mov [rax+8], 0
 }
 
-// Each set maps to CPU features, to every x86-64 CPU, or to unknown.
+// Accepts CPU features, every x86-64 CPU, or unknown.
 TEST(CodeX86, DecidesEveryIsaSetOfZydis) {
   int unknown = 0;
   for (int i = 0; i <= ZYDIS_ISA_SET_MAX_VALUE; ++i) {

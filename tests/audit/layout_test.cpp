@@ -179,8 +179,8 @@ TEST(ArtifactLayout, SkipsPipeNamedLikeLibrary) {
   EXPECT_THAT(inventory->files[1].problem.value_or(""), HasSubstr("is a named pipe: "));
 }
 
-// Root can read every file: file access is tried as the user nobody.
-class AsNobody : public ::testing::Test {
+// Root can read every file, so file access is tried as user 65534.
+class UnprivilegedUser : public ::testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() == 0) setfsuid(65534);
@@ -190,7 +190,7 @@ class AsNobody : public ::testing::Test {
   }
 };
 
-TEST_F(AsNobody, ReportsUnreadableFilesAndContinues) {
+TEST_F(UnprivilegedUser, ReportsUnreadableFilesAndContinues) {
   setfsuid(geteuid());
   const TempFolder folder;
   make_torch(folder, "");

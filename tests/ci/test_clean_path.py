@@ -153,7 +153,7 @@ def test_links_alternative_to_installed_program(system, tmp_path, monkeypatch):
     monkeypatch.setattr(MODULE, "ALTERNATIVES", system)  # as /etc/alternatives is what cc points into
     program(system / "by-hand")
     (system / "cc").symlink_to(system / "by-hand")
-    monkeypatch.setattr(MODULE, "choices_of", lambda name: [str(system / "by-hand"), str(system / "cc-1")])
+    monkeypatch.setattr(MODULE, "list_alternatives", lambda name: [str(system / "by-hand"), str(system / "cc-1")])
     assert linked(system, tmp_path) == ["cc", "cc-1"]
     assert os.path.realpath(tmp_path / "path/cc") == str(system / "cc-1")
 

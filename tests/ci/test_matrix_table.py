@@ -21,7 +21,7 @@ def row(name, sources, gate="0", probe="not built", operators="-"):
 @pytest.fixture(autouse=True)
 def line(monkeypatch, tmp_path):
     """The recipes a and b."""
-    monkeypatch.setattr(matrix_table, "of_this_line", lambda one: one[0] in ("a", "b"))
+    monkeypatch.setattr(matrix_table, "is_default_line", lambda one: one[0] in ("a", "b"))
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def test_keeps_sources_of_rows_that_were_not_built(file):
     matrix_table.update(file, [row("a", "11111111"), row("b", "11111111"), row("gone", "0")], [FAULT], ["b", "a"])
     matrix_table.update(file, [row("a", matrix_table.digest(), gate="1")], [], ["b", "a"])
     text = file.read_text()
-    assert matrix_table.cells_of(text, matrix_table.ROWS) == [
+    assert matrix_table.parse_cells(text, matrix_table.ROWS) == [
         row("b", "11111111"),
         row("a", matrix_table.digest(), "1"),
     ]
-    assert matrix_table.cells_of(text, matrix_table.FAULTS) == [FAULT]
+    assert matrix_table.parse_cells(text, matrix_table.FAULTS) == [FAULT]
     assert "1 of 2 recipes" in text
     assert f"1 of them are of the sources of this page's last change, {matrix_table.digest()}" in text
 
@@ -72,7 +72,7 @@ def test_counts_recipes_of_each_line(file):
 def test_keeps_build_only_for_same_torch_sources(file, sources, expected):
     matrix_table.update(file, [row("a", "1", probe="yes", operators="loaded")], [FAULT], ["a"])
     matrix_table.update(file, [row("a", sources)], [], ["a"])
-    [left] = matrix_table.cells_of(file.read_text(), matrix_table.ROWS)
+    [left] = matrix_table.parse_cells(file.read_text(), matrix_table.ROWS)
     assert left[matrix_table.ROWS.index("operators")] == expected
 
 
@@ -92,5 +92,5 @@ def test_counts_each_source(tmp_path):
 
 def test_page_lists_every_recipe():
     recipes = {file.stem for file in (ROOT / ".flox/pkgs").glob("pytorch-*.nix")}
-    rows = matrix_table.cells_of((ROOT / "docs/matrix.md").read_text(), matrix_table.ROWS)
+    rows = matrix_table.parse_cells((ROOT / "docs/matrix.md").read_text(), matrix_table.ROWS)
     assert {one[0] for one in rows} >= recipes

@@ -117,7 +117,7 @@ def build_phases(tmp_path, **variables):
 
 
 @pytest.mark.skipif(not shutil.which("patch"), reason="no patch program")
-def test_stand_in_applies_patches_before_hook(tmp_path):
+def test_model_applies_patches_before_hook(tmp_path):
     (tmp_path / "a.patch").write_text("--- a/version.txt\n+++ b/version.txt\n@@ -1 +1 @@\n-one\n+two\n")
     done = build_phases(tmp_path, patches=str(tmp_path / "a.patch"), postPatch="echo three >> version.txt")
     assert done.returncode == 0, done.stderr
@@ -245,18 +245,18 @@ def test_uses_sysroot_packages_for_another_processor(stand_in, tmp_path, monkeyp
     monkeypatch.setattr(stand_in, "output", lambda *command: listed)
     monkeypatch.setattr(stand_in, "SYSROOT", tmp_path)
     with pytest.raises(RuntimeError, match="holds nothing of zlib1g"):
-        stand_in.files_of("zlib", "zlib1g", "riscv64")
+        stand_in.list_debian_files("zlib", "zlib1g", "riscv64")
     # Debian's libz.so links to an absolute path, and the library is in /lib.
     usual, root = "usr/lib/riscv64-linux-gnu", "lib/riscv64-linux-gnu"
     for file in ("usr/include/zlib.h", f"{root}/libz.so.1", f"{usual}/libz.a", f"{root}/libz.a"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
     (tmp_path / "usr/lib/riscv64-linux-gnu/libz.so").symlink_to("/lib/riscv64-linux-gnu/libz.so.1")
-    found = stand_in.files_of("zlib", "zlib1g", "riscv64").split()
+    found = stand_in.list_debian_files("zlib", "zlib1g", "riscv64").split()
     kept = ["usr/include/zlib.h", "usr/lib/riscv64-linux-gnu/libz.so", "lib/riscv64-linux-gnu/libz.so.1"]
     assert sorted(found) == sorted(str(tmp_path / file) for file in kept)
     # GoogleTest is its archives; each is taken from one place.
-    of_gtest = stand_in.files_of("gtest", "libgtest-dev", "riscv64").split()
+    of_gtest = stand_in.list_debian_files("gtest", "libgtest-dev", "riscv64").split()
     assert [file for file in of_gtest if file.endswith(".a")] == [str(tmp_path / f"{usual}/libz.a")]
 
 

@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def found_in(folder, name, text):
+def list_overruns(folder, name, text):
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text)
     subprocess.run(["git", "init", "-q", folder], check=True)
@@ -29,48 +29,48 @@ def cpp(lines, signature="int f(int a) {", indent=""):
 
 @pytest.mark.parametrize("lines, found", [(60, []), (61, ["core/a.cpp:3:"])])
 def test_measures_cpp_functions(tmp_path, lines, found):
-    assert found_in(tmp_path, "core/a.cpp", cpp(lines)) == found
+    assert list_overruns(tmp_path, "core/a.cpp", cpp(lines)) == found
 
 
 def test_counts_signature_of_two_lines(tmp_path):
     text = cpp(60).replace("int f(int a) {", "int f(int a,\n      int b) {")
-    assert found_in(tmp_path, "core/a.cpp", text) == ["core/a.cpp:3:"]
+    assert list_overruns(tmp_path, "core/a.cpp", text) == ["core/a.cpp:3:"]
 
 
 def test_measures_members(tmp_path):
-    assert found_in(tmp_path, "core/a.hpp", cpp(61, indent="  ").replace("namespace n {", "struct S {")) == [
+    assert list_overruns(tmp_path, "core/a.hpp", cpp(61, indent="  ").replace("namespace n {", "struct S {")) == [
         "core/a.hpp:3:"
     ]
 
 
 def test_skips_classes(tmp_path):
     members = "\n".join(f"  int m{i}() {{ return {i}; }}" for i in range(100))
-    assert found_in(tmp_path, "core/a.hpp", f"struct S {{\n{members}\n}};\n") == []
+    assert list_overruns(tmp_path, "core/a.hpp", f"struct S {{\n{members}\n}};\n") == []
 
 
 def test_skips_tables(tmp_path):
     rows = "\n".join(f"      {{{i}, {i}}}," for i in range(100))
-    assert found_in(tmp_path, "core/a.cpp", f"std::vector<Row> rows() {{\n  return {{\n{rows}\n  }};\n}}\n") == []
+    assert list_overruns(tmp_path, "core/a.cpp", f"std::vector<Row> rows() {{\n  return {{\n{rows}\n  }};\n}}\n") == []
 
 
 @pytest.mark.parametrize("name", ["kernels/cuda/a.cuh", "kernels/cpu/a.hpp"])
 def test_skips_kernels(tmp_path, name):
-    assert found_in(tmp_path, name, cpp(600)) == []
+    assert list_overruns(tmp_path, name, cpp(600)) == []
 
 
 def test_measures_functions_that_launch_kernels(tmp_path):
-    assert found_in(tmp_path, "kernels/cuda/host/a.cpp", cpp(61)) == ["kernels/cuda/host/a.cpp:3:"]
+    assert list_overruns(tmp_path, "kernels/cuda/host/a.cpp", cpp(61)) == ["kernels/cuda/host/a.cpp:3:"]
 
 
 @pytest.mark.parametrize("lines, found", [(60, []), (61, ["ci/a.py:1:"])])
 def test_measures_python_functions(tmp_path, lines, found):
-    assert found_in(tmp_path, "ci/a.py", "def f(a):\n" + "    a += 1\n" * (lines - 1)) == found
+    assert list_overruns(tmp_path, "ci/a.py", "def f(a):\n" + "    a += 1\n" * (lines - 1)) == found
 
 
 def test_measures_shell_functions(tmp_path):
-    assert found_in(tmp_path, "ci/a", "#!/bin/sh\nf() {\n" + "  echo\n" * 60 + "}\n") == ["ci/a:2:"]
+    assert list_overruns(tmp_path, "ci/a", "#!/bin/sh\nf() {\n" + "  echo\n" * 60 + "}\n") == ["ci/a:2:"]
 
 
 @pytest.mark.parametrize("lines, found", [(500, []), (501, ["core/a.cpp:"])])
 def test_measures_files(tmp_path, lines, found):
-    assert found_in(tmp_path, "core/a.cpp", "int a;\n" * lines) == found
+    assert list_overruns(tmp_path, "core/a.cpp", "int a;\n" * lines) == found

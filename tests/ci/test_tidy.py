@@ -38,11 +38,11 @@ def find_mark(module, settings=b"", flags="-O2", output="one.o"):
     return module.find_mark(entry, settings, {"one.o": [root / "core/one.cpp", root / "core/one.hpp"]})
 
 
-def test_another_clone_has_the_same_mark(load, tmp_path):
+def test_keeps_the_mark_in_another_clone(load, tmp_path):
     assert find_mark(load(tmp_path / "one")) == find_mark(load(tmp_path / "two"))
 
 
-def test_each_input_changes_the_mark(load, tmp_path):
+def test_changes_the_mark_with_each_input(load, tmp_path):
     module = load(tmp_path / "clone")
     marks = {find_mark(module), find_mark(module, settings=b"other checks"), find_mark(module, flags="-O3")}
     (module.ROOT / "core/one.hpp").write_text("changed  // NOLINT")
@@ -50,7 +50,7 @@ def test_each_input_changes_the_mark(load, tmp_path):
     assert len(marks) == 4
 
 
-def test_a_file_that_ninja_does_not_know_has_no_mark(load, tmp_path):
+def test_finds_no_mark_for_a_file_unknown_to_ninja(load, tmp_path):
     assert find_mark(load(tmp_path / "clone"), output="other.o") is None
 
 

@@ -70,7 +70,7 @@ class Tree:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """Each test begins with a part that passed."""
+    """Makes a tree with a part that passed."""
     folder = tmp_path_factory.mktemp("tree")
     tree = Tree(folder / "clone", folder / "machine")
     assert tree.run().stdout == RAN
@@ -147,7 +147,7 @@ def test_runs_again_if_an_input_changed_meanwhile(tree):
 
 
 @pytest.mark.parametrize("read, code", [("../core/one.cpp", 0), ("../docs/page.md", 1), ("made.hpp", 0)])
-def test_refuses_inputs_that_ninja_read_and_nobody_named(tree, read, code):
+def test_refuses_unnamed_inputs_of_ninja(tree, read, code):
     tree.write("build/made.hpp", "")
     stale = "old.o: #deps 1\\n    ../docs/page.md\\n\\n"  # of another target
     program(
@@ -160,8 +160,8 @@ def test_refuses_inputs_that_ninja_read_and_nobody_named(tree, read, code):
     assert tree.run("--build", "build:all", command=("echo", read)).returncode == code
 
 
-def test_every_part_names_files():
-    """Each exclusion names something, so that a renamed folder is not excluded in vain."""
+def test_finds_files_for_every_part():
+    """Also requires a file for each exclusion, so that no exclusion names a renamed folder."""
     assert os.access(SOURCE / "ci/check", os.X_OK)
     text = (SOURCE / "ci/check").read_text()
     parts = text.partition("all_parts=(")[2].partition(")")[0].split()[1:]

@@ -12,7 +12,7 @@
 
 static int refuse(void) { return atoi(getenv("FAKE_CUDA_ANSWER")); }
 
-/* Each function of the driver's that pbprobe looks for, and that is not below: REFUSE(cuMemAlloc_v2) … */
+/* Driver functions that pbprobe looks up and that are not defined below: REFUSE(cuMemAlloc_v2) … */
 #define REFUSE(name) \
   int name(void) { return refuse(); }
 #include "refused.inc"
@@ -69,7 +69,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   }
 }
 
-/* What CUDA's runtime asks for before it asks for a device. */
+/* Called by CUDA's runtime before it requests a device. */
 static int fine(void) { return 0; }
 int cuGetExportTable(const void** table, const void* id) {
   static const void* entries[256];

@@ -64,7 +64,7 @@ def plain(made: Made, root: pathlib.Path, *flags: str) -> pathlib.Path:
 
 
 def conda(made: Made, root: pathlib.Path) -> pathlib.Path:
-    """libtorch in $PREFIX/lib, linked from torch/lib; nothing of NVIDIA's in site-packages."""
+    """Makes libtorch in $PREFIX/lib with links from torch/lib, and no NVIDIA package in site-packages."""
     packages = root / "lib/python3.12/site-packages"
     made.libraries(root / "lib", *AVX2, "-Wl,-rpath,$ORIGIN")
     made.library(root / "lib/libunrelated.so.1")

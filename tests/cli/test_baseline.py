@@ -29,7 +29,7 @@ def test_compares_a_baseline_by_its_files(sound, tmp_path):
 
 
 def test_does_not_time_a_report_against_a_baseline(sound, tmp_path):
-    """Its facts are those of the machine that wrote it, which need not be this one."""
+    """The facts of a report may come from another machine."""
     document = tmp_path / "report.json"
     document.write_text(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
     timed = run("gate", document, "--claim", CLAIM, "--require", "measured", "--baseline", sound)
@@ -49,19 +49,19 @@ def test_does_not_compare_a_baseline_with_another_onednn(sound, tmp_path):
     build(tmp_path / "same/site", "-mavx2", "-DONEDNN=3,10,2")
     build(tmp_path / "older/site", "-mavx2", "-DONEDNN=3,7,1")
 
-    def reported_beside(baseline):
+    def read_comparison(baseline):
         text = run("gate", tmp_path / "ours/site", "--claim", CLAIM, "--baseline", baseline).stdout
         assert "Beside" in text
         return text
 
-    assert "oneDNN" not in reported_beside(tmp_path / "same/site")
-    assert "oneDNN 3.10.2 against 3.7.1" in reported_beside(tmp_path / "older/site")
-    assert "oneDNN 3.10.2 against unknown" in reported_beside(sound)
+    assert "oneDNN" not in read_comparison(tmp_path / "same/site")
+    assert "oneDNN 3.10.2 against 3.7.1" in read_comparison(tmp_path / "older/site")
+    assert "oneDNN 3.10.2 against unknown" in read_comparison(sound)
 
 
 @pytest.mark.parametrize("compiler", ["g++", "aarch64-linux-gnu-g++"])
 def test_onednn_tells_its_version_by_its_symbols_or_by_its_code(tmp_path, compiler):
-    """Where local names are gone, the exported function's own code leads to the numbers."""
+    """In a stripped library, the code of the exported function contains the numbers."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     source = tmp_path / "code.cpp"

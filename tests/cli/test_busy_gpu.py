@@ -33,7 +33,7 @@ def machine(tmp_path_factory):
     return folder
 
 
-def report_with(machine, answer: int, *options: str, **more) -> dict:
+def read_report(machine, answer: int, *options: str, **more) -> dict:
     paths = f"{machine}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     environment = {"LD_LIBRARY_PATH": paths, "FAKE_CUDA_ANSWER": str(answer), **more}
     # Without figures a large budget costs nothing, and a busy machine takes minutes to read a CUDA torch.
@@ -42,7 +42,7 @@ def report_with(machine, answer: int, *options: str, **more) -> dict:
     return json.loads(result.stdout)
 
 
-def row_of(report: dict, check: str) -> dict:
+def find_check(report: dict, check: str) -> dict:
     return next(row for row in report["verdict"]["checks"] if row["id"] == check)
 
 
@@ -55,16 +55,16 @@ def failures(report: dict) -> set[str]:
 @pytest.mark.parametrize(("answer", "obstacle"), [(2, "out_of_memory"), (46, "busy"), (214, "device_failed")])
 def test_reports_unknown_and_names_the_other_process(machine, answer, obstacle):
     # CPU rows are the same whatever the GPU answers: one of the reports times them.
-    report = report_with(machine, answer, *(() if obstacle == "busy" else ("--no-figures",)))
+    report = read_report(machine, answer, *(() if obstacle == "busy" else ("--no-figures",)))
     libtorch = report["measurements"]["libtorch"]
     assert (libtorch["executed"], libtorch["executed_on_gpu"], libtorch["obstacle"]) == (True, None, obstacle)
     assert failures(report) == set()
-    assert row_of(report, "PB503")["state"] == "unanswered"
+    assert find_check(report, "PB503")["state"] == "unanswered"
     assert report["verdict"]["outcome"] == "unknown"
     before = report["measurements"]["gpu_use"][0]
     assert before["processes"] == [{"pid": 4711, "name": "python3", "memory_bytes": 139 << 30}]
     if obstacle != "device_failed":
-        assert "0.2 of 140.0 GiB of cuda:0 are free" in row_of(report, "PB503")["why"]
+        assert "0.2 of 140.0 GiB of cuda:0 are free" in find_check(report, "PB503")["why"]
         assert "python3 (process 4711) holds 139.0 GiB" in report["verdict"]["reason"]
         assert "end process 4711, or wait for it" in report["verdict"]["fix"]
     assert bool(report["measurements"]["rows"]) == (obstacle == "busy")
@@ -76,7 +76,7 @@ def test_reports_unknown_and_names_the_other_process(machine, answer, obstacle):
 @needs_cuda_torch
 @pytest.mark.parametrize("answer", [715, 700])
 def test_reports_a_broken_rule_as_fault(machine, answer):
-    report = report_with(machine, answer, "--no-figures", FAKE_NVML_NOBODY="1")
+    report = read_report(machine, answer, "--no-figures", FAKE_NVML_NOBODY="1")
     libtorch = report["measurements"]["libtorch"]
     assert (libtorch["executed"], libtorch["executed_on_gpu"], libtorch["obstacle"]) == (True, False, None)
     assert "PB503" in failures(report)

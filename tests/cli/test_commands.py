@@ -15,7 +15,7 @@ from wheels import completed
 
 README = SOURCE / "README.md"
 DOCUMENTS = [README, *sorted((SOURCE / "docs").rglob("*.md"))]
-# Of these a block is one script; elsewhere each line stands for itself.
+# In these pages a block is one script; in other pages each line is a script.
 TUTORIALS = [
     SOURCE / "docs" / name for name in ("check-a-wheel.md", "gate-in-ci.md", "claims.md", "validate-a-fleet.md")
 ]
@@ -32,7 +32,7 @@ OTHER_CODES = {
         2,
     },  # the small build has no kernels to run
 }
-# Those that are run elsewhere, or by hand.
+# Commands that run elsewhere, or by hand.
 NOT_HERE = {
     "make": "ci/run and the fresh machine run it",
     "flox": "flox is not installed",
@@ -41,10 +41,10 @@ NOT_HERE = {
     "pip install 'dist/pbprobe-": "tests/python/test_wheel.py installs the wheel",
     "python -m pbprobe.fleet": "tests/fleet/test_jobs.py, by Gloo",
     "python -m pbprobe.speed": "tests/python/test_speed.py",
-    "torchrun": "no launcher of a cluster is here: tests/fleet/test_jobs.py starts the ranks",
+    "torchrun": "no launcher of a cluster is installed: tests/fleet/test_jobs.py starts the ranks",
     "srun": "the same",
     "mpirun": "the same",
-    "sbatch": "Slurm is not here",
+    "sbatch": "Slurm is not installed",
     "pbprobe bench --target sm90 --dtype e4m3": "it takes an SM90",
     "pbprobe bench --target sm90 --dtype bf16 --out bf16": "it takes an SM90",
     "PBPROBE_REQUIRE_HARDWARE": "it takes an SM100",
@@ -57,18 +57,18 @@ NOT_HERE = {
 }
 
 
-def blocks_of(text):
-    """Indented blocks of a document, each as its lines."""
+def list_blocks(text):
+    """Returns the indented blocks of a document, as lists of lines."""
     return [
         [line[4:] for line in block.splitlines()]
         for block in re.findall(r"(?:(?<=\n\n)|\A)((?:    .*(?:\n|\Z))+)", text)
     ]
 
 
-def scripts_of(page):
-    """Blocks that are commands, or their lines where each stands for itself."""
+def list_scripts(page):
+    """Returns the scripts of a page: command blocks of tutorials, command lines of other pages."""
     found = []
-    for block in blocks_of(page.read_text()):
+    for block in list_blocks(page.read_text()):
         lines = [re.sub(r"\s+# .*", "", line) for line in block]
         if page in TUTORIALS and COMMAND.match(lines[0]):
             found.append("\n".join(lines))
@@ -82,7 +82,7 @@ def scripts_of(page):
 SCRIPTS = [
     pytest.param(script, id=f"{page.name}-{script.splitlines()[0][:60]}")
     for page in PAGES
-    for script in scripts_of(page)
+    for script in list_scripts(page)
     if not any(script.startswith(start) for start in NOT_HERE)
 ]
 
@@ -133,7 +133,7 @@ def test_it_does_what_it_says_when_it_is_pasted(script, folder):
 def test_prints_the_finding_of_the_tutorial(folder):
     shown = next(
         "\n".join(block)
-        for block in blocks_of((SOURCE / "docs/check-a-wheel.md").read_text())
+        for block in list_blocks((SOURCE / "docs/check-a-wheel.md").read_text())
         if block[0].startswith("FAIL")
     )
     result = run("audit", folder / "torch.whl", "--claim", "avx2,torch=2.9.1")
@@ -142,7 +142,7 @@ def test_prints_the_finding_of_the_tutorial(folder):
 
 
 def test_judges_the_fleet_of_the_tutorial(folder, tmp_path):
-    blocks = blocks_of((SOURCE / "docs/validate-a-fleet.md").read_text())
+    blocks = list_blocks((SOURCE / "docs/validate-a-fleet.md").read_text())
     shown = next(block for block in blocks if block[0].startswith("FAIL"))
     subprocess.run([SOURCE / "tools/fleet-simulation", "write", tmp_path, "--nodes", "20"], check=True)
     printed = run("merge", tmp_path).stdout.splitlines()
@@ -150,14 +150,14 @@ def test_judges_the_fleet_of_the_tutorial(folder, tmp_path):
 
 
 def test_skipped_commands_are_in_the_documents():
-    lines = [line for page in PAGES for script in scripts_of(page) for line in [script]]
+    lines = [line for page in PAGES for script in list_scripts(page) for line in [script]]
     assert [start for start in NOT_HERE if not any(line.startswith(start) for line in lines)] == []
 
 
-def commands_in(document):
+def list_commands(document):
     """Yields each call of the program in code, with its options."""
     text = document.read_text()
-    code = [line for block in blocks_of(text) for line in block] + re.findall(r"`([^`\n]+)`", text)
+    code = [line for block in list_blocks(text) for line in block] + re.findall(r"`([^`\n]+)`", text)
     for line in code:
         yield from re.findall(r"(?:build/bin/|^|&& )pbprobe ((?:[a-z][\w-]*)[^|#;>]*)", line)
 
@@ -180,7 +180,7 @@ def options():
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_commands_have_the_options_that_they_are_given(document, options):
     unknown = []
-    for call in commands_in(document):
+    for call in list_commands(document):
         words = call.split()
         command = max((known for known in options if known == tuple(words[: len(known)])), key=len)
         if not command:

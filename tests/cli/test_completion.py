@@ -41,7 +41,7 @@ def test_bash_completes(line, offered):
     assert completed(line) == offered
 
 
-# What each shell is started by, and a pbprobe that shows what it is called with.
+# Start command of each shell, and a pbprobe that prints its arguments.
 SHELLS = {
     "bash": (
         ["bash", "--norc", "--noprofile", "-i"],

@@ -20,12 +20,12 @@ from test_cli import COULD_NOT_RUN, FAILED, PASSED, PROGRAM, SOURCE, refused, ru
 FALSE = "avx512,only"  # what the sound build does not deliver
 
 
-def report_to(file, tmp_path, **options):
+def write_report(file, tmp_path, **options):
     """Writes the quickest report, about a missing artifact."""
     return run("report", tmp_path / "nothing", "--format", "json", "--output", file, **options)
 
 
-def schema_of(text):
+def load_schema(text):
     return json.loads(text)["schema"]
 
 
@@ -36,16 +36,16 @@ def test_writes_through_a_link_and_keeps_it(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/real.json").write_text("old")
     (tmp_path / "link").symlink_to("folder/real.json")
-    report_to(tmp_path / "link", tmp_path)
+    write_report(tmp_path / "link", tmp_path)
     assert (tmp_path / "link").is_symlink()
-    assert schema_of((tmp_path / "folder/real.json").read_text()) == "pbprobe.report/1"
+    assert load_schema((tmp_path / "folder/real.json").read_text()) == "pbprobe.report/1"
 
 
 def test_creates_the_target_of_a_dangling_link(tmp_path):
     (tmp_path / "link").symlink_to("new.json")
-    report_to(tmp_path / "link", tmp_path)
+    write_report(tmp_path / "link", tmp_path)
     assert (tmp_path / "link").is_symlink()
-    assert schema_of((tmp_path / "new.json").read_text()) == "pbprobe.report/1"
+    assert load_schema((tmp_path / "new.json").read_text()) == "pbprobe.report/1"
 
 
 def test_mode_and_owner_are_kept(tmp_path):
@@ -55,9 +55,9 @@ def test_mode_and_owner_are_kept(tmp_path):
     if os.geteuid() == 0:
         os.chown(file, 12345, 12345)
     before = file.stat()
-    report_to(file, tmp_path)
+    write_report(file, tmp_path)
     after = file.stat()
-    assert schema_of(file.read_text()) == "pbprobe.report/1"
+    assert load_schema(file.read_text()) == "pbprobe.report/1"
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
 
 
@@ -67,9 +67,9 @@ def test_writes_to_a_pipe_and_keeps_it(tmp_path):
     read = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
-    report_to(pipe, tmp_path)
+    write_report(pipe, tmp_path)
     reader.join(timeout=30)
-    assert schema_of(read[0]) == "pbprobe.report/1"
+    assert load_schema(read[0]) == "pbprobe.report/1"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
@@ -80,12 +80,12 @@ def test_keeps_a_device_file(tmp_path):
         null.write_text("x")
     except PermissionError:
         pytest.skip("devices cannot be made here")
-    report_to(null, tmp_path)
+    write_report(null, tmp_path)
     assert stat.S_ISCHR(null.stat().st_mode)
 
 
 def test_names_a_full_device(tmp_path):
-    refused(report_to("/dev/full", tmp_path), "/dev/full cannot be written: No space left on device")
+    refused(write_report("/dev/full", tmp_path), "/dev/full cannot be written: No space left on device")
     assert stat.S_ISCHR(pathlib.Path("/dev/full").stat().st_mode)
 
 
@@ -98,11 +98,11 @@ def test_names_a_missing_folder_before_the_work(sound, tmp_path):
 def test_writes_to_a_process_substitution(tmp_path):
     script = f"{PROGRAM} report {tmp_path}/nothing --format json --output >(cat > {tmp_path}/got); sleep 0.5"
     subprocess.run(["bash", "-c", script], check=False, capture_output=True, timeout=60)
-    assert schema_of((tmp_path / "got").read_text()) == "pbprobe.report/1"
+    assert load_schema((tmp_path / "got").read_text()) == "pbprobe.report/1"
 
 
 def test_writes_a_dash_to_standard_output(tmp_path):
-    assert schema_of(report_to("-", tmp_path).stdout) == "pbprobe.report/1"
+    assert load_schema(write_report("-", tmp_path).stdout) == "pbprobe.report/1"
     assert list(tmp_path.iterdir()) == []
 
 

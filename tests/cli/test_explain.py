@@ -16,7 +16,7 @@ PARTS = ["What it checks", "Why it matters", "Example", "How to fix", "How to wa
 PAGES = sorted((SOURCE / "docs/checks").iterdir())
 
 
-def parts_of(text):
+def split_parts(text):
     """Heading and text of each part, in order."""
     pieces = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
     return list(zip(pieces[1::2], (piece.strip() for piece in pieces[2::2]), strict=True))
@@ -31,8 +31,8 @@ def catalogue():
 def test_page_has_all_parts_of_its_check(page, catalogue):
     check, text = catalogue[page.stem], page.read_text()
     assert text.splitlines()[0] == f"# {page.stem}: {check['asks']}"
-    assert [heading for heading, _ in parts_of(text)] == PARTS
-    parts = dict(parts_of(text))
+    assert [heading for heading, _ in split_parts(text)] == PARTS
+    parts = dict(split_parts(text))
     assert all(len(part) > 15 for part in parts.values()), parts
     assert f"[{page.stem}]: " in parts["Example"]
     assert parts["Example"].splitlines()[0].startswith(f"{check['severity']}[")
@@ -59,7 +59,7 @@ def test_explain_prints_the_page_under_the_row(catalogue):
 def test_pages_do_not_repeat_each_other(part):
     seen = {}
     for page in PAGES:
-        text = dict(parts_of(page.read_text()))[part]
+        text = dict(split_parts(page.read_text()))[part]
         assert text not in seen, f"{page.stem} has the words of {seen[text]}"
         seen[text] = page.stem
 

@@ -16,7 +16,7 @@ from test_cli import COULD_NOT_RUN, FAILED, SOURCE, TORCH, needs_torch, run
 CLOSURE = SOURCE / "build/newer-libc/usr/lib" / f"{platform.machine()}-linux-gnu"
 LOADER = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}.get(platform.machine(), "")
 
-# What C23's <stdlib.h> makes of strtol, from glibc 2.38 on.
+# C23's <stdlib.h> redirects strtol to this function from glibc 2.38 on.
 NEEDS_NEWER = """
 long __isoc23_strtol(const char*, char**, int);
 long pbprobe_parse(const char* text) { return __isoc23_strtol(text, 0, 10); }
@@ -30,11 +30,11 @@ def closure():
         pytest.skip(f"ci/newer-libc: {made.stderr.strip()}")
     assert made.returncode == 0, made.stderr
     if os.confstr("CS_GNU_LIBC_VERSION") >= "glibc 2.41":
-        pytest.skip("this machine's own glibc is as new as trixie's")
+        pytest.skip("the glibc of this machine is not older than trixie")
     return CLOSURE
 
 
-def torch_in(folder: pathlib.Path, closure: pathlib.Path) -> pathlib.Path:
+def make_foreign_torch(folder: pathlib.Path, closure: pathlib.Path) -> pathlib.Path:
     """The torch of these tests behind a libtorch_cpu.so that needs GLIBC_2.38 and leads to the closure."""
     real = pathlib.Path(TORCH) / "torch"
     (folder / "torch/lib").mkdir(parents=True)
@@ -64,7 +64,7 @@ def torch_in(folder: pathlib.Path, closure: pathlib.Path) -> pathlib.Path:
 
 @needs_torch
 def test_it_loads_computes_and_throws_by_its_own_loader(tmp_path, closure):
-    library = torch_in(tmp_path, closure)
+    library = make_foreign_torch(tmp_path, closure)
     with pytest.raises(OSError, match=r"GLIBC_2\.38"):  # or this test would prove nothing
         ctypes.CDLL(str(library))
     result = run("report", tmp_path, "--format", "json", "--budget", "60", timeout=120)
@@ -89,7 +89,7 @@ def test_names_a_closure_without_its_loader(tmp_path, closure):
     part.mkdir()
     for name in ("libc.so.6", "libstdc++.so.6"):
         shutil.copy(closure / name, part / name)
-    torch_in(tmp_path, part)
+    make_foreign_torch(tmp_path, part)
     result = run("report", tmp_path, "--format", "json", "--no-figures", "--budget", "20", timeout=60)
     assert result.returncode == FAILED
     report = json.loads(result.stdout)

@@ -11,7 +11,7 @@ from test_cli import FAILED, TORCH, needs_torch, run
 
 NOTHING = "static int nothing;\n"
 
-# As an answer of the measuring process once looked like, to whoever listens.
+# Writes a former answer of the measuring process to every descriptor.
 FORGER = r"""
 #include <unistd.h>
 #include <string.h>
@@ -43,7 +43,7 @@ __attribute__((constructor)) static void start(void) {
 }
 """
 
-# What may be written: it dies where that fails.
+# Writes to allowed folders; dies if a write fails.
 SCRATCH = r"""
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ __attribute__((constructor)) static void start(void) {
 """
 
 
-def torch_with(folder: pathlib.Path, code: str) -> pathlib.Path:
+def make_torch_with_code(folder: pathlib.Path, code: str) -> pathlib.Path:
     """The torch of these tests behind a libtorch_cpu.so that runs this code when it is loaded."""
     real = pathlib.Path(TORCH) / "torch"
     (folder / "torch/lib").mkdir(parents=True)
@@ -72,7 +72,7 @@ def torch_with(folder: pathlib.Path, code: str) -> pathlib.Path:
     return folder
 
 
-def report_of(folder: pathlib.Path, **options) -> dict:
+def make_report(folder: pathlib.Path, **options) -> dict:
     command = ("report", folder, "--format", "json", "--no-figures", "--budget", "100")
     result = run(*command, timeout=200, **options)
     return json.loads(result.stdout)
@@ -84,27 +84,27 @@ def failures(report: dict) -> set[str]:
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    return torch_with(tmp_path_factory.mktemp("twin") / "site", NOTHING)
+    return make_torch_with_code(tmp_path_factory.mktemp("twin") / "site", NOTHING)
 
 
 @pytest.fixture(scope="module")
-def of_sound(sound):
-    return report_of(sound)
+def sound_report(sound):
+    return make_report(sound)
 
 
 @needs_torch
-def test_accepts_the_sound_twin(of_sound):
-    libtorch = of_sound["measurements"]["libtorch"]
+def test_accepts_the_sound_twin(sound_report):
+    libtorch = sound_report["measurements"]["libtorch"]
     assert libtorch["problem"] is None
     assert (libtorch["loaded"], libtorch["executed"], libtorch["intruded"]) == (True, True, None)
-    assert "PB513" not in failures(of_sound)
+    assert "PB513" not in failures(sound_report)
 
 
 @needs_torch
-def test_rejects_an_answer_of_a_constructor_by_its_own_check(tmp_path, of_sound):
-    report = report_of(torch_with(tmp_path / "site", FORGER.replace("LEAVE", "")))
+def test_rejects_an_answer_of_a_constructor_by_its_own_check(tmp_path, sound_report):
+    report = make_report(make_torch_with_code(tmp_path / "site", FORGER.replace("LEAVE", "")))
     libtorch = report["measurements"]["libtorch"]
-    assert failures(report) - failures(of_sound) == {"PB513"}
+    assert failures(report) - failures(sound_report) == {"PB513"}
     assert 'bytes that begin with "{"libtorch"' in libtorch["intruded"]
     assert libtorch["executed"], "what it computed when it was asked is another matter"
 
@@ -112,7 +112,7 @@ def test_rejects_an_answer_of_a_constructor_by_its_own_check(tmp_path, of_sound)
 @needs_torch
 @pytest.mark.parametrize("level", ["loaded", "executed"])
 def test_rejects_answers_of_a_constructor_that_exits(tmp_path, level):
-    folder = torch_with(tmp_path / "site", FORGER.replace("LEAVE", "_exit(0);"))
+    folder = make_torch_with_code(tmp_path / "site", FORGER.replace("LEAVE", "_exit(0);"))
     result = run("gate", folder, "--claim", "avx2", "--require", level, "--budget", "60", timeout=180)
     assert result.returncode == FAILED
     assert "PB513" in result.stdout
@@ -120,15 +120,15 @@ def test_rejects_answers_of_a_constructor_that_exits(tmp_path, level):
 
 
 @needs_torch
-def test_blocks_writes_of_a_constructor_elsewhere(tmp_path, of_sound):
-    if of_sound["measurements"]["libtorch"]["confinement"]["landlock"] is None:
+def test_blocks_writes_of_a_constructor_elsewhere(tmp_path, sound_report):
+    if sound_report["measurements"]["libtorch"]["confinement"]["landlock"] is None:
         pytest.skip("this kernel has no Landlock")
     folder, home, here = tmp_path / "site", tmp_path / "home", tmp_path / "here"
     home.mkdir()
     here.mkdir()
-    torch_with(folder, WRITER)
+    make_torch_with_code(folder, WRITER)
     environment = {"PLANT_HOME": str(home), "PLANT_SELF": str(folder / "torch"), "HOME": str(home)}
-    report = report_of(folder, env=environment, cwd=here)
+    report = make_report(folder, env=environment, cwd=here)
     assert report["measurements"]["libtorch"]["executed"]
     for place in (home, here, folder / "torch"):
         assert not (place / "planted").exists(), place
@@ -136,5 +136,5 @@ def test_blocks_writes_of_a_constructor_elsewhere(tmp_path, of_sound):
 
 @needs_torch
 def test_its_scratch_folder_can_be_written(tmp_path):
-    libtorch = report_of(torch_with(tmp_path / "site", SCRATCH))["measurements"]["libtorch"]
+    libtorch = make_report(make_torch_with_code(tmp_path / "site", SCRATCH))["measurements"]["libtorch"]
     assert (libtorch["problem"], libtorch["executed"]) == (None, True)

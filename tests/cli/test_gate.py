@@ -82,7 +82,7 @@ def test_bad_usage_is_2_with_one_line(sound, tmp_path):
     refused(run("gate", other, "--claim", CLAIM), "pbprobe.report/2")
 
 
-def test_only_reads_the_artifact(sound):
+def test_does_not_change_the_artifact(sound):
     def state():
         return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sound.rglob("*")}
 

@@ -12,7 +12,7 @@ import sys
 import pytest
 from test_cli import COULD_NOT_RUN, PASSED, TORCH, needs_torch, run
 
-# The driver's own functions, but for these: found first, in the library that stands before it.
+# Replaces these driver functions: the preloaded library precedes the driver.
 SHIM = r"""
 #include <dlfcn.h>
 #include <stddef.h>

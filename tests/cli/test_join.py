@@ -31,7 +31,7 @@ def joined(sound, evidence, keys, tmp_path_factory):
     """Joins two runs with two policies and two keys."""
     folder = tmp_path_factory.mktemp("joined")
     policy = json.loads((SOURCE / "ci/policies/builder.json").read_text()) | {"name": "another"}
-    policy["severity"] = {"PB123": {"severity": "warn", "reason": "who built it should be known"}}
+    policy["severity"] = {"PB123": {"severity": "warn", "reason": "the builder should be known"}}
     (folder / "policy.json").write_text(json.dumps(policy))
     for command in (["genpkey", "-algorithm", "ed25519", "-out", "k"], ["pkey", "-in", "k", "-pubout", "-out", "p"]):
         subprocess.run(["openssl", *command], check=True, cwd=folder)
@@ -56,7 +56,7 @@ def test_joined_evidence_is_signed_and_judged_again(joined, evidence, keys):
     assert statement["subject"] == json.loads((evidence / "statement.intoto.json").read_text())["subject"]
     policies = [one for one in statement["predicate"]["configuration"] if one["name"].startswith("policy ")]
     assert [one["name"] for one in policies] == ["policy builder", "policy another"]
-    assert "who built it should be known" in policies[1]["annotations"]["severity"]["PB123"]["reason"]
+    assert "the builder should be known" in policies[1]["annotations"]["severity"]["PB123"]["reason"]
     [origin] = [one["annotations"] for one in statement["predicate"]["configuration"] if one["name"] == "report.json"]
     assert (origin["input"], [one["input"] for one in origin["runs"]]) == ("evidence", ["artifact", "artifact"])
     keys_of = [json.loads((file / "statement.dsse.json").read_text()) for file in (evidence, joined.parent / "again")]
@@ -70,7 +70,7 @@ def test_join_signs_only_signed_evidence(evidence, joined, keys, tmp_path):
     for file in unsigned.glob("statement.[ds][si]*.json"):
         file.unlink()
     sign = ["--evidence", tmp_path / "dir", "--sign", keys / "key"]
-    # Unsigned evidence can be judged, but nobody vouches for it.
+    # Unsigned evidence can be judged, but no signer vouches for it.
     others = {
         evidence / "report.json": "a bare report has no signature",
         unsigned: "is not signed",
@@ -108,7 +108,7 @@ def test_does_not_attest_a_join_that_proves_too_little(evidence, joined, keys, t
     assert (result.returncode, "no evidence was written" in result.stderr) == (FAILED, True), result.stderr
     assert list(tmp_path.iterdir()) == []
     taken = run("gate", "--join", evidence, joined, "--evidence", joined, "--sign", keys / "key")
-    assert taken.returncode == COULD_NOT_RUN, "evidence that lies there is not written over"
+    assert taken.returncode == COULD_NOT_RUN, "existing evidence is not overwritten"
 
 
 def test_refuses_a_changed_byte_of_joined_evidence(joined, keys, tmp_path):

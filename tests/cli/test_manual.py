@@ -16,7 +16,7 @@ BUILD = pathlib.Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build"))
 PROGRAM = BUILD / "bin/pbprobe"
 
 
-def help_of(*commands):
+def read_help_text(*commands):
     return subprocess.run([PROGRAM, *commands, "--help"], capture_output=True, text=True, check=True).stdout
 
 
@@ -36,7 +36,7 @@ def test_manual_has_every_option_and_example(page, command):
     text = plain(page)
     section = text[text.index(f".SS pbprobe {command}\n") :]
     section = section[: section.find(".SS ", 4)]
-    shown = help_of(*command.split())
+    shown = read_help_text(*command.split())
     options = set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", shown, re.MULTILINE))
     assert options
     assert {option for option in options if option not in section} == set()
@@ -46,7 +46,7 @@ def test_manual_has_every_option_and_example(page, command):
 
 def test_manual_has_every_command(page):
     text = plain(page)
-    commands = re.findall(r"^  (\w+) {2,}\S", help_of().split("Subcommands:")[1], re.MULTILINE)
+    commands = re.findall(r"^  (\w+) {2,}\S", read_help_text().split("Subcommands:")[1], re.MULTILINE)
     assert len(commands) > 5
     for command in commands:
         assert f".SS pbprobe {command}\n" in text

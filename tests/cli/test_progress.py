@@ -41,7 +41,7 @@ def is_running(pid):
         return False
 
 
-def started_by(pid):
+def list_children(pid):
     """Returns processes with the tag of this process's children."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
@@ -67,9 +67,9 @@ def test_who_stops_it_finds_nothing_left_and_reads_how_far_it_came(tmp_path, num
     output = tmp_path / "out.json"
     command = bench("--format", "json", "--output", str(output))
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(scratch)})
-    wait_until(lambda: started_by(child.pid) and list(scratch.iterdir()))
+    wait_until(lambda: list_children(child.pid) and list(scratch.iterdir()))
     time.sleep(0.5)
-    children = started_by(child.pid)
+    children = list_children(child.pid)
     sent = time.monotonic()
     child.send_signal(number)
     _, words = child.communicate(timeout=20)
@@ -100,7 +100,7 @@ def test_ends_the_programs_that_it_started(slow, tmp_path):
 def test_keeps_ignored_signals_ignored():
     command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *bench()]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: started_by(child.pid))
+    wait_until(lambda: list_children(child.pid))
     child.send_signal(signal.SIGHUP)
     time.sleep(0.5)
     assert child.poll() is None, "as under nohup"

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""`pbprobe report --host`: builds for aarch64, judged for a GB10 that is recorded and not here.
+"""`pbprobe report --host`: judges builds for aarch64 for a recorded GB10.
 
-In the cross build the program itself is aarch64's, under QEMU (PBPROBE_TEST_RUNNER).
+In the cross build the program itself is an aarch64 program under QEMU (PBPROBE_TEST_RUNNER).
 """
 
 import json
@@ -30,7 +30,7 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
-def torch_for(folder, sm, machine="aarch64"):
+def make_recorded_torch(folder, sm, machine="aarch64"):
     """A torch with device code for one SM."""
     MADE.mkdir(parents=True, exist_ok=True)
     unit = SOURCE / "tests/audit/planted/unit.cu"
@@ -57,24 +57,24 @@ def failed(report):
 
 @pytest.mark.parametrize("sm, code", [("121", "native"), ("120", "same_major")])
 def test_judges_torches_for_a_gb10(tmp_path, sm, code):
-    returned, report = judged(torch_for(tmp_path / "site", sm))
+    returned, report = judged(make_recorded_torch(tmp_path / "site", sm))
     assert (returned, failed(report)) == (PASSED, set())
     (gpu,) = report["verdict"]["gpus"]
     assert gpu["code"] == code
 
 
 def test_fails_a_build_without_code_for_a_gb10(tmp_path):
-    returned, report = judged(torch_for(tmp_path / "site", "90"))
+    returned, report = judged(make_recorded_torch(tmp_path / "site", "90"))
     assert (returned, failed(report)) == (FAILED, {"PB301"})
 
 
 def test_fails_a_build_of_another_processor(tmp_path):
-    returned, report = judged(torch_for(tmp_path / "site", "121", "x86_64"))
+    returned, report = judged(make_recorded_torch(tmp_path / "site", "121", "x86_64"))
     assert (returned, failed(report)) == (FAILED, {"PB104"})
 
 
 def test_reports_unknown_and_invents_no_figure(tmp_path):
-    _, report = judged(torch_for(tmp_path / "site", "121"))
+    _, report = judged(make_recorded_torch(tmp_path / "site", "121"))
     assert report["host"] == json.loads(GB10.read_text())
     assert report["measurements"] is None
     assert report["verdict"]["outcome"] == "unknown"
@@ -87,7 +87,7 @@ def test_reports_unknown_and_invents_no_figure(tmp_path):
 def test_converts_a_report_to_the_recorded_machine(tmp_path):
     """Only what it says of files is kept: what ran, ran elsewhere."""
     mine = tmp_path / "mine.json"
-    run("report", torch_for(tmp_path / "site", "121"), "--format", "json", "--output", mine)
+    run("report", make_recorded_torch(tmp_path / "site", "121"), "--format", "json", "--output", mine)
     assert json.loads(mine.read_text())["measurements"] is not None
     returned, report = judged(mine)
     assert (returned, report["measurements"]) == (PASSED, None)
@@ -96,7 +96,7 @@ def test_converts_a_report_to_the_recorded_machine(tmp_path):
 
 def test_reads_the_host_of_a_report(tmp_path):
     theirs = tmp_path / "theirs.json"
-    torch = torch_for(tmp_path / "site", "121")
+    torch = make_recorded_torch(tmp_path / "site", "121")
     theirs.write_text(run("report", torch, "--host", GB10, "--format", "json").stdout)
     done = run("report", torch, "--host", theirs, "--format", "json")
     assert json.loads(done.stdout)["host"] == json.loads(GB10.read_text())
@@ -109,7 +109,7 @@ def test_refuses_a_file_without_a_host(tmp_path, text):
     file = tmp_path / "host.json"
     if text is not None:
         file.write_text(text)
-    done = run("report", torch_for(tmp_path / "site", "121"), "--host", file)
+    done = run("report", make_recorded_torch(tmp_path / "site", "121"), "--host", file)
     assert (done.returncode, done.stdout) == (COULD_NOT_RUN, "")
     (line,) = done.stderr.splitlines()
     assert str(file) in line

@@ -22,7 +22,7 @@ SAMPLES = load_reports(FOLDER)
 
 @pytest.fixture(scope="module")
 def table():
-    """Full names of all kernels: those of targets that are not built have rows too."""
+    """Returns the full names of all kernels, including targets that are not built."""
     targets = json.loads(run("targets", "--format", "json").stdout)
     return {kernel["name"] for target in targets["targets"] for kernel in target["kernels"]}
 

@@ -95,10 +95,10 @@ def shim(tmp_path_factory):
 @pytest.fixture(scope="module")
 def faults_at_rest(sound):
     """Returns the findings without failing calls: the build does not compute."""
-    return faults_of(run("report", sound, "--budget", 2, "--format", "json"))
+    return list_fault_ids(run("report", sound, "--budget", 2, "--format", "json"))
 
 
-def faults_of(result):
+def list_fault_ids(result):
     return {found["id"] for found in json.loads(result.stdout)["verdict"]["findings"] if found["severity"] == "fail"}
 
 
@@ -129,7 +129,7 @@ def soaked(shim, sound, at_rest, folder, call, every):
     reported = f"{call}, each {every}th: {result.returncode}, {result.stderr[-500:]}"
     assert result.returncode in (PASSED, FAILED, COULD_NOT_RUN), reported
     if result.returncode != COULD_NOT_RUN:
-        assert faults_of(result) <= at_rest, reported
+        assert list_fault_ids(result) <= at_rest, reported
     assert not list(folder.iterdir()), reported
     assert not left_running(mark), reported
 
@@ -180,7 +180,7 @@ def test_reports_a_lack_of_memory(shim):
 
 
 @pytest.mark.skipif("PBPROBE_SOAK" not in os.environ, reason="PBPROBE_SOAK=3600 soaks for an hour")
-def test_soak(shim, sound, faults_at_rest, tmp_path):
+def test_survives_random_failures(shim, sound, faults_at_rest, tmp_path):
     rng = random.Random(1)
     until = time.monotonic() + float(os.environ["PBPROBE_SOAK"])
     while time.monotonic() < until:

@@ -13,7 +13,7 @@ COULD_NOT_RUN = 2
 
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "<&-", "2>&-", "<&- 2>&-"])
 @pytest.mark.parametrize("command", ["gate ARTIFACT --claim CLAIM", "gate ARTIFACT --claim nonsense", "audit ARTIFACT"])
-def test_closed_streams_never_abort(sound, closed, command):
+def test_does_not_abort_without_streams(sound, closed, command):
     words = command.replace("ARTIFACT", str(sound)).replace("CLAIM", CLAIM)
     ended = subprocess.run(["bash", "-c", f"exec {PROGRAM} {words} {closed}"], capture_output=True, check=False)
     assert ended.returncode in (0, 1, COULD_NOT_RUN)

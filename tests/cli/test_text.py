@@ -44,7 +44,7 @@ def test_renders_a_report_as_markdown():
     assert "torch 2.11.0+cu130 on NVIDIA H200 (sm_90)" in text.splitlines()[0]
     assert "\n| GPU 0 | NVIDIA H200 | \u2713 sm_90 | \u2713 | \u2713 | not compared |\n" in text
     assert "\n- driver: 580.159.04, supports CUDA 13.0\n" in text
-    assert "builder.example.org" not in text, "what is pasted tells nobody whose machine it is"
+    assert "builder.example.org" not in text, "pasted text does not name the machine"
 
 
 def test_sixty_columns_keep_what_decides():

@@ -82,7 +82,7 @@ TEST(CudaReleases, AcceptsNewerNvJitLinkInEachRelease) {
   EXPECT_FALSE(belongs(component("12.1.1", "nvJitLink"), "12.0.140"));
 }
 
-TEST(CudaReleases, AVersionBeginsAtADot) {
+TEST(CudaReleases, ComparesVersionsByTheirParts) {
   EXPECT_TRUE(is_version_of("13.0.2", "13.0"));
   EXPECT_TRUE(is_version_of("13.0", "13.0"));
   EXPECT_FALSE(is_version_of("13.01", "13.0"));

@@ -28,7 +28,7 @@ TEST(Demangle, KeepsAnonymousNamespacesAndOperators) {
   EXPECT_EQ(function_name("_ZN2atlsERSoRKNS_6TensorE"), "at::operator<<");
 }
 
-TEST(Demangle, WhatIsTooLongIsNamedWithoutItsArguments) {
+TEST(Demangle, OmitsArgumentsOfTooLongNames) {
   std::string arguments;
   for (int i = 0; i < 500; ++i) arguments += "Li1E";
   const std::string name = "_ZN7cutlass13device_kernelI" + arguments + "EEvv";

@@ -39,7 +39,7 @@ TEST(MinimumCpuOfPackage, IsNotKnownWhereNothingTellsTheGuard) {
   EXPECT_EQ(minimum({.features = open, .unguarded = open, .at_load = avx2}), "at least avx2");
 }
 
-TEST(MinimumCpuOfPackage, OfTorchIsThatOfUnguardedCode) {
+TEST(MinimumCpuOfPackage, CoversUnguardedCodeOfTorch) {
   const Counts avx2{{"avx", 1}, {"avx2", 9}};
   EXPECT_EQ(minimum({.features = avx2, .unguarded = avx2}, "torch"), "avx2");
 }

@@ -21,7 +21,7 @@ std::vector<std::string> read_examples(const char* kind) {
   return text ? Json::parse(*text).at(kind).get<std::vector<std::string>>() : std::vector<std::string>();
 }
 
-TEST(TorchNames, ClassifiesEachFormOfMangling) {
+TEST(TorchNames, MatchesEachFormOfMangling) {
   const std::map<const char*, TorchName> kinds{{"member", TorchName::member},
                                                {"signature", TorchName::signature},
                                                {"stable", TorchName::stable},
@@ -33,7 +33,7 @@ TEST(TorchNames, ClassifiesEachFormOfMangling) {
   }
 }
 
-TEST(TorchNames, ReservesNamespacesAndShimsForTorch) {
+TEST(TorchNames, ReportsReservedNamespacesAndShims) {
   EXPECT_TRUE(is_reserved_for_torch("_ZN3c108inventedEv"));
   EXPECT_TRUE(is_reserved_for_torch("aoti_torch_invented"));
   EXPECT_FALSE(is_reserved_for_torch("torch_xla_invented"));

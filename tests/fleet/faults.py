@@ -56,7 +56,7 @@ def set_env(make, *arguments):
     return lambda _, folder: Job(folder, RANKS, env={AT_FAULT: make(folder, *arguments)})
 
 
-def strike_in(phase, number):
+def make_struck_job(phase, number):
     return lambda _, folder: Job(
         folder, RANKS, minutes=0.35, env={AT_FAULT: planted_faults.strike(folder, phase, number)}
     )
@@ -65,12 +65,12 @@ def strike_in(phase, number):
 def killed(phase):
     where = "before its first phase" if phase == "join" else f"in {phase}"
     words = f"died {where}: killed by SIGKILL"
-    return Fault(f"killed in {phase}", words, one("died"), strike_in(phase, signal.SIGKILL))
+    return Fault(f"killed in {phase}", words, one("died"), make_struck_job(phase, signal.SIGKILL))
 
 
 def stopped(phase):
     words = f"did not answer in {phase}: no sign of life for 1[5-9] s; its process stopped by a signal"
-    return Fault(f"stopped (SIGSTOP) in {phase}", words, one("hung"), strike_in(phase, signal.SIGSTOP))
+    return Fault(f"stopped (SIGSTOP) in {phase}", words, one("hung"), make_struck_job(phase, signal.SIGSTOP))
 
 
 def fill_disk(at_fault):
@@ -155,7 +155,7 @@ def halve_speed(job):
     cgroups cannot be written, the rank at fault is stopped for half of the time.
     """
     for rank in range(RANKS):
-        pid = job.wait_for(rank, "identity", later=True)
+        pid = job.await_phase(rank, "identity", later=True)
         try:
             job.quota.limit(f"pbprobe-{os.getpid()}-{rank}", pid, SHARE / 2 if rank == AT_FAULT else SHARE)
         except OSError:
@@ -180,7 +180,7 @@ FAULTS = [
           {rank: {"error"} for rank in range(RANKS)}, fill_disk(0)),
     Fault("a port taken", r"127\.0\.0\.1:\d+ cannot be used for the store: .*: set MASTER_PORT to another port",
           {rank: {"error"} for rank in range(RANKS)}, take_port),
-    Fault("a clock two hours off", r"node2: its clock is 2 h 0 min ahead of that of most", one("different"),
+    Fault("a clock two hours off", r"node2: its clock is 2 h 0 min ahead of the clocks of most nodes", one("different"),
           set_env(planted_faults.clock_off, 7200)),
     Fault("never came", r"rank 2: it never came", one("missing"),
           lambda _, folder: Job(folder, RANKS, join=40, never=(AT_FAULT,))),

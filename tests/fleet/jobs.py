@@ -60,7 +60,7 @@ class Job:
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
             )  # fmt: skip
 
-    def wait_for(self, rank, phase, later=False):
+    def await_phase(self, rank, phase, later=False):
         """Waits until the rank is in that phase (with `later`, in a later one). Returns its worker's process."""
         file = self.folder / "out" / f"rank-{rank:05d}.json"
         limit = time.monotonic() + 150

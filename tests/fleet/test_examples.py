@@ -11,7 +11,7 @@ import pytest
 EXAMPLES = pathlib.Path(__file__).parents[2] / "tools/fleet"
 
 
-def stand_in(folder, name, body):
+def write_fake_program(folder, name, body):
     file = folder / name
     file.write_text(f"#!/bin/sh\n{body}\n")
     file.chmod(0o755)
@@ -31,7 +31,9 @@ def run(folder, script, **env):
 
 @pytest.mark.parametrize("code", [0, 1, 2])
 def test_batch_script_returns_verdict_and_keeps_baseline(tmp_path, code):
-    stand_in(tmp_path, "srun", f'echo "$@" >>calls; mkdir -p fleet; echo "{{}}" >fleet/fleet.json; exit {code}')
+    write_fake_program(
+        tmp_path, "srun", f'echo "$@" >>calls; mkdir -p fleet; echo "{{}}" >fleet/fleet.json; exit {code}'
+    )
     assert run(tmp_path, "fleet.sbatch").returncode == code
     assert run(tmp_path, "fleet.sbatch").returncode == code
     first, second = (tmp_path / "calls").read_text().splitlines()
@@ -45,8 +47,10 @@ def test_batch_script_returns_verdict_and_keeps_baseline(tmp_path, code):
      ("", 2, 0, True)],
 )  # fmt: skip
 def test_prolog_drains_failed_nodes_only(tmp_path, line, code, expected, logged):
-    stand_in(tmp_path, "python3", f'[ "$*" = "-m pbprobe.fleet --node-health" ] || exit 9; echo "{line}"; exit {code}')
-    stand_in(tmp_path, "logger", 'echo "$@" >logged')
+    write_fake_program(
+        tmp_path, "python3", f'[ "$*" = "-m pbprobe.fleet --node-health" ] || exit 9; echo "{line}"; exit {code}'
+    )
+    write_fake_program(tmp_path, "logger", 'echo "$@" >logged')
     done = run(tmp_path, "prolog.sh")
     assert done.returncode == expected
     assert done.stdout == (f"print pbprobe: {line}\n" if expected else "")
@@ -80,7 +84,7 @@ def test_kubernetes_job_runs_its_command(tmp_path):
     assert job["spec"]["completionMode"] == "Indexed" and job["spec"]["completions"] == job["spec"]["parallelism"]
     assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
     assert container["env"][0]["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName"
-    stand_in(tmp_path, "torchrun", 'echo "$@"')
+    write_fake_program(tmp_path, "torchrun", 'echo "$@"')
     env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "JOB_COMPLETION_INDEX": "2"}
     started = subprocess.run(container["command"], env=env, capture_output=True, text=True, check=True).stdout
     master = f"{job['metadata']['name']}-0.{pod['subdomain']}"

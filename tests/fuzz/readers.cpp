@@ -36,7 +36,7 @@ void require(bool promise) {
   if (!promise) std::abort();
 }
 
-// What is left out of memory is gone, and nothing else is.
+// Requires that the sparse stream lacks only the ranges that it skips.
 void read_as_stream(const ZipArchive& archive, const ZipMember& member) {
   auto sparse = stream_member(archive, member, {}, false);
   auto whole = stream_member(archive, member, {}, true);
@@ -134,8 +134,7 @@ void read_version_text(std::span<const uint8_t> input) {
   (void)faults_of_metadata(text);
 }
 
-// All that an audit does with a wheel: its layout, its members one after another, its packages, its closure. What was
-// found reads back as it was written.
+// Reads a wheel as an audit does: layout, members, packages, closure. The JSON of the result must read back equal.
 void read_wheel(std::span<const uint8_t> input) {
   const int file = memfd_create("fuzz", MFD_CLOEXEC);
   require(file >= 0 && write(file, input.data(), input.size()) == static_cast<ssize_t>(input.size()));
@@ -147,7 +146,7 @@ void read_wheel(std::span<const uint8_t> input) {
   require(again.ok() && to_json(*again) == to_json(*inventory));
 }
 
-// What nix-store prints. Package and version are parts of a path's last name, in that order.
+// Reads output of nix-store. Package and version are parts of a path's last name, in this order.
 void read_store_paths(std::span<const uint8_t> input) {
   const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
   size_t bytes = 0;
@@ -164,7 +163,7 @@ void read_store_paths(std::span<const uint8_t> input) {
   require(bytes + static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) == text.size());
 }
 
-// Facts that somebody hands over instead of an artifact.
+// Reads facts that a user gives instead of an artifact.
 void read_facts(std::span<const uint8_t> input) {
   const auto json = parse_json({reinterpret_cast<const char*>(input.data()), input.size()});
   if (!json) return require(!json.error().message.empty());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a fuzz target does with its input: everything that the audit would ask of a reader. The same functions run on
-// the committed seeds in the unit tests, so that a seed that once crashed stays fixed without a fuzzer.
+// Functions of the fuzz targets: they make all calls that the audit makes to a reader. Unit tests run the functions on
+// the committed seeds, so that a seed that once crashed stays fixed without a fuzzer.
 #pragma once
 
 #include <cstdint>

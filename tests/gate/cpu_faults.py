@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Faults of CPU code: what a compiler made by other flags than the recipe's, in all of it or where it must not be."""
+"""Faults of CPU code: compiler output for other flags than the recipe's flags, in all files or outside guarded code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def added_for(identifier: str) -> Change:
 
 
 def all_by(*flags: str) -> Change:
-    """All of libtorch by other flags than the recipe's."""
+    """Compiles all of libtorch with other flags than the recipe's flags."""
 
     def change(build: Build, parts: Parts) -> Build:
         plain = (compiled(PLAIN, parts.machine, *flags),)

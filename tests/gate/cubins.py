@@ -52,14 +52,14 @@ def trapping_at_the_end(cubin: bytes) -> bytes:
 
 
 def without_kernels(cubin: bytes) -> bytes:
-    """The code is there, in sections that are no kernel's."""
+    """Moves the code into sections that belong to no kernel."""
     for name in kernels(cubin):
         cubin = elves.renamed(cubin, TEXT + name, ".nv.unused." + name)
     return cubin
 
 
 def without_code(cubin: bytes) -> bytes:
-    """The kernels are there, without a byte of code."""
+    """Keeps the kernels without a byte of code."""
     for name in kernels(cubin):
         cubin = elves.with_section(cubin, elves.section(cubin, TEXT + name), size=0)
     return cubin

@@ -26,7 +26,7 @@ def changed(unit: pathlib.Path, change: ByEntry) -> pathlib.Path:
 
 
 def first_unit(path: str, change: ByEntry) -> Change:
-    """Of that library the first unit's entries."""
+    """Changes the entries of the library's first unit."""
 
     def planted(build: Build, _: Parts) -> Build:
         library = library_of(build, path)
@@ -70,7 +70,7 @@ def holding(content: bytes) -> ByEntry:
 
 
 def random_bytes(one: fatbins.Entry) -> fatbins.Entry:
-    """As long as before, behind the same header."""
+    """Replaces the stored bytes by as many random ones, behind the same header."""
     seed = hashlib.sha256(one.stored).digest()
     return one.storing((seed * (len(one.stored) // len(seed) + 1))[: len(one.stored)])
 

@@ -97,7 +97,7 @@ def with_bytes(content: bytes, name: str, other: bytes) -> bytes:
 
 
 def moved(content: bytes, name: str, other: bytes) -> bytes:
-    """The section lies behind the file's end. What is loaded is loaded from there: a further PT_LOAD."""
+    """Moves a section behind the file's end. A loaded section gets a further PT_LOAD."""
     one = section(content, name)
     offset = -(-len(content) // PAGE) * PAGE
     address = 0
@@ -110,7 +110,7 @@ def moved(content: bytes, name: str, other: bytes) -> bytes:
 
 
 def segments(content: bytes) -> list[tuple[int, tuple[int, ...]]]:
-    """Each with the place of its header."""
+    """Returns the program headers, each after its place in the file."""
     _, _, _, _, _, start, _, _, _, _, count, *_ = header(content)
     places = [start + index * SEGMENT.size for index in range(count)]
     return [(place, SEGMENT.unpack_from(content, place)) for place in places]
@@ -121,7 +121,7 @@ def loaded(content: bytes) -> list[tuple[int, int]]:
 
 
 def spare_segment(content: bytes) -> int:
-    """The header of one that nobody misses when it becomes another; PT_LOADs must stay in order: the last."""
+    """Returns the place of a program header that may be replaced. PT_LOADs must stay in order, so it takes the last."""
     spare = [place for place, row in segments(content) if row[0] in (PT_NOTE, PT_GNU_STACK)]
     if not spare:
         raise ValueError("no segment to spare")
@@ -169,7 +169,7 @@ def without_code(content: bytes) -> bytes:
 
 
 def objcopied(file: pathlib.Path, *options: str) -> pathlib.Path:
-    """By the tool that people use: --strip-debug, --rename-section .nv_fatbin=.data.cubins …"""
+    """Changes a file by objcopy, as users do: --strip-debug, --rename-section .nv_fatbin=.data.cubins …"""
     machine = next(name for name, number in MACHINES.items() if header(file.read_bytes())[2] == number)
     tool = shutil.which(f"{machine}-linux-gnu-objcopy") or shutil.which("objcopy") or pytest.skip("no objcopy")
     return made(file.name, tool, *options, file, OUT)
@@ -186,7 +186,7 @@ class Symbol:
 
 
 def symbols(content: bytes, *tables: str) -> list[Symbol]:
-    """Of these tables: ".dynsym", ".symtab"."""
+    """Returns the symbols in the tables: ".dynsym", ".symtab"."""
     rows = sections(content)
     names = {".dynsym": ".dynstr", ".symtab": ".strtab"}
     found = []
@@ -214,7 +214,7 @@ def offset_of(content: bytes, address: int) -> int:
 
 
 def relocations(content: bytes) -> list[tuple[int, int, int, int]]:
-    """Each with its place in the file: place, address that it writes to, kind, addend."""
+    """Returns the place in the file, address to write, kind and addend of each relocation."""
     found = []
     for one in sections(content):
         if one.name in (".rela.dyn", ".rela.plt"):
@@ -230,7 +230,7 @@ def with_relocation(content: bytes, place: int, kind: int, addend: int) -> bytes
 
 
 def with_segment(content: bytes, other: bytes, flags: int) -> tuple[bytes, int]:
-    """These bytes behind the file's end, loaded, in no section; and where they are loaded."""
+    """Appends loaded bytes without a section; returns the content and their address."""
     offset = -(-len(content) // PAGE) * PAGE
     address = -(-max(start + size for start, size in loaded(content)) // PAGE) * PAGE
     row = SEGMENT.pack(PT_LOAD, flags, offset, address, address, *[len(other)] * 2, PAGE)

@@ -107,7 +107,7 @@ def padded(content: bytes, to: int = 8) -> bytes:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """An entry for one SM: its header as it stands there, and what stands behind it, without padding."""
+    """An entry for one SM: header and stored bytes, without padding."""
 
     header: bytes
     stored: bytes
@@ -170,7 +170,7 @@ class Entry:
         return self.holding(self.content, compression, level)
 
     def storing(self, stored: bytes) -> Entry:
-        """Other bytes as they stand there: a frame that breaks off, or none at all. The label announces what it did."""
+        """Stores other bytes, such as a frame that breaks off, or none. The label keeps what it announces."""
         length = 0 if self.compression == NONE else len(stored)
         changed = dataclasses.replace(self, stored=stored)
         return changed.with_fields(padded_bytes=len(padded(stored)), compressed_bytes=length)
@@ -184,7 +184,7 @@ class Entry:
 
 
 def entry(content: bytes, sm: str, kind: int = CUBIN, compression: str = NONE, version: str = "1.8") -> Entry:
-    """A new one. `version`: of cubins 1.8 since CUDA 13 and 1.7 before, of PTX that of its ISA."""
+    """Makes an entry. `version`: 1.8 for cubins since CUDA 13 and 1.7 before; for PTX its ISA."""
     if kind == PTX:
         content = content.rstrip(b"\0") + b"\0"  # a text that ends with a zero, as in C
     major, minor = (int(part) for part in version.split("."))
@@ -198,7 +198,7 @@ def entry(content: bytes, sm: str, kind: int = CUBIN, compression: str = NONE, v
 
 
 def options_of(content: bytes, sm: str, kind: int) -> bytes:
-    """What cuobjdump wants to see behind the header: of PTX its options, of a cubin since SM 10.0 its .nv.compat."""
+    """Returns what cuobjdump expects behind the header: options for PTX, .nv.compat for a cubin since SM 10.0."""
     if kind == PTX:
         return padded(OPTIONS.pack(HEADER.size + OPTIONS.size, 0), 16)
     if kind != CUBIN or int(sm.rstrip("af")) < 100 or content[:4] != b"\x7fELF":
@@ -211,7 +211,7 @@ Container = tuple[Entry, ...]
 
 
 def read(content: bytes) -> tuple[Container, ...]:
-    """The containers of a section or of a fatbin file; zeros between them are a linker's."""
+    """Returns the containers of a section or of a fatbin file. Skips zeros, with which linkers align."""
     containers = []
     at = 0
     while at < len(content):
@@ -242,7 +242,7 @@ def container(entries: Iterable[Entry]) -> bytes:
 
 
 def written(containers: Iterable[Iterable[Entry]], alignment: int = 8, before: int = 0) -> bytes:
-    """As they stand in a section. `before`: zeros in front of the first, which need not be a multiple of 8."""
+    """Returns a section's content. `before`: zeros in front of the first container, any number."""
     content = bytearray()
     for one in containers:
         content += bytes(-len(content) % alignment) + container(one)

@@ -57,8 +57,8 @@ class Answer:
 
 @functools.cache
 def tiny_table(*, counted: bool = False) -> pathlib.Path:
-    """What tiny builds hold of each version: no less than one kernel in one translation unit. `counted`: for each SM as
-    many units as the sound builds do."""
+    """Reference table that tiny builds reach: one kernel in one translation unit. `counted`: as many units for each SM
+    as the sound builds have."""
     versions = {facts["claim"]["torch"] for facts in asked("recipes", "list", "--line", "all")["variants"]}
     one = {"units": 1, "kernels": 1, "code_bytes": 16}
     code = {"sm_90": one}
@@ -72,7 +72,7 @@ def tiny_table(*, counted: bool = False) -> pathlib.Path:
 def gate(
     artifact: pathlib.Path, claim: str, *options: str | pathlib.Path, reference: pathlib.Path | None = None
 ) -> tuple[dict, int]:
-    """What the gate says only of the files, and its exit code. Without a table it goes by the program's own."""
+    """Returns the gate's verdict on the files, and its exit code. Default table: the program's own."""
     if reference:
         options = (*options, "--reference", reference)
     command = [PROGRAM, "gate", artifact, "--claim", claim, *FILES_ALONE, *options, "--format", "json"]
@@ -83,7 +83,7 @@ def gate(
 
 
 def states(artifact: pathlib.Path, claim: str) -> dict[str, str]:
-    """What became of each check."""
+    """Returns the state of each check."""
     reported, _ = gate(artifact, claim, reference=tiny_table())
     return {check["id"]: check["state"] for check in reported["checks"]}
 
@@ -108,13 +108,13 @@ def gated_sound(name: str, folder: pathlib.Path) -> Answer:
 
 @functools.cache
 def found_in_the_sound(name: str) -> frozenset[str]:
-    """What is not a failure, and true of the sound build."""
+    """Returns findings on the sound build: they are true, and no failures."""
     with tempfile.TemporaryDirectory() as folder:
         return frozenset(gated_sound(name, pathlib.Path(folder)).found)
 
 
 def policy_for(check: str) -> pathlib.Path:
-    """The builder's policy, by which this check fails even where it only warns by default."""
+    """Returns the builder's policy, in which `check` fails even if it only warns by default."""
     policy = json.loads((SOURCE / "ci/policies/builder.json").read_text())
     severity = {check: {"severity": "fail", "reason": "the fault wants it"}}
     return text("policy.json", json.dumps(policy | {"severity": severity}))
@@ -129,7 +129,7 @@ def gated_fault(fault: Fault, folder: pathlib.Path) -> Answer:
 
 
 def why_not_caught(fault: Fault, answer: Answer) -> str:
-    """Empty: it was caught, by its own check and no other."""
+    """Returns "" if only the fault's own check caught it, else the reason."""
     if answer.code != 1:
         return f"not caught: exit code {answer.code}"
     if fault.unknown:

@@ -65,12 +65,12 @@ def needs(path: str, *more: str, less: tuple[str, ...] = ()) -> Change:
 
 
 def copied(path: str, other: str) -> Change:
-    """The same library under another name."""
+    """Adds a copy of a library under another name."""
     return lambda build, _: build.but({other: library_of(build, path)})
 
 
 def renamed(path: str, suffix: str) -> Change:
-    """The same library, with the same DT_SONAME, where the loader does not look for it."""
+    """Renames a library and keeps its DT_SONAME: the loader does not find it."""
 
     def change(build: Build, _: Parts) -> Build:
         return build.but({path: None, path + suffix: library_of(build, path)})
@@ -88,7 +88,7 @@ def both(*changes: Change) -> Change:
 
 
 def added(path: str, **more) -> Change:
-    """A library that was not there."""
+    """Adds a new library."""
     return lambda build, parts: build.but({path: parts.plain().but(**more)})
 
 

@@ -29,7 +29,7 @@ def all_of_libtorch(*cubins) -> Change:
 
 
 def only_its_own(build: Build, parts: Parts) -> Build:
-    """Nothing but the plain SM: the files with tensor paths lost their suffix."""
+    """Keeps only the plain SM: the files with tensor paths lose their suffix."""
     return build.but({CUDA: library_of(build, CUDA).but(units=(parts.unit(), parts.unit()))})
 
 

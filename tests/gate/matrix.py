@@ -42,7 +42,7 @@ def row(*cells: str) -> str:
 
 
 def not_made(skip: BaseException) -> tuple[str, bool]:
-    """Why something was not made, and whether that is off."""
+    """Returns why something was not made, and whether that is wrong."""
     return f"not made: {skip}", not str(skip).startswith(MAY_LACK)
 
 

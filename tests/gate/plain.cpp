@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What runs wherever the library is used: plain loops, of which a compiler makes what its flags allow.
+// Plain loops without a guard: the compiler's flags decide which instructions they need.
 extern "C" {
 
 void scale_add(float* x, const float* y, int n) {

@@ -13,7 +13,7 @@ from made import PROGRAM
 from variants import C10, sound
 
 CLAIM = full_name("cpu-avx2")
-# A name that hides it from whoever reads only names.
+# Does not name an instruction set, so that only its code reveals it.
 ILLEGAL = """
 extern "C" __attribute__((constructor)) void start_avx512(void) { __asm__ volatile("vaddps %zmm1, %zmm0, %zmm0"); }
 """
@@ -56,7 +56,7 @@ needs_qemu = pytest.mark.skipif(
 
 
 @needs_qemu
-def test_what_dies_on_the_claimed_cpu_fails(planted, tmp_path):
+def test_fails_a_build_that_dies_on_the_claimed_cpu(planted, tmp_path):
     reported = gated(planted, tmp_path)
     assert outcome(reported) == "died", reported["emulated_loads"]
     found = {finding["id"]: finding for finding in reported["verdict"]["findings"]}
@@ -66,19 +66,19 @@ def test_what_dies_on_the_claimed_cpu_fails(planted, tmp_path):
 
 
 @needs_qemu
-def test_a_sound_build_loads_there(tmp_path):
+def test_loads_a_sound_build(tmp_path):
     reported = gated(sound(CLAIM), tmp_path)
     assert outcome(reported) == "loaded", reported["emulated_loads"]
     assert {check["id"]: check["state"] for check in reported["verdict"]["checks"]}["PB215"] == "passed"
     assert reported["verdict"]["outcome"] == "pass"
 
 
-def test_without_qemu_it_is_reported_and_not_a_fault(tmp_path):
+def test_reports_a_missing_qemu_without_a_fault(tmp_path):
     reported = gated(sound(CLAIM), tmp_path, path=str(tmp_path))
     assert outcome(reported) == "unknown"
     assert "not installed" in reported["emulated_loads"][0]["what"]
     assert reported["verdict"]["outcome"] == "pass"
 
 
-def test_it_is_left_out_where_nobody_wants_it(planted, tmp_path):
+def test_skips_the_run_on_request(planted, tmp_path):
     assert gated(planted, tmp_path, "--no-emulated-run")["emulated_loads"] is None

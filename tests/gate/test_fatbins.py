@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the tests write by hand is what nvcc writes: the program, NVIDIA's tools and the loader read it."""
+"""Entries that the tests write equal nvcc's entries: the program, NVIDIA's tools and the loader read them."""
 
 import collections
 import ctypes
@@ -62,7 +62,7 @@ def mixed_by_nvcc(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_nvcc_wrote_is_written_again_byte_for_byte(mode):
+def test_writes_nvcc_output_again(mode):
     content = mixed_by_nvcc(mode)
     [container] = fatbins.read(content)
     assert sorted(one.sm for one in container) == ["120f", "75", "90", "90", "90a"]
@@ -78,7 +78,7 @@ def test_all_modes_hold_the_same():
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("sm", SMS)
-def test_an_entry_of_ours_is_read_by_everybody(sm, compression):
+def test_all_tools_read_a_written_entry(sm, compression):
     own = fatbins.entry(cubin(sm), sm, compression=compression)
     base = sm.rstrip("af")
     text = fatbins.entry(ptx(base), base, fatbins.PTX, compression, version="9.0")
@@ -158,7 +158,7 @@ def test_device_code_that_outgrows_its_place_is_loaded_from_another_segment():
     same_library(smaller, twin)
 
 
-def test_code_embedded_by_the_assembler_and_sections_renamed():
+def test_reads_embedded_code_in_renamed_sections():
     content = fatbins.written([(fatbins.entry(cubin("90"), "90"),)])
     file = linked("libother.so", Library(objects=(fatbins.embedded(content, MACHINE, ".nv_cubins", 64),)))
     whole = file.read_bytes()

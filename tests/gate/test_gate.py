@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Each variant's sound build passes its own claim; each planted fault is caught by its check and by no other."""
+"""Gates each variant's sound build by its own claim, and each planted fault: only the check of the fault may catch
+it."""
 
 import hashlib
 import subprocess
@@ -21,14 +22,14 @@ SOUND = [*variants(), *old_variants()]
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_a_sound_build_passes_its_claim(tmp_path, name):
+def test_passes_a_sound_build(tmp_path, name):
     answer = faults.gated_sound(name, tmp_path)
     assert answer.failed | answer.unknown == set(), answer.found
     assert (answer.outcome, answer.code) == ("pass", 0)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.expected}-{fault.variant}-{fault.what}")
-def test_a_planted_fault_is_caught_by_its_check_alone(tmp_path, fault):
+def test_catches_a_planted_fault_by_its_check(tmp_path, fault):
     answer = faults.gated_fault(fault, tmp_path)
     assert faults.why_not_caught(fault, answer) == "", answer
 
@@ -43,7 +44,7 @@ def elsewhere(name: str, unit: str, section: str) -> Build:
 
 
 @pytest.mark.parametrize("section", [".rodata.cubins", ".lrodata", ".data.rel.ro", "cubins"])
-def test_device_code_is_read_in_whatever_section_it_stands(tmp_path, section):
+def test_reads_device_code_in_any_section(tmp_path, section):
     name = faults.full_name("sm75-avx2")
     answer = faults.gated(elsewhere(name, "75", section).write(tmp_path / "sound"), name, reference=faults.tiny_table())
     assert (answer.outcome, answer.failed, answer.code) == ("pass", set(), 0), answer.found

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Each operator of the mutation run applies, and does something; a draw can be repeated."""
+"""Applies each operator of the mutation run, and repeats a draw."""
 
 import pathlib
 import random
@@ -21,7 +21,7 @@ def _scratch():
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda one: f"{one.name}: {one.what}")
-def test_an_operator_applies_and_changes_something(operator):
+def test_applies_each_operator(operator):
     for attempt in range(60):
         variant = run.VARIANTS[attempt % len(run.VARIANTS)]
         before = run.base_of(variant)
@@ -49,7 +49,7 @@ def test_changes_that_keep_the_truth_pass(tmp_path, names):
     assert code == 0, reported
 
 
-def test_a_draw_can_be_repeated():
+def test_repeats_a_draw():
     first, again, other = (run.mutated(run.How(seed), 3) for seed in (11, 11, 12))
     assert (first.what, first.code) == (again.what, again.code)
     assert first.what != other.what

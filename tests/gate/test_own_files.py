@@ -38,7 +38,7 @@ def gated(site):
 
 
 def record(site):
-    """As pip writes it of what is there."""
+    """Writes a RECORD of the files, as pip does."""
     [info] = site.glob("torch-*.dist-info")
     names = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*")) if path.is_file()]
     lines = [recorded(name, (site / name).read_bytes()) for name in names]
@@ -46,7 +46,7 @@ def record(site):
     return site
 
 
-def test_a_sound_torch_has_no_finding(tmp_path):
+def test_passes_a_sound_torch(tmp_path):
     assert gated(record(torch().write(tmp_path))) == {}
 
 
@@ -57,7 +57,7 @@ def test_a_sound_torch_has_no_finding(tmp_path):
         (LIB + "libtorch_python.so", "needs initModule, which nothing defines"),
     ],
 )
-def test_an_empty_library_of_torch_lacks_its_symbols(tmp_path, stub, says):
+def test_reports_missing_symbols_of_an_empty_library(tmp_path, stub, says):
     sound = torch()
     empty = sound.libraries[stub].but(code="")
     found = gated(record(sound.but({stub: empty}).write(tmp_path)))
@@ -65,34 +65,34 @@ def test_an_empty_library_of_torch_lacks_its_symbols(tmp_path, stub, says):
     assert says in found["PB163"]
 
 
-def test_an_empty_extension_module_has_no_entry(tmp_path):
+def test_reports_the_missing_entry_of_a_module(tmp_path):
     empty = Library(code="", needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",))
     found = gated(record(torch().but({MODULE: empty}).write(tmp_path)))
     assert "needs PyInit__C, which nothing defines" in found["PB163"]
 
 
-def test_an_extension_module_whose_rpath_leads_elsewhere_fails(tmp_path):
+def test_fails_a_module_with_a_wrong_rpath(tmp_path):
     sound = torch()
     found = gated(record(sound.but({MODULE: sound.libraries[MODULE].but(runpath=("$ORIGIN/libs",))}).write(tmp_path)))
     assert found.keys() == {"PB140"}
     assert f"-{MACHINE}-linux-gnu.so needs libtorch_python.so, which its RPATH does not lead to" in found["PB140"]
 
 
-def test_a_library_that_was_loaded_before_needs_no_rpath(tmp_path):
+def test_accepts_a_loaded_library_without_rpath(tmp_path):
     sound = torch()
     more = Library(code=WANTS, needs=("libc10.so", "libtorch_cpu.so"), runpath=())
     assert gated(record(sound.but({LIB + "libtorch_extra.so": more}).write(tmp_path))) == {}
 
 
 @pytest.mark.parametrize("name", ["torch/__init__.py", "torch/lib/libtorch_global_deps.so"])
-def test_a_file_of_record_that_is_missing_fails(tmp_path, name):
+def test_fails_a_missing_file_of_record(tmp_path, name):
     site = record(torch().but({LIB + "libtorch_global_deps.so": Library(code="")}).write(tmp_path))
     assert gated(site) == {}
     (site / name).unlink()
     assert gated(site).keys() == {"PB182"}
 
 
-def test_a_zeroed_page_of_a_library_fails(tmp_path):
+def test_fails_a_library_with_changed_bytes(tmp_path):
     site = record(torch().write(tmp_path))
     library = site / LIB / "libtorch_python.so"
     content = bytearray(library.read_bytes())
@@ -109,7 +109,7 @@ def test_edited_python_passes(tmp_path):
     assert gated(site) == {}
 
 
-def test_a_library_of_cuda_that_defines_nothing_fails(tmp_path):
+def test_fails_an_empty_cuda_library(tmp_path):
     versioned = "libcudart.so.13 { global: cudaMalloc; };\n"
     script = tmp_path / "versions"
     script.write_text(versioned)
@@ -129,6 +129,6 @@ def test_a_library_of_cuda_that_defines_nothing_fails(tmp_path):
         assert gated(record(build)).keys() - {"PB331"} == expected  # there is no libtorch_cuda.so
 
 
-def test_a_module_with_only_its_entry_passes(tmp_path):
+def test_passes_a_module_with_only_its_entry(tmp_path):
     module = Library(code=ENTRY, needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",))
     assert gated(record(torch().but({MODULE: module}).write(tmp_path))) == {}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A build is held beside what others of its version hold: a table's, or a baseline's kernels by name."""
+"""Compares builds with a table of their version, or with a baseline's kernels by name."""
 
 import json
 
@@ -36,7 +36,7 @@ def answer(tmp_path, reference, *options, change=lambda build: build):
     ],
     ids=["units", "kernels", "bytes"],
 )
-def test_a_build_that_holds_less_than_others_fails(tmp_path, counts, says):
+def test_fails_a_build_with_less_code(tmp_path, counts, says):
     found = answer(tmp_path / "less", table(**counts))
     assert found.failed == {"PB335", "claim"}
     assert says in found.found["PB335"]
@@ -57,7 +57,7 @@ def test_a_build_that_holds_less_than_others_fails(tmp_path, counts, says):
     ],
     ids=["less", "nothing"],
 )
-def test_another_file_of_libtorch_that_holds_less_than_theirs_fails(tmp_path, change, says):
+def test_fails_another_file_with_less_code(tmp_path, change, says):
     code = {"units": 1, "kernels": 2, "code_bytes": 16}
     theirs = {"libtorch_cuda_linalg.so": {"linked": {}, "code": {"sm_90": code}}}
     found = answer(tmp_path / "less", table(files=theirs), change=change)
@@ -69,7 +69,7 @@ def test_another_file_of_libtorch_that_holds_less_than_theirs_fails(tmp_path, ch
     assert answer(tmp_path / "another-magma", table(files=theirs), change=change).code == 0
 
 
-def test_a_copy_of_a_unit_makes_up_for_none_that_is_missing(tmp_path):
+def test_does_not_count_copies_of_a_unit(tmp_path):
     def holding(*which):
         def change(build):
             units = [parts_of(NAME).cuda_units()[at] for at in which]
@@ -84,18 +84,18 @@ def test_a_copy_of_a_unit_makes_up_for_none_that_is_missing(tmp_path):
     assert answer(tmp_path / "more", due, change=holding(0, 1, 0)).code == 0
 
 
-def test_the_nearest_sm_of_the_table_is_asked(tmp_path):
+def test_takes_the_nearest_sm_of_the_table(tmp_path):
     assert "PB335" in answer(tmp_path / "less", table(sm="sm_80", units=9)).failed
     assert answer(tmp_path / "as-much", table(sm="sm_80")).code == 0
 
 
-def test_a_version_that_no_table_has_is_unknown(tmp_path):
+def test_leaves_an_unlisted_version_unknown(tmp_path):
     found = answer(tmp_path, table(version="1.0.0"))
     assert (found.failed, found.unknown) == (frozenset(), frozenset({"PB335", "claim"}))
 
 
-def test_a_baseline_stands_in_for_the_table(tmp_path):
-    """Of a version that no table has, a generic build tells what is due."""
+def test_takes_a_baseline_for_an_unlisted_version(tmp_path):
+    """Takes expected counts from a generic build if no table has the version."""
     parts = parts_of(NAME)
     more = [parts.unit(flags=(f"-DNAME=kernel{i}",)) for i in range(3)]
     generic = sound(NAME).but({CUDA: sound(NAME).libraries[CUDA].but(units=(*parts.cuda_units(), *more))})
@@ -107,13 +107,13 @@ def test_a_baseline_stands_in_for_the_table(tmp_path):
     assert twin.code == 0
 
 
-def test_the_programs_own_table_knows_what_a_real_one_holds(tmp_path):
+def test_fails_a_tiny_build_by_the_own_table(tmp_path):
     reported, code = faults.gate(sound(NAME).write(tmp_path), NAME)
     assert code == 1
     assert {row["id"] for row in reported["findings"] if row["severity"] == "fail"} == {"PB335"}
 
 
-def test_a_baselines_kernels_are_missed_by_name(tmp_path):
+def test_names_missing_kernels_of_a_baseline(tmp_path):
     """A generic build of that version has what the build has, and three times more."""
     parts = parts_of(NAME)
     names = [parts.unit(flags=(f"-DNAME=kernel{i}",)) for i in range(3)]

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A tiny libtorch of each variant, as its recipe would have it: flags, versions, platform and names come from
-`pbprobe recipes`, machine code from gcc and nvcc, the folders are those of Nix."""
+"""A tiny libtorch of each variant. Flags, versions, platform and names come from `pbprobe recipes`, machine code from
+gcc and nvcc, and folders from Nix's layout."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ COUNTS_DEVICES = (
 )
 OLDEST = 75  # of nvcc 13
 
-# As torch's cmake/Codegen.cmake compiles at::native, better ones first: the linker keeps the first copy of what they
-# share.
+# Order of at::native in torch's cmake/Codegen.cmake, better ones first: the linker keeps the first copy of shared
+# functions.
 CAPABILITY_FLAGS = {
     "x86_64": {
         "AVX512": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"),
@@ -54,14 +54,14 @@ OPENMP = TORCH + "libgomp.so.1"
 
 
 def asked(*arguments: str) -> dict:
-    """What the program says as JSON."""
+    """Runs the program and returns its JSON."""
     done = subprocess.run([PROGRAM, *arguments, "--format", "json"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
 @functools.cache
 def variants(line: str = LINE) -> dict[str, dict]:
-    """What the recipes of a line say of each, by name."""
+    """Returns the recipes of a line, by name."""
     return {facts["name"]: facts for facts in asked("recipes", "list", "--line", line)["variants"]}
 
 
@@ -121,7 +121,7 @@ def strings(head: str = "") -> str:
 
 
 def knowing(cuda: str, numbers: list[str]) -> str:
-    """What a compiler that runs with the program has among its constants."""
+    """Returns source with the constants of a compiler that runs with the program."""
     targets = ", ".join(f'"compute_{number}"' for number in numbers)
     return (
         f'const char* const kTargets[] = {{{targets}, "Cuda compilation tools, release {cuda}, V{cuda}.88"}};\n'
@@ -130,7 +130,7 @@ def knowing(cuda: str, numbers: list[str]) -> str:
 
 
 class Parts:
-    """What a variant's libraries are linked from."""
+    """Inputs of a variant's libraries."""
 
     def __init__(self, facts: dict) -> None:
         self.facts = facts
@@ -161,7 +161,7 @@ class Parts:
         return fatbin(self.number, *more, flags=flags)
 
     def siblings(self) -> tuple[str, ...]:
-        """What torch adds to some files by itself; of "103a" and "103f" a file holds one."""
+        """Returns the SMs that torch adds to some files. A file holds only one of "103a" and "103f"."""
         names = [name.removeprefix("sm_") for name in target(self.facts["gpu"])["siblings"]]
         return tuple(name for name in names if not (name.endswith("f") and name[:-1] + "a" in names))
 
@@ -230,7 +230,7 @@ def parts_of(name: str) -> Parts:
 
 @functools.cache
 def sound(name: str) -> Build:
-    """What the recipe of this name builds."""
+    """Returns the build of the recipe `name`."""
     parts = parts_of(name)
     facts, claim = parts.facts, parts.facts["claim"]
     libraries = parts.cpu_libraries() | (parts.cuda_libraries() if parts.number else {})
@@ -247,7 +247,7 @@ def sound(name: str) -> Build:
 
 
 def old_variants() -> tuple[str, ...]:
-    """Those whose SM the line's nvcc does not know, and the last NVRTC that does is of their own CUDA."""
+    """Returns variants whose SM only older versions of nvcc know, of which the last belongs to their own CUDA."""
     names = []
     for line in asked("recipes", "list", "--line", "all")["variants"]:
         last = target(line["gpu"])["last_cuda"] if line["gpu"] else None

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// When the speeds of two builds may be compared: what differs is named, and so is what one of them does not tell.
-#include "probes/judge/baseline.hpp"
+// Tests which differences make the speeds of two builds incomparable.
+#include "probes/judge/evidence/baseline.hpp"
 
 #include <gmock/gmock.h>
 
@@ -41,7 +41,7 @@ TEST(CompareBuilds, NamesOtherOneDnn) {
   Inventory other = comparable();
   libtorch_cpu(other).links->versions = {{"oneDNN", "3.7.1"}};
   EXPECT_THAT(differences(comparable(), other), ElementsAre("oneDNN 3.10.2 against 3.7.1"));
-  libtorch_cpu(other).links->versions.clear();  // linked in, and its symbols do not tell
+  libtorch_cpu(other).links->versions.clear();  // linked in, without symbols that show the version
   EXPECT_THAT(differences(comparable(), other), ElementsAre("oneDNN 3.10.2 against unknown"));
   EXPECT_THAT(differences(other, other), ElementsAre("oneDNN unknown against unknown"));
   libtorch_cpu(other).links->contains = {"FBGEMM", "MKL"};
@@ -62,7 +62,7 @@ TEST(CompareBuilds, ReadsVersionOfSeparateOneDnn) {
   EXPECT_THAT(differences(shared, comparable()), IsEmpty());
 }
 
-TEST(CompareBuilds, EverythingElseThatDiffersIsNamed) {
+TEST(CompareBuilds, NamesEachDifference) {
   Inventory other = comparable();
   other.torch_version = "2.10.0+cu130";
   other.cuda_version = "12.8";
@@ -73,7 +73,7 @@ TEST(CompareBuilds, EverythingElseThatDiffersIsNamed) {
                           "threads by libgomp against libomp"));
 }
 
-TEST(KernelNames, AreReportedWithoutWhatChangesFromBuildToBuild) {
+TEST(KernelNames, OmitBuildDependentParts) {
   EXPECT_EQ(stable_name("_ZN2at4cuda40_GLOBAL__N__758183f4_8_Sleep_cu_088d913f11spin_kernelEl"),
             "_ZN2at4cuda40_GLOBAL__N__00000000_8_Sleep_cu_0000000011spin_kernelEl");
   EXPECT_EQ(stable_name("_ZN6thrust31THRUST_300001_SM_750_800_900_NS8cuda_cub4core"),
@@ -88,7 +88,7 @@ TEST(KernelNames, AreReportedWithoutWhatChangesFromBuildToBuild) {
 }
 
 TEST(KernelNames, ComparesKernelsOfNearestSm) {
-  using Names = std::vector<std::string>;  // two words in double braces are one string's begin and end
+  using Names = std::vector<std::string>;  // {{"a", "b"}} alone would construct one string from two iterators
   Inventory build{.torch_version = "2.11.0+cu130", .cuda_version = "13.0"};
   File& file = build.files.emplace_back();
   file = {.path = "torch/lib/libtorch_cuda.so", .component = "libtorch"};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Reports to judge: recorded facts, with what a test plants in them.
+// Makes reports from recorded facts, in which tests plant faults.
 #pragma once
 
 #include <fstream>
@@ -43,7 +43,7 @@ inline LibtorchFigure figure(std::string device, std::string dtype, double gflop
           .samples_us = {100, 101, 102}};
 }
 
-// As if all of its device code had been opened, and were what its headers say: the recorded one was only listed.
+// Marks all device code as opened and sound: the recorded audit only listed the device code.
 inline void open_device_code(Inventory& inventory) {
   for (auto& file : inventory.files) {
     for (auto* code : {&file.device_code, &file.self_loaded_code}) {
@@ -52,7 +52,7 @@ inline void open_device_code(Inventory& inventory) {
   }
 }
 
-// torch 2.11.0+cu130 on a machine without a GPU, where libtorch computed on the CPU.
+// Returns a report of torch 2.11.0+cu130 that computed on a machine without a GPU.
 inline Report cpu_report() {
   Report report{.version = "0.1.0", .commit = "0123456789ab", .created = "2026-11-21T00:00:00Z"};
   report.host = recorded<Host>("xeon-without-gpu.json");
@@ -68,7 +68,7 @@ inline Report cpu_report() {
   return report;
 }
 
-// One area that was timed beside a baseline's.
+// Returns the gain of an area over a baseline.
 inline AreaGain area_gain(std::string area, std::string device, double low, double high) {
   return {.area = std::move(area),
           .device = std::move(device),
@@ -79,12 +79,12 @@ inline AreaGain area_gain(std::string area, std::string device, double low, doub
           .baseline_samples_us = {100 * (low + high) / 2}};
 }
 
-// A comparable baseline, twice as large.
+// Returns a comparison with a comparable baseline, twice as large.
 inline BaselineComparison beside(std::vector<AreaGain> gains) {
   return {.path = "generic/torch", .bytes = 500 << 20, .baseline_bytes = 1000 << 20, .gains = std::move(gains)};
 }
 
-// The same with one GPU, on which libtorch computed too.
+// Returns cpu_report() with one GPU, on which libtorch computed too.
 inline Report gpu_report(std::string name, std::string capability) {
   Report report = cpu_report();
   report.host->driver = {.state = DriverState::ok,
@@ -115,7 +115,7 @@ inline File& libtorch_cuda(Report& report) {
 
 using Versions = std::map<std::string, std::string>;
 
-// Only its files, as `pbprobe audit --claim` judges them.
+// Returns a report of only files, as `pbprobe audit --claim` judges them.
 inline Report audit_report(std::optional<Claim> claim = std::nullopt) {
   Report report{.version = "0.1.0", .commit = "0123456789ab", .created = "2026-11-21T00:00:00Z"};
   report.inventory = recorded<Inventory>("torch-2.11.0-cu130-x86_64.json");
@@ -136,7 +136,7 @@ inline Report audit_report(std::optional<Claim> claim = std::nullopt) {
   return report;
 }
 
-// Rewrites it into a build without CUDA.
+// Changes the artifact into a build without CUDA.
 inline void make_cpu_build(Report& report) {
   report.inventory->torch_version = "2.11.0+cpu";
   report.inventory->cuda_version.reset();

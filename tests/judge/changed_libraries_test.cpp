@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A changed library and the modules that do not load because of it: one finding, the cause.
+// Tests that a changed library is the only finding for modules that do not load because of it.
 #include <gmock/gmock.h>
 
 #include "probes/judge/judge.hpp"

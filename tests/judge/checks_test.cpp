@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Every check with a planted fault, which it must find and nothing else may, and a sound twin, which must stay silent.
+// Tests that only the check itself finds its planted fault, and that its sound twin has no finding.
 #include "probes/judge/checks.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TEST(Catalogue, HasPlantedFaultForEachCheck) {
   EXPECT_EQ(planted, known);
 }
 
-TEST(Catalogue, IdsAreUniqueAndInOrderAndEveryRowIsWhole) {
+TEST(Catalogue, HasUniqueSortedIdsAndCompleteRows) {
   std::string last;
   for (const auto& check : all_checks()) {
     EXPECT_LT(last, check.id);
@@ -69,7 +69,7 @@ TEST(Catalogue, IdsAreUniqueAndInOrderAndEveryRowIsWhole) {
   }
 }
 
-// What a check is about stands in its row: code that tests an id would pass by every check that comes after it.
+// The row of a check states its properties. Code that tests an id would ignore checks that are added later.
 TEST(Catalogue, NamesNoCheckInCode) {
   const std::regex named(R"("PB[0-9])");
   size_t files = 0;
@@ -95,12 +95,12 @@ TEST(Catalogue, MarksReadingChecksAsIntegrity) {
   }
 }
 
-TEST(Catalogue, MarkdownHasARowForEachCheck) {
+TEST(Catalogue, WritesMarkdownRowForEachCheck) {
   const std::string text = checks_markdown();
   for (const auto& check : all_checks()) EXPECT_THAT(text, testing::HasSubstr("| " + std::string(check.id) + " |"));
 }
 
-TEST(Checks, FindTheirPlantedFaultAndNothingElse) {
+TEST(Checks, FindOnlyTheirPlantedFault) {
   for (const auto& c : cases()) {
     SCOPED_TRACE(c.id);
     const Check& check = check_of(c.id);
@@ -126,7 +126,7 @@ TEST(Checks, FindTheirPlantedFaultAndNothingElse) {
   }
 }
 
-TEST(Checks, AreSilentOnTheSoundTwin) {
+TEST(Checks, FindNothingInSoundTwin) {
   for (const auto& c : cases()) {
     SCOPED_TRACE(c.id);
     const Verdict verdict = judge(c.twin);
@@ -138,8 +138,8 @@ TEST(Checks, AreSilentOnTheSoundTwin) {
   }
 }
 
-// docs/checks shows what the program prints: the example of each page is the finding of a planted fault.
-TEST(Pages, ExamplesAreWhatPlantedFaultsSay) {
+// The example of each page in docs/checks is the finding of a planted fault.
+TEST(Pages, ShowFindingsOfPlantedFaults) {
   std::map<std::string, std::vector<Finding>> planted;
   for (const auto& c : cases()) {
     for (const auto& finding : judge(c.planted).findings) {
@@ -147,7 +147,7 @@ TEST(Pages, ExamplesAreWhatPlantedFaultsSay) {
     }
   }
   for (const auto& check : all_checks()) {
-    const std::string id(check.id), example = example_of(id);
+    const std::string id(check.id), example = read_example(id);
     const auto& findings = planted[id];
     EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [&](const auto& f) { return is_shown(example, f); }))
         << id << " shows: " << example << "\nplanted: " << (findings.empty() ? "" : shown(findings.front()));

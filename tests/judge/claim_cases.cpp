@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB314 and on: SMs that are claimed, and what libtorch and the libraries beside it hold.
+// PB314 and later: claimed SMs, compared with libtorch and the libraries beside it.
 #include <algorithm>
 #include <functional>
 
@@ -11,7 +11,7 @@
 namespace pbprobe::test {
 namespace {
 
-// A build only for sm121, made by CUDA 13.0: 444 translation units, a few with the a variant beside it.
+// Returns a build only for sm121 by CUDA 13.0: 444 translation units, one of which also has sm_121a.
 Report sm121_build(bool exact = true) {
   Report report = claimed({.exact = exact, .targets = {"sm121"}, .cuda = "13.0"});
   report.inventory->platform = "aarch64-linux";
@@ -23,7 +23,7 @@ Report sm121_build(bool exact = true) {
     if (file.component == "NCCL" || file.component == "cuDNN" || file.component == "cuBLAS")
       file.device_code = DeviceCode{.cubin = {{"sm_121", 12}}};
   }
-  libtorch_cuda(report).links = std::nullopt;  // its MAGMA lay in the file that is gone
+  libtorch_cuda(report).links = std::nullopt;  // the erased files had MAGMA
   libtorch_cuda(report).device_code = DeviceCode{.cubin = {{"sm_121", 444}, {"sm_121a", 1}},
                                                  .unit_sets = {{"sm_121", 443}, {"sm_121 sm_121a", 1}},
                                                  .toolkits = {{"13.0", 2}}};
@@ -40,7 +40,7 @@ File& nccl(Report& report) {
 }
 
 void add_claimed_unit_cases(std::vector<Case>& cases) {
-  // Same major, runs on 12.1, and is not what is claimed.
+  // Code for 12.0 runs on 12.1, but is not the claimed code.
   cases.push_back({"PB314", "sm121 is claimed, and libtorch_cuda.so holds machine code only for sm_120",
                    sm121_build_with(
                        [](DeviceCode& code) {
@@ -49,7 +49,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                        },
                        false),
                    sm121_build(false)});
-  // A claim of only this SM says nothing more of units that lack it.
+  // An exact claim adds no second fault for units that lack the SM.
   cases.push_back({"PB314", "sm121 is claimed, and 443 of the 444 translation units of libtorch_cuda.so hold",
                    sm121_build_with([](DeviceCode& code) {
                      code.cubin = {{"sm_90", 1}, {"sm_121", 443}, {"sm_121a", 1}};
@@ -58,7 +58,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                    sm121_build()});
   cases.push_back({"PB314", "sm121 is claimed, and libtorch holds no device code",
                    with(sm121_build(), [](Report& r) { libtorch_cuda(r).device_code.reset(); }), sm121_build()});
-  // A handful of a files, as in the public wheels.
+  // Public wheels have a handful of sm_121a cubins.
   cases.push_back({"PB314", "sm121 is claimed, and 1 of the 444 translation units of libtorch_cuda.so holds",
                    sm121_build_with(
                        [](DeviceCode& code) {
@@ -109,7 +109,7 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
                    })});
   cases.push_back({"PB319", "NCCL holds machine code for sm_80 too",
                    with(sm121_build(), [](Report& r) { nccl(r).device_code->cubin["sm_80"] = 12; }), sm121_build()});
-  // NCCL linked into libtorch_cuda.so, with the SMs that it was built for: no fault of torch's build.
+  // A static NCCL brings its own SMs, which is no fault of torch's build.
   cases.push_back({"PB319", "libraries linked into libtorch_cuda.so hold machine code for sm_80, sm_90 too",
                    with(sm121_build(),
                         [](Report& r) {
@@ -122,7 +122,7 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
   cases.push_back(
       {"PB319", "libtorch_cuda.so holds machine code for sm_90, sm_100 too, among its constants",
        with(sm121_build(),
-            [](Report& r) {  // made by a toolkit of its own, too: nobody's fault either
+            [](Report& r) {  // another toolkit made it, which is no fault
               libtorch_cuda(r).self_loaded_code =
                   DeviceCode{.cubin = {{"sm_90", 14}, {"sm_100", 15}}, .toolkits = {{"12.9", 29}}};
             }),
@@ -147,7 +147,7 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
                    sm121_build_with([](DeviceCode& code) {
                      code.census = {{{"sm_121", {.kernels = 900, .trap_kernels = 2, .only_traps = {"_Z4gemmv"}}}}};
                    }),
-                   sm121_build_with([](DeviceCode& code) {  // of another chip's code
+                   sm121_build_with([](DeviceCode& code) {  // traps only in code for another chip
                      code.census = {{{"sm_121", {.kernels = 900}}, {"sm_90", {.trap_kernels = 2}}}};
                    })});
   cases.push_back({"PB321", "made by different toolkits: 1 by CUDA 12.9, 2 by CUDA 13.0",

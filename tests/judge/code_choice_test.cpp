@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/code_choice.hpp"
+#include "probes/judge/gpu/code_choice.hpp"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ TEST(CodeChoice, ReturnsNativeForSingleSuffixedChip) {
   EXPECT_EQ(choose_code(code, {10, 0}).code, GpuCode::none);
 }
 
-TEST(CodeChoice, MachineCodeIsPreferredToPtxAndALaterMinorToAnEarlier) {
+TEST(CodeChoice, PrefersMachineCodeAndLaterMinor) {
   const DeviceCode code{.cubin = {{"sm_80", 10}, {"sm_86", 10}}, .ptx = {{"sm_80", 10}, {"sm_89", 10}}};
   EXPECT_EQ(choose_code(code, {8, 9}).best, "sm_86");
   EXPECT_EQ(choose_code(code, {9, 0}).best, "compute_89");
@@ -44,7 +44,7 @@ TEST(CodeChoice, ReturnsUnknownIfNothingWasRead) {
   EXPECT_EQ(choose_code({}, {9, 0}).code, GpuCode::unknown);
 }
 
-TEST(CodeChoice, CodeOfEarlierChipsIsContestedOnlyOnOrin) {
+TEST(CodeChoice, MarksEarlierCodeAsContestedOnlyOnOrin) {
   const DeviceCode code{.cubin = {{"sm_80", 10}}};
   EXPECT_TRUE(choose_code(code, {8, 7}).contested);
   EXPECT_TRUE(choose_code({.cubin = {{"sm_86", 10}}}, {8, 7}).contested);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/comparison.hpp"
+#include "probes/judge/evidence/comparison.hpp"
 
 #include <gmock/gmock.h>
 
@@ -27,7 +27,7 @@ std::vector<std::string> listed(const Comparison& comparison) {
   return all;
 }
 
-// One figure of libtorch's, with these samples.
+// Returns a report with one libtorch figure of these samples.
 Report timed(std::vector<double> samples) {
   Report report = side();
   report.measurements = Measurements{};
@@ -68,7 +68,7 @@ TEST(Comparison, FindsNoDifferenceInEqualReports) {
   EXPECT_FALSE(has_regressed(comparison));
 }
 
-// Tensor instructions may stand in a handful of cubins, and cuBLAS has SMs of its own.
+// Tensor instructions may be in a handful of cubins, and cuBLAS chooses its own SMs.
 TEST(Comparison, NamesSmallAndForeignLosses) {
   const Report before = side();
   Report after = side();
@@ -106,7 +106,7 @@ TEST(Comparison, CountsHigherCpuNeedAsRegression) {
   EXPECT_THAT(listed(compare_reports(after, before)), Contains("changed minimum CPU: avx512 before, avx2 after"));
 }
 
-TEST(Comparison, VersionsAndFilesAreNamed) {
+TEST(Comparison, NamesVersionsAndFiles) {
   const Report before = side();
   Report after = side();
   (*after.inventory->component_versions)["cuDNN"] = "9.20.0";
@@ -118,7 +118,7 @@ TEST(Comparison, VersionsAndFilesAreNamed) {
   EXPECT_THAT(all, Contains("lost file: torch/lib/libtorch_cuda.so (regressed)"));
 }
 
-TEST(Comparison, KernelsAreComparedByNameWhereBothHaveThem) {
+TEST(Comparison, ComparesKernelsIfBothHaveNames) {
   Report before = side();
   Report after = side();
   EXPECT_THAT(compare_reports(before, after).not_compared, Contains(testing::HasSubstr("kernels by their names")));

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What evidence is held to: decisions, not the words of the pbprobe that wrote it, nor the checks that came since.
-#include "probes/judge/decision.hpp"
+// Tests that evidence depends on decisions, not on the wording or on checks that were added later.
+#include "probes/judge/evidence/decision.hpp"
 
 #include <algorithm>
 
 #include <gmock/gmock.h>
 
 #include "probes/judge/checks.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "tests/judge/cases.hpp"
 
 namespace pbprobe::test {
@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A claim that fails and one that passes; with findings, notes, and checks that are not asked.
+// Returns a report that fails (`exact`) or passes, with findings, notes, and checks that were not asked.
 Report judged(bool exact) {
   Report report =
       audit_report(Claim{.text = "the claim", .exact = exact, .targets = {"sm90"}, .cuda = "13.0", .torch = "2.11.0"});
@@ -36,7 +36,7 @@ void reword(std::string& sentence) {
   sentence = "in other words";
 }
 
-// As a release with other messages puts it: each sentence of the verdict is another.
+// Replaces each sentence of the verdict, as a release with other messages would.
 void reword(Verdict& verdict) {
   reword(verdict.reason);
   if (verdict.fix) reword(*verdict.fix);
@@ -57,7 +57,7 @@ void reword(Verdict& verdict) {
   if (verdict.holdings) reword(verdict.holdings->sentence);
 }
 
-// As it was before this check: its row, its findings and what came of them are not there.
+// Removes the row, findings and objections of a check, as a release without the check would.
 void forget(Verdict& verdict, const std::string& id) {
   const auto is_it = [&](const auto& one) { return one.id == id; };
   ASSERT_EQ(std::erase_if(verdict.checks, is_it), 1U) << id;
@@ -65,7 +65,7 @@ void forget(Verdict& verdict, const std::string& id) {
   std::erase_if(verdict.objections, is_it);
 }
 
-TEST(Decision, IsTheSameInOtherWords) {
+TEST(Decision, IgnoresWording) {
   for (const bool exact : {false, true}) {
     Report report = judged(exact);
     ASSERT_EQ(refusal(report), "");
@@ -77,7 +77,7 @@ TEST(Decision, IsTheSameInOtherWords) {
   }
 }
 
-TEST(Decision, HoldsWithoutTheChecksThatCameSince) {
+TEST(Decision, IgnoresChecksAddedLater) {
   const Report whole = judged(false);
   size_t passed = 0;
   for (const auto& check : whole.verdict->checks) {
@@ -91,7 +91,7 @@ TEST(Decision, HoldsWithoutTheChecksThatCameSince) {
   EXPECT_GT(passed, 40U);
 }
 
-// Otherwise whoever takes a check out of a report would take its fault out as well.
+// Otherwise an attacker could remove a fault by removing its check from the report.
 TEST(Decision, ReportsFaultFoundByLaterCheck) {
   Report report = judged(true);
   ASSERT_EQ(report.verdict->outcome, Outcome::fail);
@@ -114,7 +114,7 @@ struct Change {
   void (*change)(Report& report);
 };
 
-TEST(Decision, AnyOtherDecisionOrFactIsRefused) {
+TEST(Decision, RejectsChangedDecisionOrFact) {
   const Change changes[] = {
       {"outcome", [](Report& r) { r.verdict->outcome = Outcome::pass; }},
       {"complete", [](Report& r) { r.verdict->complete = false; }},
@@ -153,7 +153,7 @@ TEST(Decision, AnyOtherDecisionOrFactIsRefused) {
   }
 }
 
-// A number that no sentence decides is a fact that the decision was made on all the same.
+// The decision also rests on numbers that only the data of a sentence contains.
 TEST(Decision, KeepsDataOfEachSentence) {
   Report report = judged(true);
   for (auto& file : report.inventory->files) {

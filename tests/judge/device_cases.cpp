@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB330 and on: fatbin entries that are not what they say, a CUDA build without its library, kernels that do nothing.
+// PB330 and later: false fatbin entries, a CUDA build without its library, kernels that do nothing.
 #include <algorithm>
 #include <functional>
 
@@ -10,7 +10,7 @@
 namespace pbprobe::test {
 namespace {
 
-// The public build, by what is true of it.
+// Returns the public build with its true claim and census.
 Report sm90_build() {
   Report report = claimed({.targets = {"sm90"}, .cuda = "13.0"});
   auto& code = *libtorch_cuda(report).device_code;
@@ -36,7 +36,8 @@ Report with_nccl(const SmCensus& census) {
   });
 }
 
-// As cuBLAS 13.1 is for SM 12.1: all kernels are for the lesser minor, but one that does nothing.
+// Returns a report with a cuBLAS like version 13.1 for SM 12.1: all kernels are for the lower minor, except an idle
+// one.
 Report with_cublas(const SmCensus& census) {
   Report report = claimed({.targets = {"sm86"}});
   of_component(report, "cuBLAS").device_code =
@@ -46,7 +47,7 @@ Report with_cublas(const SmCensus& census) {
   return report;
 }
 
-// A second file of cuBLAS, beside one that is whole.
+// Adds a second cuBLAS file next to the sound one.
 Report beside_cublas(std::map<std::string, int64_t> cubins) {
   return with(sm90_build(), [&](Report& r) {
     File& file = r.inventory->files.emplace_back();
@@ -73,7 +74,7 @@ void add_entry_cases(std::vector<Case>& cases) {
                               {{.label = "cubin for sm_90", .offset = 64, .seen = "not an ELF file"}}};
                         }),
                    sm90_build()});
-  // Of libraries that nobody claims anything of.
+  // PB102 covers libraries without a claim.
   cases.push_back({"PB102", "1 of its fatbin entries is not what its header says: the PTX for sm_80 at 0x40 is PTX for",
                    with(sm90_build(),
                         [](Report& r) {
@@ -84,7 +85,7 @@ void add_entry_cases(std::vector<Case>& cases) {
                               {{.label = "PTX for sm_80", .offset = 64, .seen = "PTX for sm_90"}}};
                         }),
                    sm90_build()});
-  // What is not machine code counts against "throughout".
+  // Units without machine code lack the claimed SM.
   cases.push_back({"PB314", "sm90 is claimed, and 444 of the 543 translation units of libtorch_cuda.so hold",
                    sm90_build_with([](DeviceCode& code) { code.units_without_code = 99; }),
                    sm90_build_with([](DeviceCode& code) { code.units_without_code = 0; })});
@@ -137,7 +138,7 @@ void add_idle_cases(std::vector<Case>& cases) {
   cases.push_back({"PB332", "sm90 is claimed, and 87 of the 87 kernels of NCCL for it do nothing: nccl",
                    with_nccl({.kernels = 87, .cubins = 12, .idle_kernels = 87, .idle = {"_Z4nccl"}}),
                    with_nccl({.kernels = 85, .cubins = 12, .idle_kernels = 27})});
-  // Also where older ones would run: the driver takes the latest.
+  // The driver takes the latest code, even if older code would do something.
   cases.push_back({"PB332", "sm90 is claimed, and the 12 cubins of NCCL for it hold no kernel",
                    with_nccl({.cubins = 12, .empty_cubins = 12}), with_nccl({.kernels = 87, .cubins = 12})});
   cases.push_back({"PB332", "sm86 is claimed, and 300 of the 400 kernels of cuBLAS for it do nothing",
@@ -150,7 +151,7 @@ void add_idle_cases(std::vector<Case>& cases) {
                    beside_cublas({{"sm_90", 12}})});
   cases.push_back({"PB318", "sm90 is claimed, and libcublasLt.so.13 holds machine code only for sm_80, none of which",
                    beside_cublas({{"sm_80", 12}}), beside_cublas({{"sm_80", 12}, {"sm_90a", 12}})});
-  // Half of the kernels of an "a" SM are empty, in the few units that have them: no second fault.
+  // Half of the kernels for sm_90a may be idle, because few units have any: no second fault.
   cases.push_back({"PB314", "sm90 is claimed, and 44 of the 444 translation units of libtorch_cuda.so hold",
                    sm90_build_with([](DeviceCode& code) {
                      code.unit_sets = {{"sm_80", 400}, {"sm_80 sm_90a", 44}};
@@ -220,7 +221,7 @@ void add_reference_cases(std::vector<Case>& cases) {
                    missing(1200), missing(12)});
 }
 
-// libtorch_cuda.so has `here` for SM 9.0 and `other` for SM 8.0; the release has `release`.
+// Returns a report in which libtorch_cuda.so has `here` for SM 9.0 and `other` for SM 8.0; the release has `release`.
 Report make_families(std::map<std::string, int64_t> here, std::map<std::string, int64_t> other,
                      std::map<std::string, int64_t> release) {
   return with(beside_reference({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB167 and on: the packages beside a torch that is in order, on a machine with an H200 and a driver for CUDA 13.0.
+// PB167 and later: packages beside a sound torch, on a machine with an H200 and a driver for CUDA 13.0.
 #include <functional>
 
 #include "tests/judge/planted.hpp"

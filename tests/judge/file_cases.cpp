@@ -66,7 +66,7 @@ Report audited() {
 }
 
 void add_pinned_toolkit_cases(std::vector<Case>& cases) {
-  // As the METADATA of torch 2.7.1 pins them: NVRTC of 12.6.2 beside libraries of 12.6.3.
+  // The METADATA of torch 2.7.1 pins NVRTC of 12.6.2 beside libraries of 12.6.3.
   const auto torch27 = [](std::string nvrtc) {
     return [nvrtc](Report& r) {
       Inventory& inventory = *r.inventory;
@@ -92,7 +92,7 @@ void add_pinned_toolkit_cases(std::vector<Case>& cases) {
                    with(claimed({.cuda = "12.6"}), torch27("12.8.93")),
                    with(claimed({.cuda = "12.6"}), torch27("12.6.77")),
                    {"PB111"}});
-  // The installed torch asks for the version itself.
+  // The installed torch requires exactly this version.
   const auto pinning = [](std::string pinned) {
     return [pinned](Report& r) {
       (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4";
@@ -154,7 +154,7 @@ void add_closure_cases(std::vector<Case>& cases) {
                    with(with(audited(), without_linalg), opening_linalg),
                    with(audited(), opening_linalg),
                    {"PB126"}});
-  // The file is not missing, and its RUNPATH does not lead there.
+  // The file exists, but the RUNPATH does not lead to it.
   cases.push_back({"PB140", "libtorch_cuda.so needs libc10.so, which its RPATH does not lead to",
                    with(audited(), needing({{"libc10.so"}})),
                    with(audited(), needing({{"libc10.so", Provider::artifact, "torch/lib/libc10.so"}}))});
@@ -221,7 +221,7 @@ void add_identity_cases(std::vector<Case>& cases) {
                            {"torch", "torch/version.py:3", "2.11.0+cu130"}})});
   cases.push_back({"PB136", "libtorch_cpu.so says by its own code that it is torch 2.10.0",
                    of_release("2.10.0", "2.11.0+cu130"), of_release("2.11.0", "2.11.0+cu130")});
-  // Its code does not tell a candidate from the release.
+  // The version in the code does not distinguish a candidate from the release.
   cases.push_back({"PB136", "the package says 2.12.0a0+git1", of_release("2.11.0", "2.12.0a0+git1"),
                    of_release("2.12.0", "2.12.0a0+git1")});
 }
@@ -252,7 +252,7 @@ void add_runpath_cases(std::vector<Case>& cases) {
     return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath = std::move(folders); });
   };
   cases.push_back({"PB137", "\"\", which means", bare({""}), bare({})});
-  // As libcusparseLt has it: what is not torch's own is not its builder's to fix.
+  // libcusparseLt has such a RUNPATH, which torch's builder cannot fix.
   const auto theirs = [](Report& r) { file_named(r, "libcublas.so.13").runpath = {"$ORIGIN", ""}; };
   cases.push_back({"PB137", "\"\", which means", bare({"$ORIGIN", ""}), with(claimed({}), theirs)});
 }
@@ -292,7 +292,7 @@ void add_package_cases(std::vector<Case>& cases) {
 void add_component_cases(std::vector<Case>& cases) {
   cases.push_back({"PB122", "12 of its names have the strings before C++11, and 570 those since",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 12; }),
-                   with(audited(), [](Report& r) {  // old wheels had the old strings throughout
+                   with(audited(), [](Report& r) {  // old wheels had only the old strings
                      file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 570;
                      file_named(r, "libtorch_cpu.so").links->cxx11_names = 0;
                      r.inventory->torch_version = "2.5.1";
@@ -320,7 +320,7 @@ void add_component_cases(std::vector<Case>& cases) {
   cases.push_back(
       {"PB127", "no file of libtorch needs NVSHMEM", with(audited(), no_nvshmem), with(audited(), [&](Report& r) {
          no_nvshmem(r);
-         r.inventory->torch_version = "2.8.0+cu130";  // before it came
+         r.inventory->torch_version = "2.8.0+cu130";  // before the first torch with NVSHMEM
          r.inventory->component_versions->at("torch") = "2.8.0";
        })});
 }
@@ -338,7 +338,7 @@ void add_name_cases(std::vector<Case>& cases) {
        named("python3.13-pytorch210-python313-cpu-avx2-2.10.0"),
        named("python3.13-pytorch210-python313-cpu-avx-2.10.0")});
   cases.push_back({"PB132", "Nix calls it pytorch-python312-cpu-avx", named("pytorch-python312-cpu-avx"),
-                   named("python3.13-torch-2.10.0")});  // nixpkgs' own has no variant in its name
+                   named("python3.13-torch-2.10.0")});  // the torch of nixpkgs has no variant in its name
   const auto looking = [](std::string folder) {
     return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath.push_back(std::move(folder)); });
   };
@@ -378,7 +378,7 @@ void add_name_cases(std::vector<Case>& cases) {
                    runtime("libcudart.so.13", "libcudart.so.12"), runtime("libcudart.so.13.0.96", "libcudart.so.13")});
 }
 
-// A Nix result whose closure holds these.
+// Returns a Nix result with these packages in its closure.
 Report nix_result(const std::vector<std::pair<std::string, std::string>>& packages) {
   return with(audited(), [&](Report& r) {
     StoreClosure closure{.outputs = {"/nix/store/a-torch"},

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The gate's decision on recorded facts: what is not proved, not asked, not readable or wrongly waived does not pass.
+// Tests the gate on recorded facts: unproved claims, unanswered checks, unreadable files and wrong waivers do not pass.
 #include "probes/judge/judge.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 
 #include "probes/judge/checks.hpp"
-#include "probes/judge/join.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/evidence/join.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "tests/judge/cases.hpp"
 
 namespace pbprobe::test {
@@ -34,7 +34,7 @@ Report true_claim() {
 }
 
 Report false_claim() {
-  return audit_report(claim_of_list({"sm90"}, true));  // it holds other SMs too
+  return audit_report(claim_of_list({"sm90"}, true));  // the build has other SMs too
 }
 
 Report ran_on_h200() {
@@ -57,7 +57,7 @@ std::string listed(const Verdict& gate) {
   return text;
 }
 
-TEST(Gate, PassesATrueClaimAndProvesItShipped) {
+TEST(Gate, PassesTrueClaimAsShipped) {
   const Verdict gate = judge(true_claim(), terms());
   EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
   EXPECT_TRUE(gate.complete);
@@ -69,7 +69,7 @@ TEST(Gate, PassesATrueClaimAndProvesItShipped) {
   }
 }
 
-TEST(Gate, FailsAFalseClaimAndNamesTheCheck) {
+TEST(Gate, FailsFalseClaimAndNamesCheck) {
   const Verdict gate = judge(false_claim(), terms());
   EXPECT_EQ(gate.outcome, Outcome::fail);
   EXPECT_TRUE(gate.complete) << listed(gate);
@@ -77,7 +77,7 @@ TEST(Gate, FailsAFalseClaimAndNamesTheCheck) {
   EXPECT_EQ(gate.claims[0].outcome, Outcome::fail);
 }
 
-TEST(Gate, ShipsNoSmWithoutCuda) {
+TEST(Gate, FailsSmClaimWithoutCuda) {
   Report report = true_claim();
   make_cpu_build(report);
   const Verdict gate = judge(report, terms());
@@ -98,8 +98,8 @@ TEST(Gate, ReturnsUnknownIfFilesProveNothing) {
   }
 }
 
-// As a report leaves the libraries beside libtorch.
-TEST(Gate, DeviceCodeThatWasNotOpenedIsUnknown) {
+// A report does not open the libraries beside libtorch.
+TEST(Gate, ReturnsUnknownForUnopenedDeviceCode) {
   Report report = true_claim();
   for (auto& file : report.inventory->files) {
     if (file.component == "NCCL" && file.device_code) file.device_code->false_entries.reset();
@@ -112,7 +112,7 @@ TEST(Gate, DeviceCodeThatWasNotOpenedIsUnknown) {
   EXPECT_FALSE(objects(judge(report, terms()), "PB330", Outcome::unknown)) << "no SM is claimed";
 }
 
-// A limit on this process's memory or files tells nothing of the file.
+// A limit on the memory or files of this process proves no fault of the file.
 TEST(Gate, ReturnsUnknownForUnreadableFile) {
   Report report = true_claim();
   auto& files = report.inventory->files;
@@ -184,7 +184,7 @@ TEST(Gate, IgnoresRunOnAnotherChip) {
   EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "no GPU here"));
 }
 
-TEST(Gate, AreasThatWereNotRunOrWentWrongAreNoProof) {
+TEST(Gate, RequiresCorrectRunOfEachArea) {
   Report report = ran_on_h200();
   report.measurements->libtorch->areas.pop_back();
   EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "were not run on cuda:0"));
@@ -309,7 +309,7 @@ Terms waiving(std::vector<Waiver> waivers) {
   return given;
 }
 
-TEST(Waivers, LetThroughWhatTheyNameUntilTheirDay) {
+TEST(Waivers, ExcuseNamedFindingsUntilTheirDay) {
   const Report report = false_claim();
   std::vector<Waiver> all;
   for (const auto& place : places_of("PB316", report)) all.push_back({"PB316", place, "known", "2026-11-22"});
@@ -321,7 +321,7 @@ TEST(Waivers, LetThroughWhatTheyNameUntilTheirDay) {
   EXPECT_TRUE(objects(judge(report, waiving(all)), "PB316", Outcome::fail)) << "one place is not waived";
 }
 
-TEST(Waivers, ExpiredUnusedAndBroadOnesFail) {
+TEST(Waivers, FailIfExpiredUnusedOrBroad) {
   const Report report = false_claim();
   const std::string place = places_of("PB316", report).front();
   const auto state_with = [&](Waiver waiver) {
@@ -374,7 +374,7 @@ TEST(Waivers, CannotExcuseUnreadTorchFiles) {
 
 // --- policies ---
 
-// The same checks by either policy, with the same answers; what differs is what an open question means.
+// Both policies run the same checks with the same answers. They differ in the effect of an open question.
 TEST(Policies, JudgeReportAndGateAlike) {
   const Report report = false_claim();
   const Verdict lenient = judge(report);
@@ -400,7 +400,7 @@ TEST(Policies, JudgeReportAndGateAlike) {
 
 // --- joined ---
 
-TEST(Join, TakesTheHighestThatOneProved) {
+TEST(Join, TakesHighestProvedLevel) {
   const Verdict shipped = judge(true_claim(), terms());
   const Verdict executed = judge(ran_on_h200(), terms("hardware"));
   const Verdict joined = join_verdicts({shipped, executed}, std::nullopt);

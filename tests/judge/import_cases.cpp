@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB541 and on: what Python imported.
+// PB541 and later: imports by Python.
 #include "tests/judge/planted.hpp"
 
 namespace pbprobe::test {
@@ -48,7 +48,7 @@ void add_import_cases(std::vector<Case>& cases) {
   cases.push_back({"PB543", "x.so.1 of /lib/x.so.1: a process that imported torch has loaded /opt/x.so.1",
                    imported(comes("/opt/x.so.1")), imported(sound)});
   cases.push_back({"PB543", "a process that imported torch has loaded none of this name", imported(comes({})),
-                   imported([&](std::vector<Import>& all) {  // how far it came is not known
+                   imported([&](std::vector<Import>& all) {  // imports with unknown progress
                      comes({})(all);
                      for (size_t i : {0, 1}) ends(i, "it took too long", Obstacle::time_limit)(all);
                    })});

@@ -23,7 +23,7 @@ const ClaimRow& row_of(const Verdict& verdict, const std::string& begin) {
   return none;
 }
 
-TEST(Judge, NativeCodeThatRanPasses) {
+TEST(Judge, PassesNativeCodeThatRan) {
   const Verdict verdict = judge(gpu_report("NVIDIA H200", "9.0"));
   EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.reason;
   EXPECT_TRUE(verdict.findings.empty());
@@ -57,7 +57,7 @@ TEST(Judge, ReturnsNoUnknownForUntriedSteps) {
   EXPECT_EQ(row_of(judge(report), "GPU 0").executed, Outcome::unknown) << "it was tried, and gave no answer";
 }
 
-// Running it again does not make a GPU compute correctly.
+// The remedy must not be another run: a GPU that computes wrong is defective.
 TEST(Judge, RejectsGpuThatComputesWrong) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.measurements->libtorch->executed_on_gpu = false;
@@ -67,8 +67,8 @@ TEST(Judge, RejectsGpuThatComputesWrong) {
   EXPECT_THAT(verdict.findings.front().remedy, HasSubstr("do not compute on this GPU"));
 }
 
-// Code for 12.0 on a 12.1 chip is right: the false alarm that GB10's owners know.
-TEST(Judge, SameMajorCodePassesWithoutAWarning) {
+// Code for 12.0 is right for a 12.1 chip. torch itself warns owners of a GB10 by mistake.
+TEST(Judge, PassesSameMajorCodeWithoutWarning) {
   const Verdict verdict = judge(gpu_report("NVIDIA GB10", "12.1"));
   EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.reason;
   EXPECT_EQ(verdict.gpus[0].code, GpuCode::same_major);
@@ -77,7 +77,7 @@ TEST(Judge, SameMajorCodePassesWithoutAWarning) {
   for (const auto& finding : verdict.findings) EXPECT_EQ(finding.severity, Severity::note) << finding.what;
 }
 
-TEST(Judge, CudaTorchWithoutAGpuIsUnknownAndSaysWhy) {
+TEST(Judge, ReturnsUnknownForCudaTorchWithoutGpu) {
   const Report report = cpu_report();
   const Verdict verdict = judge(report);
   EXPECT_EQ(verdict.outcome, Outcome::unknown);
@@ -88,7 +88,7 @@ TEST(Judge, CudaTorchWithoutAGpuIsUnknownAndSaysWhy) {
   EXPECT_EQ(row_of(verdict, "CPU").executed, Outcome::pass);
 }
 
-TEST(Judge, CpuTorchWithoutAGpuPasses) {
+TEST(Judge, PassesCpuTorchWithoutGpu) {
   Report report = cpu_report();
   make_cpu_build(report);
   const Verdict verdict = judge(report);
@@ -127,7 +127,7 @@ TEST(Judge, RefusesWheelForAnotherProcessor) {
   EXPECT_EQ(row_of(verdict, "CPU").shipped, Outcome::fail);
 }
 
-// The verdict is its, and torch's own rows say what torch does.
+// The package fails the verdict, and the rows of torch still show torch's own results.
 TEST(Judge, FailsVerdictForFaultyOtherPackage) {
   const auto with_fault_of = [](const char* name) {
     Report report = gpu_report("NVIDIA H200", "9.0");
@@ -170,7 +170,7 @@ TEST(Judge, ReturnsUnknownIfNothingRan) {
   EXPECT_THAT(verdict.reason, HasSubstr("not run on a GPU"));
 }
 
-TEST(Judge, MissingSectionsAreUnknownInTheWordsOfTheirStep) {
+TEST(Judge, ReturnsReasonOfStepForMissingSection) {
   Report report = cpu_report();
   report.inventory.reset();
   report.measurements.reset();
@@ -183,7 +183,7 @@ TEST(Judge, MissingSectionsAreUnknownInTheWordsOfTheirStep) {
   EXPECT_FALSE(verdict.reason.empty());
 }
 
-TEST(Judge, RanksFailureAboveUnknown) {
+TEST(Judge, PutsFailureBeforeUnknown) {
   Report report = cpu_report();
   report.measurements->libtorch = LibtorchRun{.path = "/opt", .problem = "loading died of SIGSEGV"};
   const Verdict verdict = judge(report);
@@ -192,7 +192,7 @@ TEST(Judge, RanksFailureAboveUnknown) {
   EXPECT_EQ(verdict.findings.front().severity, Severity::fail);
 }
 
-TEST(Judge, AlikeGpusAreReportedOnce) {
+TEST(Judge, ReportsEqualGpusOnce) {
   Report report = gpu_report("NVIDIA B300", "10.3");
   for (int64_t i = 1; i < 4; ++i) {
     report.host->gpus.push_back(report.host->gpus[0]);
@@ -232,7 +232,7 @@ TEST(Judge, CreditsEachGpuWithItsResults) {
   EXPECT_EQ(wrong.claims[2].executed, Outcome::fail);
 }
 
-// libtorch is run on the first GPU that can be used: what it did there is reported of no other.
+// libtorch runs on the first usable GPU. The result does not count for other GPUs.
 TEST(Judge, CreditsRunToItsGpu) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.host->gpus.push_back(report.host->gpus[0]);
@@ -249,7 +249,7 @@ TEST(Judge, CreditsRunToItsGpu) {
   EXPECT_EQ(row_of(verdict, "GPU 1").executed, Outcome::pass);
 }
 
-TEST(Judge, ReinstallNamesVersionAndIndex) {
+TEST(Judge, NamesVersionAndIndexForReinstall) {
   Report report = audit_report();
   report.inventory->packages = {{.folder = "torch-2.11.0.dist-info", .name = "torch", .version = "2.11.0"}};
   (*report.inventory->component_versions)["cuDNN"] = "9.11.0.98";
@@ -268,7 +268,7 @@ TEST(Judge, ReinstallNamesVersionAndIndex) {
   EXPECT_THAT(remedy("PB119"), HasSubstr("install torch again from where it came"));
 }
 
-// A V100 has lost its ptxas with CUDA 13, and a newer GPU waits for a newer one.
+// CUDA 13 dropped the V100, and a newer GPU needs a newer CUDA.
 TEST(Judge, AsksForOlderOrNewerPtxas) {
   const auto remedy = [](const char* capability, std::vector<std::string> knows) -> std::string {
     Report report = gpu_report("GPU", capability);
@@ -285,8 +285,8 @@ TEST(Judge, AsksForOlderOrNewerPtxas) {
   EXPECT_EQ(remedy("8.0", {"sm_75", "sm_80", "sm_90a"}), "");
 }
 
-// What pbprobe cannot run is not a fault of the build.
-TEST(Judge, OnlyReadsOldTorch) {
+// A build that pbprobe cannot run may be sound.
+TEST(Judge, ReturnsUnknownForOldTorch) {
   Report report = cpu_report();
   make_cpu_build(report);
   report.inventory->torch_version = "1.13.1";
@@ -298,8 +298,8 @@ TEST(Judge, OnlyReadsOldTorch) {
   EXPECT_EQ(row_of(verdict, "CPU").executed, std::nullopt);
 }
 
-// A machine with a GPU is not one without: its torch only has to know where libcuda lies.
-TEST(Judge, LibcudaOutOfReachIsUnknownAndNoFault) {
+// The machine has a GPU: torch only needs the path of libcuda.
+TEST(Judge, ReturnsUnknownIfLibcudaIsUnreachable) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   ASSERT_TRUE(report.measurements && report.measurements->libtorch);
   report.measurements->libtorch->loader = ForeignLoader{.path = "/nix/store/x/ld.so", .glibc = "2.40"};
@@ -319,7 +319,7 @@ TEST(Judge, DoesNotPassUnjudgedClaim) {
   EXPECT_TRUE(asks(Need::cpu_claim) || outcome_of("avx2") == Outcome::unknown);
 }
 
-// What an audit judges: no machine is missing where none was looked at.
+// An audit judges without a machine.
 TEST(Judge, JudgesFilesByTheirClaim) {
   const Claim claim{.text = "cuda=13.0,torch=2.11.0,python=3.11,blas=mkl",
                     .cuda = "13.0",
@@ -354,13 +354,12 @@ TEST(Judge, JudgesClaimBesideMachine) {
   EXPECT_EQ(verdict.outcome, Outcome::fail);
   EXPECT_EQ(verdict.findings.front().id, "PB106");
   EXPECT_EQ(row_of(verdict, "GPU 0").executed, Outcome::pass);
-  report.measurements.reset();  // no machine that ran it: what it is on this host stays open
+  report.measurements.reset();  // without a run, the result on this host is unknown
   report.claim->cuda = "13.0";
   EXPECT_EQ(judge(report).outcome, Outcome::unknown);
 }
 
-// A verdict that stands in the document is not a fact.
-TEST(Judge, JudgesTheFactsAgain) {
+TEST(Judge, IgnoresRecordedVerdict) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   const Json fresh = to_json(judge(report));
   report.verdict = Verdict{.outcome = Outcome::fail, .reason = "forged"};

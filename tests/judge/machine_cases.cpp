@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB2xx, PB301 to PB313, PB5xx: what runs on a machine.
+// PB2xx, PB301 to PB313, PB5xx: checks of a machine.
 #include <algorithm>
 
 #include "tests/judge/planted.hpp"
@@ -18,7 +18,7 @@ void add_cpu_cases(std::vector<Case>& cases) {
       {"PB201", "the features of no target", with(h200(), [](Report& r) { r.host->cpu.targets.clear(); }), h200()});
   cases.push_back({"PB202", "takes its AVX2 code",
                    with(h200(), [](Report& r) { r.measurements->libtorch->cpu_capability = "AVX2"; }),
-                   with(h200(), [](Report& r) {  // no AVX-512 on this CPU: AVX2 is the best there is
+                   with(h200(), [](Report& r) {  // without AVX-512, AVX2 is the best capability
                      r.measurements->libtorch->cpu_capability = "AVX2";
                      std::erase_if(r.host->cpu.targets, [](const auto& id) { return id.find("512") != id.npos; });
                    })});
@@ -81,7 +81,8 @@ void add_host_code_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB150", "needs avx512f, which the level of its folder does not promise: at::native::f() (.text)",
                    beside("x86-64-v3"), beside("x86-64-v4")});
-  cases.push_back({"PB150", "needs avx512f", beside("x86-64-v2"), counted(wide)});  // where every CPU takes it: PB203
+  cases.push_back(
+      {"PB150", "needs avx512f", beside("x86-64-v2"), counted(wide)});  // PB203 covers files outside of glibc-hwcaps
   cases.push_back({"PB203", "needs avx512f, which", with(counted(wide), lacks_avx512), counted(wide)});
   HostCode at_load = wide;
   at_load.at_load = {{"avx512f", 2}};
@@ -89,7 +90,7 @@ void add_host_code_cases(std::vector<Case>& cases) {
   by_default.cpu_capabilities["DEFAULT"].features = {{"avx512f", 5}};
   cases.push_back({"PB210", "it needs avx512f, which", with(counted(at_load), lacks_avx512), counted(at_load)});
   cases.push_back({"PB210", "or takes its default CPU capability", with(counted(by_default), lacks_avx512),
-                   with(counted(wide), lacks_avx512)});  // a function of its own may be guarded: PB203
+                   with(counted(wide), lacks_avx512)});  // a guard is possible: PB203
   cases.push_back({"PB204", "needs avx2 as soon as the library is loaded",
                    counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
                    counted(host_code({{"avx2", 9}}, {offender(CodeClass::static_initializer, {"avx2"}),
@@ -104,16 +105,16 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   used_too.offenders.push_back(offender(CodeClass::unguarded, {"fma"}));
   HostCode used_with_avx2 = used_too;
   used_with_avx2.unguarded["avx2"] = 9;
-  // What only initializers use is reported of them, and once.
+  // PB204 alone reports features that only initializers use.
   cases.push_back({"PB204", "needs fma as soon as the library is loaded", counted(initialized, claim_of("avx", true)),
                    counted(used_too, claim_of("avx2", false))});
   cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_of("avx", true)),
                    counted(used_with_avx2, claim_of("avx2", true))});
   cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_of("avx", false)),
-                   counted(used_too, claim_of("avx2", false))});  // of more than one CPU or of one, it runs there
+                   counted(used_too, claim_of("avx2", false))});  // AVX2 CPUs have FMA
   cases.push_back({"PB205", "took a CPU capability's copy of it, which needs amx_fp16",
                    counted(host_code({}, {offender(CodeClass::capability_leak, {"amx_fp16"})})),
-                   counted(host_code({}, {offender(CodeClass::capability_leak, {"f16c"})}))});  // this host has it
+                   counted(host_code({}, {offender(CodeClass::capability_leak, {"f16c"})}))});  // this host has F16C
   cases.push_back({"PB206", "the AVX512 CPU capability holds no such instruction",
                    with(counted(host_code({})),
                         [](Report& r) {
@@ -133,8 +134,7 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB208", "of 1000000 instructions that run everywhere 9 are of avx2, fma",
                    counted(of_all(1000000), claim_of("avx2", true)), counted(of_all(1000), claim_of("avx2", true))});
-  // One flag of several was dropped, or a later one took it back. Of at least avx2 it is enough, and so are few
-  // functions.
+  // A flag is missing, or a later flag disabled it. Claims that are not exact, and small libraries, pass without it.
   const auto of_a_library = [](std::map<std::string, int64_t> unguarded) {
     HostCode code = host_code(std::move(unguarded));
     code.unguarded_instructions = 60000;
@@ -367,14 +367,14 @@ void add_start_cases(std::vector<Case>& cases) {
   cases.push_back({"PB511", "the first tensor on cuda:0 took 31 s (as it stands)",
                    with_start({"as it stands", "cuda:0", 31.0, {}, {}, {}}),
                    with_start({"as it stands", "cuda:0", 2.5, {}, {}, {}})});
-  // That compiling all of its PTX takes long is what machine code is for.
+  // A slow start with forced PTX is no fault of a build with machine code.
   cases.push_back({"PB511", "the first tensor on cuda:0 took 25 s (filled driver cache)",
                    with_start({"filled driver cache", "cuda:0", 25.0, {}, {}, {}}),
                    with_start({"CUDA_FORCE_PTX_JIT=1", "cuda:0", 25.0, {}, {}, {}})});
   const std::string no_cubin = "aten::neg.out: libtorch threw an exception";
   cases.push_back({"PB512", "with CUDA_DISABLE_PTX_JIT=1 libtorch does not compute on cuda:0: " + no_cubin,
                    with_start({"CUDA_DISABLE_PTX_JIT=1", "cuda:0", {}, {}, {}, no_cubin}),
-                   // That nothing can be compiled says nothing: a build without PTX.
+                   // A build without PTX fails with forced PTX, which is no fault.
                    with_start({"CUDA_FORCE_PTX_JIT=1", "cuda:0", {}, {}, {}, no_cubin})});
 }
 

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Could not run is never wrong: each reason leaves its check without an answer, and its twin, which did run and was
-// wrong, fails it.
+// Tests that a step that could not run leaves its check without an answer, and that a step with a wrong result fails.
 #include <algorithm>
 
 #include <gmock/gmock.h>
 
 #include "probes/judge/judge.hpp"
-#include "probes/judge/policy.hpp"
+#include "probes/judge/policy/policy.hpp"
 #include "tests/judge/planted.hpp"
 
 namespace pbprobe::test {
@@ -37,7 +36,7 @@ Verdict gate(const Report& report, Level require = Level::measured) {
   return judge(claimed, {.policy = *policy, .require = require, .date = "2026-11-22", .asked = std::nullopt});
 }
 
-// The check has no answer and no finding, no verdict calls it a fault, and a gate that asks for it does not pass.
+// Expects no answer, finding or failure from the check `id`, and a gate that does not pass.
 void expect_unknown(const Report& report, const std::string& id, const testing::Matcher<std::string>& why) {
   for (const Verdict& verdict : {judge(report), gate(report)}) {
     const CheckRow& row = row_of(verdict, id);
@@ -66,7 +65,7 @@ TEST(Obstacles, SeparateWrongKernelsFromUnknownOnes) {
   EXPECT_EQ(wrong.outcome, Outcome::fail);
 }
 
-// A wrong kernel stays one where another could not run.
+// A wrong kernel is a fault even if another kernel could not run.
 TEST(Obstacles, HideNoFaults) {
   const Verdict verdict = judge(with(h200(), [](Report& r) {
     r.measurements->problems = {"gemm is wrong: C[0,0]"};
@@ -120,7 +119,7 @@ TEST(Obstacles, NameGpuUsersInGate) {
   EXPECT_THAT(verdict.fix.value_or(""), HasSubstr("end process 4711"));
 }
 
-TEST(Obstacles, LibtorchThatCouldNotLoadIsUnknown) {
+TEST(Obstacles, ReturnUnknownForUnloadedLibtorch) {
   for (const Obstacle why : kAll)
     expect_unknown(with(h200(),
                         [&](Report& r) {
@@ -130,7 +129,7 @@ TEST(Obstacles, LibtorchThatCouldNotLoadIsUnknown) {
                    "PB501", HasSubstr("did not end in time"));
 }
 
-TEST(Obstacles, LibtorchThatCouldNotComputeIsUnknown) {
+TEST(Obstacles, ReturnUnknownForUnrunLibtorch) {
   for (const Obstacle why : kAll) {
     expect_unknown(with(h200(),
                         [&](Report& r) {
@@ -186,7 +185,7 @@ TEST(Obstacles, IgnoreSlowStartOfSharedGpu) {
   EXPECT_TRUE(finds(judge(slow({})), "PB511"));
 }
 
-TEST(Obstacles, KernelFaultFailsOnlyIfMachineIsAtFault) {
+TEST(Obstacles, FailOnlyForKernelFaultsOfMachine) {
   const auto report = [](FaultOwner owner) {
     return with(h200(), [&](Report& r) {
       KernelFault fault{.device = "cuda:0", .what = "wgmma_fp16_128x256_sm90 fails", .owner = owner};
@@ -199,7 +198,7 @@ TEST(Obstacles, KernelFaultFailsOnlyIfMachineIsAtFault) {
   EXPECT_TRUE(finds(judge(report(FaultOwner::machine)), "PB504"));
 }
 
-TEST(Obstacles, DisturbedGainsAreNeverJudged) {
+TEST(Obstacles, SkipDisturbedGains) {
   const auto gains = [](std::optional<std::string> who) {
     return with(h200(), [&](Report& r) {
       AreaGain gain = area_gain("softmax", "cuda:0", 0.5, 0.6);

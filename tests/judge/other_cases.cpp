@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB16x and PB17x: packages that are not torch, beside one and claimed by themselves.
+// PB16x and PB17x: packages other than torch, next to torch or with their own claim.
 #include <functional>
 
 #include "tests/judge/planted.hpp"
@@ -9,7 +9,7 @@
 namespace pbprobe::test {
 namespace {
 
-// Another package's, beside a torch.
+// Returns a report of another package next to torch.
 Report beside_torch(const std::function<void(Inventory&)>& change) {
   Report report;
   Inventory& inventory = report.inventory.emplace();
@@ -22,7 +22,7 @@ Report beside_torch(const std::function<void(Inventory&)>& change) {
   return report;
 }
 
-// Another package's wheel, and a claim.
+// Returns a report of another package's wheel with a claim.
 Report claimed_of_other(
     const Claim& claim, const std::function<void(Inventory&)>& change = [](Inventory&) {}) {
   Report report;
@@ -42,7 +42,7 @@ Report claimed_of_other(
   return report;
 }
 
-// Libraries from outside of the packages, and what the system refuses.
+// Adds cases of libraries from outside of the packages, and of files that the system refuses.
 void add_outside_cases(std::vector<Case>& cases) {
   cases.push_back({"PB164", "ext 1.0 requires torch>=2.9,<2.11, and torch 2.11.0+cu130 is installed",
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
@@ -114,7 +114,7 @@ void add_missing_library_cases(std::vector<Case>& cases) {
                    sound});
 }
 
-// A library with these units of device code: how many hold machine code for these SMs.
+// Gives the library these units of device code: number of units by set of SMs.
 void plant_units(Inventory& inventory, std::map<std::string, int64_t> sets) {
   DeviceCode& code = *inventory.files[0].device_code;
   code.unit_sets = std::move(sets);
@@ -132,7 +132,7 @@ Report claimed_of_units(const Claim& claim, const std::map<std::string, int64_t>
   return claimed_of_other(claim, [&](Inventory& i) { plant_units(i, sets); });
 }
 
-// With kernels for sm_120, of which this many do nothing, in this many cubins that hold nothing else.
+// Returns a library for sm_120 with idle kernels, and with cubins that hold only idle kernels.
 Report claimed_of_idle(int64_t idle_kernels, int64_t idle_cubins) {
   return claimed_of_other({.targets = {"sm120"}}, [&](Inventory& i) {
     SmCensus census{.kernels = 36, .cubins = 6, .code_bytes = 9000, .idle_kernels = idle_kernels};
@@ -259,7 +259,7 @@ void add_loading_cases(std::vector<Case>& cases) {
                    beside_torch([](Inventory& i) {
                      i.loading->front().missing_libraries = {{"libcudart.so.7", "/env/ext/_C.so"}};
                    }),
-                   beside_torch([](Inventory& i) {  // another file of that name but for its number loads
+                   beside_torch([](Inventory& i) {  // a file with the same name except its number loads
                      i.loading = {{.path = "ext/core6.so", .missing_libraries = {{"libav.so.6", "/env/ext/core6.so"}}},
                                   {.path = "ext/core7.so"}};
                    })});
@@ -281,7 +281,7 @@ void add_loading_cases(std::vector<Case>& cases) {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.9"}}};
                    }),
                    sound});
-  // What this very release has is not lacking in it: another library of it, or another build.
+  // The installed release has the symbol, but in another library or another build.
   cases.push_back({"PB163", "nothing defines that is loaded with it: this release of torch has it in a library that it",
                    beside_torch([](Inventory& i) {
                      i.loading->front().unresolved = {
@@ -305,7 +305,7 @@ void add_loading_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB165", "ext 1.0: _C.so needs libcudart.so.12, and torch 2.11.0+cu130 is built with CUDA 13",
                    needing({"libc10.so", "libcudart.so.12"}), needing({"libc10.so", "libcudart.so.13"})});
-  // What does not link torch may have a CUDA of its own, and of a CPU build nobody shares it.
+  // A module that does not link torch may use its own CUDA; so may any module next to a CPU build.
   cases.push_back({"PB165", "needs libcublas.so.12", needing({"libtorch_cuda.so", "libcublas.so.12"}),
                    needing({"libcudart.so.12"})});
   cases.push_back({"PB165", "needs libcudart.so.13, and torch 2.9.1+cu126 is built with CUDA 12",

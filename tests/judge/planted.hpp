@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A fault of each check, planted in recorded facts, and its sound twin.
+// Cases of each check: recorded facts with a planted fault, and a sound twin.
 #pragma once
 
 #include <set>
@@ -15,10 +15,10 @@ namespace pbprobe::test {
 
 struct Case {
   std::string id;
-  std::string says;  // part of what the finding says
+  std::string says;  // part of the finding's sentence
   Report planted;
   Report twin;
-  std::set<std::string> beside{};  // findings below fail that come with the fault by their nature
+  std::set<std::string> beside{};  // other checks that find the fault too, below severity `fail`
 };
 
 void add_file_cases(std::vector<Case>& cases);             // PB1xx
@@ -46,7 +46,7 @@ Report with(Report report, Change change) {
   return report;
 }
 
-// With what is claimed of its files.
+// Returns a report of only files with this claim.
 inline Report claimed(Claim claim) {
   claim.text = "the claim";
   return audit_report(std::move(claim));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Policies as documents: what is misspelt, left out or contradicts itself is refused and named.
-#include "probes/judge/policy.hpp"
+// Tests that policies with misspelt, missing or contradictory keys are rejected by name.
+#include "probes/judge/policy/policy.hpp"
 
 #include <gmock/gmock.h>
 
@@ -47,7 +47,7 @@ TEST(Policies, RequireEachKeyWithOneType) {
   }
 }
 
-TEST(Policies, MisspellingsAreRefusedAndNamed) {
+TEST(Policies, RejectAndNameMisspellings) {
   const auto refusal = [](const auto& change) {
     Json json = builder_json();
     change(json);

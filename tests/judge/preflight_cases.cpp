@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB531 and on: what compiles as programs run.
+// PB531 and later: run-time compilers.
 #include "tests/judge/planted.hpp"
 
 namespace pbprobe::test {
@@ -47,7 +47,7 @@ void add_called_cases(std::vector<Case>& cases) {
                      no_cxx(p);
                    }),
                    on_h200(sound)});
-  // Without a GPU nobody asks Triton.
+  // Without a GPU, Triton is not used.
   cases.push_back({"PB531", "no gcc or clang on PATH: Triton fails", on_h200(no_c), on(cpu_report(), no_c)});
   cases.push_back(
       {"PB531", "no g++ on PATH: torch.compile fails on the CPU", on(cpu_report(), no_cxx), on_h200(sound), {"PB309"}});
@@ -72,7 +72,7 @@ void add_driver_link_cases(std::vector<Case>& cases) {
                    on_h200(driver(no_ldconfig)), on(cpu_report(), driver(no_ldconfig))});
   cases.push_back({"PB533", "/sbin/ldconfig knows no libcuda.so.1",
                    on_h200(driver({.name = "libcuda.so.1", .ldconfig = "/sbin/ldconfig", .ldconfig_there = true})),
-                   on_h200(driver({.name = "libcuda.so.1"}))});  // Nix's Triton asks nobody
+                   on_h200(driver({.name = "libcuda.so.1"}))});  // the Triton of Nix needs no ldconfig
   cases.push_back({"PB533", "TRITON_LIBCUDA_PATH=/opt holds no libcuda.so.1",
                    on_h200(driver({.name = "libcuda.so.1", .variable = "TRITON_LIBCUDA_PATH", .folders = {"/opt"}})),
                    on_h200(driver({.name = "libcuda.so.1",
@@ -91,7 +91,7 @@ void add_ptxas_cases(std::vector<Case>& cases) {
   const auto knows = [](size_t which, std::vector<std::string> names) {
     return [=](Preflight& p) { p.ptxas[which].compiler->knows = names; };
   };
-  // The other ptxas is asked of Blackwell, and each for the capability with its suffix.
+  // Triton calls the other ptxas for Blackwell, and each ptxas for the capability with a suffix.
   cases.push_back({"PB534", "ptxas 12.8.93 knows no sm_90a, for which Triton compiles here",
                    on_h200(knows(0, {"sm_90"})), on_h200(knows(1, {"sm_90"}))});
   cases.push_back({"PB534",
@@ -108,11 +108,11 @@ void add_ptxas_cases(std::vector<Case>& cases) {
                      p.ptxas[0].variable = "TRITON_PTXAS_PATH";
                      p.ptxas[0].ignored = "/no/ptxas";
                    }),
-                   on_h200([](Preflight& p) {  // it falls back to its own
+                   on_h200([](Preflight& p) {  // Triton falls back to its own ptxas
                      p.ptxas[0].variable = "TRITON_PTXAS_PATH";
                      p.ptxas[0].ignored = "/no/ptxas";
                    })});
-  // The one that is named is asked, not those that lie in the package.
+  // The judge checks the ptxas that the variable names, not the ptxas in the package.
   cases.push_back({"PB534", "ptxas 12.8.93 knows no sm_90a", on_h200(knows(0, {})), with(on_h200(sound), [](Report& r) {
                      r.inventory->files.push_back({.path = "triton/backends/nvidia/bin/ptxas",
                                                    .component = "PTX compiler",
@@ -129,7 +129,7 @@ void add_cache_cases(std::vector<Case>& cases) {
   cases.push_back({"PB535",
                    "nothing that is compiled can be kept by Triton (/home/u/.triton/cache), TorchInductor "
                    "(/tmp/torchinductor_u): /home is not this user's to write to",
-                   on_h200(lost({0, 1, 2})), on_h200(lost({2}))});  // no PTX, for which the driver keeps anything
+                   on_h200(lost({0, 1, 2})), on_h200(lost({2}))});  // without PTX, the driver caches nothing
   cases.push_back({"PB535",
                    "by TorchInductor: it is named after the user",
                    on(cpu_report(),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/judge/served.hpp"
-#include "probes/judge/package_rows.hpp"
+#include "probes/judge/gpu/served.hpp"
+#include "probes/judge/libraries/package_rows.hpp"
 
 #include <gmock/gmock.h>
 
@@ -47,9 +47,9 @@ TEST(Served, LimitsSuffixedCubinToItsChip) {
   EXPECT_EQ(one("sm_120a", kSpark).kept_by_suffix, 1);
   EXPECT_EQ(one("sm_120f", kSpark).code, GpuCode::same_major);
   EXPECT_EQ(one("sm_100f", kSpark).code, GpuCode::none);
-  EXPECT_EQ(one("sm_100f", kSpark).kept_by_suffix, 0);  // of another family, suffix or not
+  EXPECT_EQ(one("sm_100f", kSpark).kept_by_suffix, 0);  // code for another family
   EXPECT_EQ(one("sm_121a", kSpark).code, GpuCode::native);
-  EXPECT_EQ(one("sm_121a", {12, 0}).kept_by_suffix, 0);  // of a later chip
+  EXPECT_EQ(one("sm_121a", {12, 0}).kept_by_suffix, 0);  // code for a later chip
 }
 
 TEST(Served, ReturnsBestCodeOfRowWithSuffix) {
@@ -73,13 +73,13 @@ TEST(Served, AcceptsPtxUpToCudaOfDriver) {
   };
   EXPECT_EQ(taken("9.0", MajorMinor{13, 0}), true);
   EXPECT_EQ(taken("9.2", MajorMinor{13, 0}), false);
-  EXPECT_EQ(taken("8.7", MajorMinor{12, 6}), false);  // of CUDA 12.8
+  EXPECT_EQ(taken("8.7", MajorMinor{12, 6}), false);  // ISA of CUDA 12.8
   EXPECT_EQ(taken("8.5", MajorMinor{12, 6}), true);
   EXPECT_EQ(taken("9.2", std::nullopt), std::nullopt);
   EXPECT_EQ(taken("12.0", MajorMinor{13, 0}), std::nullopt);  // newer than this program
 }
 
-TEST(Served, PtxWithASuffixIsForItsOwnChip) {
+TEST(Served, LimitsSuffixedPtxToItsChip) {
   const auto one = [](const char* sm) { return served({.files = {with_ptx(sm, {"_Z1av"})}}, kSpark).code; };
   EXPECT_EQ(one("sm_90a"), GpuCode::none);
   EXPECT_EQ(one("sm_90"), GpuCode::ptx);

@@ -154,7 +154,7 @@ class GpuBackend : public Backend {
   Gpu gpu_;
 };
 
-const Gpu* gpu_for(const Target& target) {
+const Gpu* find_gpu(const Target& target) {
   for (const auto& gpu : this_host().gpus) {
     if (gpu.problem) continue;
     // Machine code is tested on the very capability; PTX, in the preset ptx, on any GPU that can compile it.
@@ -193,7 +193,7 @@ std::string hardware_lacking(std::string_view id) {
   if (target == nullptr) return fmt::format("{} is not a target", id);
   const Host& host = this_host();
   if (target->kind == TargetKind::gpu) {
-    if (gpu_for(*target) != nullptr) return {};
+    if (find_gpu(*target) != nullptr) return {};
     std::string others;
     for (const auto& gpu : host.gpus) others += fmt::format(" {} ({})", gpu.name, gpu.capability);
     return fmt::format("no GPU of capability {}: {}", target->capability.value_or("?"),
@@ -218,7 +218,7 @@ ParallelFor threads() {
 Result<std::unique_ptr<Backend>> make_bed(std::string_view id) {
   PBPROBE_TRY(const Target* target, require_target(id));
   if (target->kind == TargetKind::cpu) return std::unique_ptr<Backend>(new CpuBackend);
-  const Gpu* gpu = gpu_for(*target);
+  const Gpu* gpu = find_gpu(*target);
   if (gpu == nullptr) return make_error(ErrorCode::unsupported, "{}", hardware_lacking(id));
   const auto& driver = driver_api();
   if (!driver) return driver.error();

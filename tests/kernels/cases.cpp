@@ -12,7 +12,7 @@
 
 namespace pbprobe::test {
 
-Result<Plan> plan_for(const Kernel& kernel, const Backend& backend, const Problem& problem, int64_t threads) {
+Result<Plan> make_plan(const Kernel& kernel, const Backend& backend, const Problem& problem, int64_t threads) {
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
   options.threads = threads;
@@ -21,9 +21,9 @@ Result<Plan> plan_for(const Kernel& kernel, const Backend& backend, const Proble
   return plan;
 }
 
-Execute execute_on(const Kernel& kernel, Backend& backend, int64_t threads) {
+Execute make_execute(const Kernel& kernel, Backend& backend, int64_t threads) {
   return [&kernel, &backend, threads](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(Plan plan, plan_for(kernel, backend, problem, threads));
+    PBPROBE_TRY(Plan plan, make_plan(kernel, backend, problem, threads));
     if (kernel.function != nullptr && threads > 1) {
       plan.cpu.threads = threads;
       // Two threads share the columns, and three the rows, so that a task packs what no other one reads.
@@ -36,12 +36,12 @@ Execute execute_on(const Kernel& kernel, Backend& backend, int64_t threads) {
 
 void expect_right(const Kernel& kernel, Backend& backend, const Problem& problem, const CheckOptions& options,
                   int64_t threads) {
-  const auto result = check(problem, execute_on(kernel, backend, threads), options);
+  const auto result = check(problem, make_execute(kernel, backend, threads), options);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(result->passed) << kernel.name << ": " << result->what;
 }
 
-std::vector<DType> types_of(const Kernel& kernel) {
+std::vector<DType> list_types(const Kernel& kernel) {
   std::vector<DType> types;
   for (DType type : {DType::fp32, DType::tf32, DType::fp16, DType::bf16, DType::int8, DType::uint8, DType::e4m3,
                      DType::e5m2, DType::e2m1x2}) {
@@ -61,21 +61,21 @@ Problem spaced(Problem problem, int64_t by) {
   return problem;
 }
 
-Problem with_c_nm(Problem problem, int64_t by) {
+Problem transpose_c(Problem problem, int64_t by) {
   problem.c_is_nm = true;
   problem.ldc = problem.m + by;
   return problem;
 }
 
-int64_t rows_of(const Kernel& kernel, int64_t rows) {
+int64_t limit_rows(const Kernel& kernel, int64_t rows) {
   return std::min(rows, kernel.max_m);
 }
 
 void few_columns(const Kernel& kernel, Backend& backend) {
   if (!kernel.in_place) return;
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     if (type == DType::uint8) {
-      EXPECT_FALSE(plan_for(kernel, backend, make_problem(70, 5, 33, type)).ok());
+      EXPECT_FALSE(make_plan(kernel, backend, make_problem(70, 5, 33, type)).ok());
       continue;
     }
     int turn = 0;
@@ -101,13 +101,13 @@ void few_columns(const Kernel& kernel, Backend& backend) {
 void prepacked(const Kernel& kernel, Backend& backend) {
   const auto& t = kernel.tile;
   const int64_t depth = kernel.k_block > 0 ? kernel.k_block : 64;
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     for (Layout layout : kLayouts) {
       for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
                                     {t.m + 1, 2 * t.n + 3, 70},
                                     {2 * t.m, t.n - 1, 2 * depth + 3},
                                     {3, 5, 0}}) {
-        auto problem = spaced(make_problem(rows_of(kernel, m), n, k, type, layout), 1);
+        auto problem = spaced(make_problem(limit_rows(kernel, m), n, k, type, layout), 1);
         problem.prepacked_b = true;
         if (kernel.function != nullptr && !kernel.in_place) {
           for (const int64_t threads : {1, 2}) expect_right(kernel, backend, problem, {}, threads);
@@ -130,7 +130,7 @@ void packed_once(const Kernel& kernel, Backend& backend) {
   if (kernel.function == nullptr || kernel.in_place) return;
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
-  const DType type = types_of(kernel).front();
+  const DType type = list_types(kernel).front();
   const int64_t n = 2 * kernel.tile.n + 5;
   const int64_t k = kernel.k_block + 9;
   const auto packed_for = [&](int64_t m, int64_t threads) {

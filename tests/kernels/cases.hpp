@@ -15,30 +15,30 @@ namespace pbprobe::test {
 constexpr Layout kLayouts[] = {Layout::nt, Layout::nn, Layout::tn, Layout::tt};
 
 // For this very kernel, and no other, on one thread of a CPU.
-Result<Plan> plan_for(const Kernel& kernel, const Backend& backend, const Problem& problem, int64_t threads = 1);
+Result<Plan> make_plan(const Kernel& kernel, const Backend& backend, const Problem& problem, int64_t threads = 1);
 
 // Runs this very kernel, and no other. Several threads take a tile each, since small problems are not worth them.
-Execute execute_on(const Kernel& kernel, Backend& backend, int64_t threads = 1);
+Execute make_execute(const Kernel& kernel, Backend& backend, int64_t threads = 1);
 
 // Both tiers of the checker.
 void expect_right(const Kernel& kernel, Backend& backend, const Problem& problem, const CheckOptions& options = {},
                   int64_t threads = 1);
 
 // The types of A that a kernel reads.
-std::vector<DType> types_of(const Kernel& kernel);
+std::vector<DType> list_types(const Kernel& kernel);
 // Larger leading dimensions, each by another number.
 Problem spaced(Problem problem, int64_t by);
 // C stored [n,m], for kernels that write it so.
-Problem with_c_nm(Problem problem, int64_t by);
+Problem transpose_c(Problem problem, int64_t by);
 // make_problem() with the scales of blocks that the kernel takes.
 template <class... More>
-Problem problem_for(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType type, More... more) {
+Problem make_kernel_problem(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType type, More... more) {
   Problem problem = make_problem(m, n, k, type, more...);
   problem.blocks = kernel.block_scale;
   return problem;
 }
 // Returns `rows`, or the most that the kernel takes.
-int64_t rows_of(const Kernel& kernel, int64_t rows);
+int64_t limit_rows(const Kernel& kernel, int64_t rows);
 
 // Checks a kernel that reads B in place on few columns, which it computes as rows. It must reject an A whose type
 // differs from B's type.

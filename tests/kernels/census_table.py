@@ -68,7 +68,7 @@ def main():
     options = parser.parse_args()
     for tool in filter(None, (options.pbprobe, options.cuobjdump)):
         if not shutil.which(tool):
-            print(f"{tool} is not here: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
+            print(f"{tool} is missing: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
             return peers.SKIPPED
     files = [file for file in options.files if file.exists()]
     if not files:

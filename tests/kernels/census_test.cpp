@@ -30,7 +30,7 @@ std::vector<std::string> gpu_targets() {
   return ids;
 }
 
-const TargetBuild& build_of(std::string_view id) {
+const TargetBuild& find_named_build(std::string_view id) {
   static const TargetBuild none;
   for (const auto& build : target_builds()) {
     if (build.target == id) return build;
@@ -49,19 +49,20 @@ void expect_cubin_as_promised(const Target& target, const TargetBuild& build) {
   const std::span bytes(reinterpret_cast<const uint8_t*>(embedded->data()), embedded->size());
   const auto cubin = read_elf(Bytes(bytes, target.id + ".cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
-  const auto census = census_of(*cubin, target.architecture);
+  const auto census = take_census(*cubin, target.architecture);
   ASSERT_TRUE(census.ok()) << census.error().message;
   EXPECT_THAT(census->only_traps, ::testing::IsEmpty());
   const bool tensor_memory = build.part == "tcgen05";
   int64_t kernels = 0;
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != target.id || kernel.part != build.part) continue;
-    const auto* path = path_of(target, kernel.instruction, kernel.dtype);
+    const auto* path = find_path(target, kernel.instruction, kernel.dtype);
     ASSERT_NE(path, nullptr) << kernel.name << " stands on " << kernel.instruction;
     for (const auto& symbol : symbols_of(kernel)) {
       expect_promised(*cubin, target, symbol, *path, tensor_memory, kernel.spills);
       // Operands come by TMA, and nothing else fetches them.
-      EXPECT_EQ(counts_of(*cubin, target, symbol)["UTMALDG"] > 0, tensor_memory || kernel.work != GpuWork::blocks)
+      EXPECT_EQ(count_instructions(*cubin, target, symbol)["UTMALDG"] > 0,
+                tensor_memory || kernel.work != GpuWork::blocks)
           << symbol;
     }
     ++kernels;
@@ -69,7 +70,7 @@ void expect_cubin_as_promised(const Target& target, const TargetBuild& build) {
   EXPECT_GT(kernels, 0);
   for (const auto& peak : peak_table()) {
     if (peak.target != target.id || peak.part != build.part) continue;
-    const auto* path = path_of(target, peak.instruction, peak.dtype);
+    const auto* path = find_path(target, peak.instruction, peak.dtype);
     ASSERT_NE(path, nullptr) << peak.name << " stands on " << peak.instruction;
     expect_promised(*cubin, target, std::string(peak.function_name), *path, tensor_memory);
     expect_promised(*cubin, target, proof_symbol(peak), *path, tensor_memory);
@@ -78,7 +79,7 @@ void expect_cubin_as_promised(const Target& target, const TargetBuild& build) {
 
 TEST_P(Census, KernelsHoldWhatTheirTargetPromisesAndSpillNothing) {
   const Target& target = *find_target(GetParam());
-  const TargetBuild& build = build_of(target.id);
+  const TargetBuild& build = find_named_build(target.id);
   if (!build.built) GTEST_SKIP() << build.why_not;
   if (!build.ptx.empty()) GTEST_SKIP() << "this build embeds PTX, which holds no machine code";
   expect_cubin_as_promised(target, build);
@@ -88,7 +89,7 @@ TEST_P(Census, KernelsHoldWhatTheirTargetPromisesAndSpillNothing) {
 }
 
 // `griddepcontrol.wait`: ACQBULK, by its whole opcode.
-int64_t waits_of(const Elf& cubin, const std::string& symbol) {
+int64_t count_waits(const Elf& cubin, const std::string& symbol) {
   constexpr uint64_t kOpcode = 0xfff;
   constexpr uint64_t kAwaitKernelsAhead = 0x82e;
   const ElfSection* found = find_section(cubin, ".text." + symbol);
@@ -120,17 +121,18 @@ void expect_waits_as_launched(const TargetBuild& build, const std::vector<std::s
     if (kernel.target != build.target || kernel.part != build.part) continue;
     auto problem = make_problem(std::min<int64_t>(kernel.max_m, 64), 64, 64, kernel.dtype);
     problem.blocks = kernel.block_scale;
-    const auto plan = choose(problem, host_of(build.target), {}, {.kernel = std::string(kernel.name), .gpu = 0});
+    const auto plan =
+        choose(problem, make_tcgen05_host(build.target), {}, {.kernel = std::string(kernel.name), .gpu = 0});
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     for (const auto& symbol : symbols_of(kernel)) {
-      EXPECT_EQ(waits_of(*cubin, symbol), plan->gpu.overlaps ? 1 : 0) << symbol;
+      EXPECT_EQ(count_waits(*cubin, symbol), plan->gpu.overlaps ? 1 : 0) << symbol;
     }
   }
-  for (const std::string& symbol : passes) EXPECT_EQ(waits_of(*cubin, symbol), 1) << symbol;
+  for (const std::string& symbol : passes) EXPECT_EQ(count_waits(*cubin, symbol), 1) << symbol;
 }
 
 TEST_P(EarlyKernels, AwaitThoseAhead) {
-  const TargetBuild& build = build_of(GetParam());
+  const TargetBuild& build = find_named_build(GetParam());
   if (!build.built) GTEST_SKIP() << build.why_not;
   if (!build.ptx.empty()) GTEST_SKIP() << "this build embeds PTX, which holds no machine code";
   expect_waits_as_launched(build, {"repack_1", "repack_2", "repack_4", "reduce_fp32", "reduce_int32"});

@@ -21,7 +21,7 @@ CheckResult checked(const Problem& problem, const Execute& execute) {
   return result.ok() ? *result : CheckResult{};
 }
 
-Problem with_blocks(int64_t m, int64_t n, int64_t k, DType type, BlockScale blocks) {
+Problem make_block_problem(int64_t m, int64_t n, int64_t k, DType type, BlockScale blocks) {
   Problem problem = make_problem(m, n, k, type);
   problem.blocks = blocks;
   return problem;
@@ -58,7 +58,7 @@ TEST(Checker, HoldsBlockScaledProductsToTheirScales) {
                                                          {DType::e2m1x2, BlockScale::mx},
                                                          {DType::e2m1x2, BlockScale::nvfp4}}};
   for (const auto& [type, blocks] : all) {
-    const Problem problem = with_blocks(140, 5, 200, type, blocks);
+    const Problem problem = make_block_problem(140, 5, 200, type, blocks);
     const auto right = checked(problem, scaled_sums);
     EXPECT_TRUE(right.passed) << right.what;
     // Wrong scale of one block of one row, or wrong padding behind k.
@@ -133,7 +133,7 @@ Execute sums_of_128(BlockFaults faults = {}) {
 
 TEST(Checker, HoldsScalesOfBlocksOf128ToTheirRowsColumnsAndBlocks) {
   for (const BlockScale blocks : {BlockScale::rows_squares, BlockScale::squares_rows, BlockScale::rows_rows}) {
-    Problem problem = with_blocks(140, 140, 300, DType::e4m3, blocks);
+    Problem problem = make_block_problem(140, 140, 300, DType::e4m3, blocks);
     problem.blocks_lda = block_rows_a(problem).leading + 1;
     problem.blocks_ldb = block_rows_b(problem).leading + 3;
     const auto right = checked(problem, sums_of_128());

@@ -23,8 +23,9 @@ void expect_exact(const Problem& problem, const Execute& execute) {
 
 // Some tiles with rests in every direction.
 Problem some_tiles(const Kernel& kernel, int64_t more = 0) {
-  const auto type = types_of(kernel).front();
-  return spaced(problem_for(kernel, rows_of(kernel, kernel.tile.m + 3 + more), 2 * kernel.tile.n + 5, 300 + more, type),
+  const auto type = list_types(kernel).front();
+  return spaced(make_kernel_problem(kernel, limit_rows(kernel, kernel.tile.m + 3 + more), 2 * kernel.tile.n + 5,
+                                    300 + more, type),
                 1);
 }
 
@@ -66,7 +67,7 @@ Result<void> interleaved(const Kernel& kernel, Backend& backend, size_t left, st
     return {};
   }
   const auto execute = [&](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem));
+    PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, problem));
     const DeviceCall call(kernels, plan, data);
     const Stream stream(kernels.driver());
     PBPROBE_CHECK(stream.ready());
@@ -168,7 +169,7 @@ int64_t far_leading(int64_t rows) {
   return (kElements / (rows - 1) + 16) / 16 * 16;
 }
 
-int64_t bytes_of(const Problem& problem) {
+int64_t count_operand_bytes(const Problem& problem) {
   return (problem.m * problem.lda + problem.n * problem.ldb) * size_of(problem.a) +
          problem.m * problem.ldc * size_of(problem.c);
 }
@@ -213,7 +214,7 @@ void many_launches(const Kernel& kernel, Backend& backend) {
   constexpr int kBatch = 1000;
   const GpuKernels& kernels = *backend.gpu_kernels();
   expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem));
+    PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, problem));
     const DeviceCall call(kernels, plan, data);
     const CheckData before = data;
     for (int batch = 0; batch < 10; ++batch) {
@@ -241,22 +242,22 @@ void captured(const Kernel& kernel, Backend& backend) {
   const GpuKernels& kernels = *backend.gpu_kernels();
   if (!api.whole() || kernels.driver().cuStreamBeginCapture == nullptr) GTEST_SKIP() << "this driver has no graphs";
   expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem));
+    PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, problem));
     const DeviceCall call(kernels, plan, data);
     return replay(api, kernels.driver(), call, data);
   });
 }
 
 void far_apart(const Kernel& kernel, Backend& backend) {
-  const auto near = problem_for(kernel, rows_of(kernel, 70), 300, 40, types_of(kernel).front());
+  const auto near = make_kernel_problem(kernel, limit_rows(kernel, 70), 300, 40, list_types(kernel).front());
   std::string no_room;
   const auto result = check(near, Tier::exact, [&](const Problem& problem, CheckData& data) -> Result<void> {
     Problem far = problem;
     far.lda = far_leading(problem.m);
     far.ldb = far_leading(problem.n);
     far.ldc = far_leading(problem.m);
-    PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, far));
-    no_room = room_lacking_on(backend, bytes_of(far));
+    PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, far));
+    no_room = explain_missing_memory(backend, count_operand_bytes(far));
     if (!no_room.empty()) return make_error(ErrorCode::device, "{}", no_room);
     return run_far(plan, problem, *backend.gpu_kernels(), data);
   });

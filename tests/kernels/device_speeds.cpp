@@ -18,7 +18,7 @@
 namespace pbprobe::test {
 namespace {
 
-const Gpu& gpu_of(const Backend& backend) {
+const Gpu& get_gpu(const Backend& backend) {
   const auto& gpus = this_host().gpus;
   const auto index = backend.options().gpu;
   const auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.index == index; });
@@ -107,7 +107,7 @@ std::optional<int64_t> attribute(const DriverApi& driver, const Gpu& gpu, int wh
 }  // namespace
 
 void peak_is_fast(const Peak& peak, Backend& backend) {
-  const Gpu& gpu = gpu_of(backend);
+  const Gpu& gpu = get_gpu(backend);
   Backend::Rate best;
   Watch watch(backend.gpu_kernels()->driver(), gpu);
   // Long enough for clocks to rise and for NVML to see them.
@@ -125,13 +125,13 @@ void memory_is_fast(const Target& target, Backend& backend) {
   const GpuKernels& kernels = *backend.gpu_kernels();
   const DriverApi& driver = kernels.driver();
   constexpr int64_t kBytes = int64_t{512} << 20;
-  if (const auto why = room_lacking_on(backend, kBytes); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = explain_missing_memory(backend, kBytes); !why.empty()) GTEST_SKIP() << why;
   const Guarded whole = poisoned(kBytes);
   const DeviceArray from(driver, whole);
   const DeviceArray sink(driver, poisoned(64));
   ASSERT_EQ(from.result(), kCudaSuccess);
   ASSERT_EQ(sink.result(), kCudaSuccess);
-  const Gpu& gpu = gpu_of(backend);
+  const Gpu& gpu = get_gpu(backend);
   Watch watch(driver, gpu);
   double best = 0;
   for (int round = 0; round < 15; ++round) {
@@ -142,12 +142,12 @@ void memory_is_fast(const Target& target, Backend& backend) {
   expect_fast(judge_bandwidth(best, attribute(driver, gpu, kCuMemoryBusWidth), gpu.max_memory_clock_mhz, watch.stop()));
 }
 
-std::string room_lacking_on(const Backend& backend, int64_t bytes) {
+std::string explain_missing_memory(const Backend& backend, int64_t bytes) {
   size_t free_bytes = 0;
   size_t total_bytes = 0;
   if (backend.gpu_kernels()->driver().cuMemGetInfo(&free_bytes, &total_bytes) != kCudaSuccess)
     return "the driver does not report how much memory is free";
-  return room_lacking(bytes, static_cast<int64_t>(free_bytes), gpu_of(backend).unified_memory.value_or(false),
+  return room_lacking(bytes, static_cast<int64_t>(free_bytes), get_gpu(backend).unified_memory.value_or(false),
                       available_memory_bytes({}));
 }
 

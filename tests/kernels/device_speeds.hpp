@@ -16,6 +16,6 @@ void peak_is_fast(const Peak& peak, Backend& backend);
 void memory_is_fast(const Target& target, Backend& backend);
 
 // Returns why a case must not allocate `bytes` on the backend's GPU now; "" if it may.
-[[nodiscard]] std::string room_lacking_on(const Backend& backend, int64_t bytes);
+[[nodiscard]] std::string explain_missing_memory(const Backend& backend, int64_t bytes);
 
 }  // namespace pbprobe::test

@@ -69,8 +69,8 @@ def run_tests(command, program, pattern, extra):
         sys.exit(f"{' '.join(command)}: ended with {done.returncode}, {passed[1] if passed else 0} tests passed")
 
 
-def end_of(command, program):
-    """0, or the signal that ended it."""
+def run_to_end(command, program):
+    """Runs the program. Returns 0, or the signal that ended it."""
     code = subprocess.run([*command, str(program)], capture_output=True, check=False).returncode
     return -code if code < 0 else code - 128 if code > 128 else code
 
@@ -89,7 +89,7 @@ def check_dies(architecture, cpu, compiler, folder, root, table, name, plant):
         words += [f"-DPBPROBE_{what}" if what == "SOUND" else f"-DPBPROBE_PLANT_{what}"]
         source = Path(root) / "tests/kernels/planted.cpp"
         subprocess.run([compiler, "-std=c++20", "-w", *words, source, "-o", program], check=True)
-        ends[what] = end_of(command, program)
+        ends[what] = run_to_end(command, program)
     print(f"{name} on {cpu}: {ends}")
     if ends != {plant: signal.SIGILL, "SOUND": 0}:
         sys.exit(f"the planted {plant} was to end with signal {int(signal.SIGILL)}, its twin with 0")

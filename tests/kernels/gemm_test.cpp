@@ -47,11 +47,11 @@ void ragged(const Kernel& kernel, Backend& backend) {
       {5, 2 * t.n + 5, block + 1},
       {3, 3, 2 * block + 3},
   };
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     for (Layout layout : kLayouts) {
       for (const auto& [m, n, k] : shapes) {
         if (m == 0 || n == 0) continue;
-        expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, m), n, k, type, layout));
+        expect_right(kernel, backend, make_kernel_problem(kernel, limit_rows(kernel, m), n, k, type, layout));
         if (testing::Test::HasFailure()) return;
       }
     }
@@ -59,38 +59,40 @@ void ragged(const Kernel& kernel, Backend& backend) {
 }
 
 void leading_dimensions(const Kernel& kernel, Backend& backend) {
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     for (Layout layout : kLayouts) {
       for (int64_t by : {1, 3, 16}) {
-        expect_right(kernel, backend, spaced(problem_for(kernel, rows_of(kernel, 23), 37, 41, type, layout), by));
+        expect_right(kernel, backend,
+                     spaced(make_kernel_problem(kernel, limit_rows(kernel, 23), 37, 41, type, layout), by));
       }
     }
   }
 }
 
 void unaligned(const Kernel& kernel, Backend& backend) {
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     for (Layout layout : kLayouts) {
       for (int64_t misalign : {1, 3}) {
         CheckOptions options;
         options.misalign = misalign;
-        expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, 33), 65, 70, type, layout), options);
+        expect_right(kernel, backend, make_kernel_problem(kernel, limit_rows(kernel, 33), 65, 70, type, layout),
+                     options);
       }
     }
   }
 }
 
 void empty(const Kernel& kernel, Backend& backend) {
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {0, 0, 0}}) {
-      expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, m), n, k, type));
+      expect_right(kernel, backend, make_kernel_problem(kernel, limit_rows(kernel, m), n, k, type));
     }
   }
   if (kernel.function == nullptr) return;
   // With k = 0, A and B may be missing, for small M and for few columns too.
   for (const auto& [m, n] : {std::pair<int64_t, int64_t>{1, 64}, {64, 3}}) {
-    const Problem problem = problem_for(kernel, m, n, 0, kernel.dtype);
-    auto plan = plan_for(kernel, backend, problem, 1);
+    const Problem problem = make_kernel_problem(kernel, m, n, 0, kernel.dtype);
+    auto plan = make_plan(kernel, backend, problem, 1);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     std::vector<int32_t> c(static_cast<size_t>(m * n), -1);
     std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes));
@@ -105,17 +107,17 @@ void empty(const Kernel& kernel, Backend& backend) {
 // words.
 void outputs(const Kernel& kernel, Backend& backend) {
   const int64_t ks[] = {50, kernel.k_block + 60, kernel.function != nullptr ? 7 : 50};
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     for (DType c : {DType::fp32, DType::bf16, DType::fp16}) {
       if (!kernel.c.has(c)) continue;
       for (int vectors = 0; vectors < 8; ++vectors) {
-        auto problem =
-            problem_for(kernel, rows_of(kernel, 2 * kernel.tile.m + 1), kernel.tile.n + 3, ks[vectors % 3], type, c);
+        auto problem = make_kernel_problem(kernel, limit_rows(kernel, 2 * kernel.tile.m + 1), kernel.tile.n + 3,
+                                           ks[vectors % 3], type, c);
         problem.bias = (vectors & 1) != 0;
         problem.scale_a = (vectors & 2) != 0;
         problem.scale_b = (vectors & 4) != 0;
         expect_right(kernel, backend, spaced(problem, 1));
-        if (writes_c_nm(kernel)) expect_right(kernel, backend, with_c_nm(problem, vectors));
+        if (writes_c_nm(kernel)) expect_right(kernel, backend, transpose_c(problem, vectors));
         if (kernel.function == nullptr && vectors > 1) {
           problem.per_tensor = true;
           expect_right(kernel, backend, spaced(problem, 1));
@@ -128,12 +130,13 @@ void outputs(const Kernel& kernel, Backend& backend) {
 
 // Several threads give the very bits that one gives.
 void four_threads(const Kernel& kernel, Backend& backend) {
-  for (DType type : types_of(kernel)) {
-    const auto problem = problem_for(kernel, rows_of(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 300, type);
+  for (DType type : list_types(kernel)) {
+    const auto problem =
+        make_kernel_problem(kernel, limit_rows(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 300, type);
     std::vector<std::byte> bits[2];
     for (int i = 0; i < 2; ++i) {
       const auto record = [&](const Problem& p, CheckData& data) -> Result<void> {
-        PBPROBE_CHECK(execute_on(kernel, backend, i == 0 ? 1 : 4)(p, data));
+        PBPROBE_CHECK(make_execute(kernel, backend, i == 0 ? 1 : 4)(p, data));
         bits[i] = {data.c.data(), data.c.data() + data.c.length_bytes};
         return {};
       };
@@ -148,14 +151,14 @@ void four_threads(const Kernel& kernel, Backend& backend) {
 
 // Beyond what is compared element by element: blocks of rows and columns follow one another.
 void large(const Kernel& kernel, Backend& backend) {
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     const int64_t part = emulated() ? 12 : 1;
     const auto problem =
-        problem_for(kernel, rows_of(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
+        make_kernel_problem(kernel, limit_rows(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
     for (const int64_t threads : {1, 2}) expect_right(kernel, backend, problem, {}, threads);
     // Rows of C as a whole, and, of longer k, more columns than one pass of a CPU plan takes.
     for (const int64_t k : {19, emulated() ? 20 : 300})
-      expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, 17), 4200, k, type, Layout::nn));
+      expect_right(kernel, backend, make_kernel_problem(kernel, limit_rows(kernel, 17), 4200, k, type, Layout::nn));
   }
 }
 
@@ -203,17 +206,17 @@ Result<void> run_at_page_ends(const Plan& plan, CheckData& data) {
 // Words that are read with their neighbours, and rows of C as a whole.
 void short_k(const Kernel& kernel, Backend& backend) {
   int turn = 0;
-  for (DType type : types_of(kernel)) {
+  for (DType type : list_types(kernel)) {
     for (Layout layout : kLayouts) {
       for (const int64_t k : {1, 2, 3, 4, 5, 8, 12, 16, 17}) {
         if (emulated() && k % 4 != 0) continue;
         const int64_t m = kernel.in_place ? 1 + turn % 8 : 2 * kernel.tile.m + 3;
-        const auto problem = problem_for(kernel, m, 3 * kernel.tile.n + 5, k, type, layout);
+        const auto problem = make_kernel_problem(kernel, m, 3 * kernel.tile.n + 5, k, type, layout);
         CheckOptions options;
         options.misalign = turn % 2;
         expect_right(kernel, backend, spaced(problem, turn % 3), options, 1 + turn % 3);
         const auto result = check(problem, [&](const Problem&, CheckData& data) -> Result<void> {
-          PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem, 1));
+          PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, problem, 1));
           return run_at_page_ends(plan, data);
         });
         ASSERT_TRUE(result.ok()) << result.error().message;
@@ -263,20 +266,20 @@ void many_shapes(const Kernel& kernel, Backend& backend) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     return static_cast<int64_t>(state >> 33) % below;
   };
-  const auto types = types_of(kernel);
+  const auto types = list_types(kernel);
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t m = rows_of(kernel, 1 + next(i % 4 == 0 ? 300 : 3 * kernel.tile.m));
+    const int64_t m = limit_rows(kernel, 1 + next(i % 4 == 0 ? 300 : 3 * kernel.tile.m));
     const int64_t n = 1 + next(i % 4 == 1 ? 300 : 3 * kernel.tile.n);
     const int64_t k = 1 + next(i % 4 == 2 ? 1200 : 100);
     const DType type = types[static_cast<size_t>(i) % types.size()];
     const bool as_columns = kernel.in_place && type != DType::uint8 && i / 2 % 2 == 1;
-    auto problem = problem_for(kernel, as_columns ? n : m, as_columns ? m : n, k, type, kLayouts[next(4)]);
+    auto problem = make_kernel_problem(kernel, as_columns ? n : m, as_columns ? m : n, k, type, kLayouts[next(4)]);
     problem = spaced(problem, next(3));
     CheckOptions options;
     options.seed = static_cast<uint64_t>(i);
     options.misalign = next(2);
     if (writes_c_nm(kernel) && i % 3 == 0) {
-      problem = with_c_nm(problem, next(3));
+      problem = transpose_c(problem, next(3));
       // If no map names the operands, the plan that is not swapped runs.
       if (kernel.work == GpuWork::small_m) options.misalign = 0;
     }
@@ -289,7 +292,8 @@ void many_shapes(const Kernel& kernel, Backend& backend) {
 void refusals(const Kernel& kernel, Backend& backend) {
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
-  const auto problem = problem_for(kernel, rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem =
+      make_kernel_problem(kernel, limit_rows(kernel, 4), 4, 4, list_types(kernel).front(), kernel.accumulator);
   const auto plan = choose(problem, this_host(), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   Context context;
@@ -350,7 +354,8 @@ void refused_without_isa(const Kernel& kernel) {
     host.gpus.push_back(gpu);
     options.gpu = 0;
   }
-  const auto problem = problem_for(kernel, rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem =
+      make_kernel_problem(kernel, limit_rows(kernel, 4), 4, 4, list_types(kernel).front(), kernel.accumulator);
   const auto plan = choose(problem, host, {}, options);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
@@ -393,7 +398,8 @@ void loaded_cubin(const Kernel& kernel, Backend& backend) {
 void keeps_to_its_limits(const Kernel& kernel, Backend& backend) {
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
-  const auto problem = problem_for(kernel, rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem =
+      make_kernel_problem(kernel, limit_rows(kernel, 4), 4, 4, list_types(kernel).front(), kernel.accumulator);
   auto plan = choose(problem, this_host(), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   plan->shared_bytes = find_target(kernel.target)->limits.shared_per_block_bytes.value_or(0) + 16;

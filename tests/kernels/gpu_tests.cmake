@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Adds CTest's entries for the GPU tests of kernels_test. CTest includes this file whenever it starts, so that the devices
-# of the machine that runs the tests decide, not those of the machine that built them. A target with a device has an entry
+# of the machine that runs the tests decide, not the devices of the build machine. A target with a device has an entry
 # for each test. Without a device, each target has two entries: one runs the tests that need no device, the other skips.
 # Requires: `program`, the path of kernels_test; `ids`, the GPU targets; `emulator`, which starts programs of another
 # processor, or nothing.

@@ -12,7 +12,7 @@
 
 namespace pbprobe::test {
 
-std::map<std::string, int64_t> counts_of(const Elf& cubin, const Target& target, const std::string& symbol) {
+std::map<std::string, int64_t> count_instructions(const Elf& cubin, const Target& target, const std::string& symbol) {
   std::map<std::string, int64_t> counts;
   const auto sm = static_cast<uint32_t>(std::stoul(target.architecture));
   const ElfSection* found = find_section(cubin, ".text." + symbol);
@@ -27,7 +27,7 @@ std::map<std::string, int64_t> counts_of(const Elf& cubin, const Target& target,
   return counts;
 }
 
-const InstructionPath* path_of(const Target& target, std::string_view instruction, DType type) {
+const InstructionPath* find_path(const Target& target, std::string_view instruction, DType type) {
   const auto& paths = target.instructions;
   const auto by_name = [&](const InstructionPath& path) { return path.name == instruction; };
   auto found = std::find_if(paths.begin(), paths.end(),
@@ -38,7 +38,7 @@ const InstructionPath* path_of(const Target& target, std::string_view instructio
 
 void expect_promised(const Elf& cubin, const Target& target, const std::string& symbol, const InstructionPath& path,
                      bool tensor_memory, bool spills) {
-  const auto counts = counts_of(cubin, target, symbol);
+  const auto counts = count_instructions(cubin, target, symbol);
   int64_t promised = 0;
   for (const auto& opcode : path.opcodes) {
     if (counts.contains(opcode)) promised += counts.at(opcode);

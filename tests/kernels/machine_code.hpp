@@ -16,17 +16,17 @@
 namespace pbprobe::test {
 
 // Takes the census of the whole cubin. Errors: as open_cubin.
-inline Result<CubinCensus> census_of(const Elf& cubin, const std::string& architecture) {
+inline Result<CubinCensus> take_census(const Elf& cubin, const std::string& architecture) {
   PBPROBE_TRY(const Cubin opened, open_cubin(cubin.file));
   return read_census(opened, static_cast<uint32_t>(std::stoul(architecture)));
 }
 
 // Counts each mnemonic of a kernel. Fails the test if the cubin has no such kernel.
-std::map<std::string, int64_t> counts_of(const Elf& cubin, const Target& target, const std::string& symbol);
+std::map<std::string, int64_t> count_instructions(const Elf& cubin, const Target& target, const std::string& symbol);
 
 // Returns the target's path of `instruction` for this type, or nullptr. "mma.sync" appears for several types, with
 // other opcodes; a type that is widened uses the path of the wider type.
-const InstructionPath* path_of(const Target& target, std::string_view instruction, DType type);
+const InstructionPath* find_path(const Target& target, std::string_view instruction, DType type);
 
 // A kernel holds the instruction that its target's row promises, uses no local memory, and traps nowhere.
 // `tensor_memory`: it takes some, and reads its accumulators there.

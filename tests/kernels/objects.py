@@ -42,7 +42,7 @@ def run(*command, text=None):
     return done.stdout
 
 
-def row_of(table, name):
+def find_target_row(table, name):
     rows = json.loads(Path(table).read_text(encoding="utf-8"))["targets"]
     return next(row for row in rows if row["id"] == name)
 
@@ -315,7 +315,9 @@ def main():
     parser.add_argument("-D", dest="define", action="append", default=[])
     options = parser.parse_args()
     options.define = [f"-D{name}" for name in options.define]
-    return {"purity": check_purity, "loops": check_loops}[options.question](options, row_of(options.table, options.id))
+    return {"purity": check_purity, "loops": check_loops}[options.question](
+        options, find_target_row(options.table, options.id)
+    )
 
 
 if __name__ == "__main__":

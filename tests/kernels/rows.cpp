@@ -124,7 +124,7 @@ void rows_are_well_formed(const Target& target) {
     EXPECT_GT(kernel.tile.m * kernel.tile.n * kernel.tile.k, 0) << kernel.name;
     const auto promised = [&](const InstructionPath& path) { return path.name == kernel.instruction; };
     EXPECT_TRUE(std::any_of(target.instructions.begin(), target.instructions.end(), promised))
-        << kernel.name << " stands on \"" << kernel.instruction << "\", which targets.json does not list";
+        << kernel.name << " uses \"" << kernel.instruction << "\", which targets.json does not list";
     const Peak* peak = peak_of(kernel);
     ASSERT_NE(peak, nullptr) << kernel.name << " names no peak loop of its target";
     EXPECT_EQ(peak->instruction, kernel.instruction);
@@ -139,7 +139,7 @@ void rows_are_well_formed(const Target& target) {
 }
 
 template <class T>
-T read_at(std::span<const std::byte> cubin, size_t offset) {
+T load_bytes(std::span<const std::byte> cubin, size_t offset) {
   T value{};
   if (offset + sizeof(T) <= cubin.size()) std::memcpy(&value, cubin.data() + offset, sizeof(T));
   return value;
@@ -169,9 +169,9 @@ void cubin_is_right(const Target& target, const TargetBuild& build) {
   ASSERT_GT(cubin.size(), 64U);
   EXPECT_EQ(std::memcmp(cubin.data(), "\177ELF\2\1", 6), 0);
   constexpr uint16_t kEmCuda = 190;
-  EXPECT_EQ(read_at<uint16_t>(cubin, 18), kEmCuda);
-  const int abi = read_at<uint8_t>(cubin, 8);
-  const auto flags = read_at<uint32_t>(cubin, 48);
+  EXPECT_EQ(load_bytes<uint16_t>(cubin, 18), kEmCuda);
+  const int abi = load_bytes<uint8_t>(cubin, 8);
+  const auto flags = load_bytes<uint32_t>(cubin, 48);
   const uint32_t sm = abi >= 8 ? flags >> 8 & 0xff : flags & 0xff;
   EXPECT_EQ(std::to_string(sm), without_dot(target.capability.value_or("")));
   const std::string_view bytes(reinterpret_cast<const char*>(cubin.data()), cubin.size());

@@ -16,7 +16,7 @@ namespace pbprobe::test {
 // A test whose body is a function.
 void add(const std::string& suite, const char* name, std::function<void()> body);
 
-// Backend of a kernel; prepare() skips or fails if there is none.
+// Backend of a kernel; prepare() skips or fails without one.
 struct Ready {
   std::unique_ptr<Backend> backend;
   bool ready = false;

@@ -43,7 +43,7 @@ TEST(Table, MatchesTargetsAndBuilds) {
 
 TEST(Table, RowsFilesAndTargetsAreOneSet) {
   const std::filesystem::path kernels = std::filesystem::path(PBPROBE_SOURCE_DIR) / "kernels";
-  if (!std::filesystem::exists(kernels)) GTEST_SKIP() << "the sources are not here: " << kernels;
+  if (!std::filesystem::exists(kernels)) GTEST_SKIP() << "the sources are missing: " << kernels;
   std::set<std::string> files;
   for (const auto* folder : {"cpu", "cuda"}) {
     for (const auto& entry : std::filesystem::directory_iterator(kernels / folder)) {

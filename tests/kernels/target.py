@@ -26,20 +26,20 @@ def ask(program, command):
     return json.loads(done.stdout)
 
 
-def listed_as(program, name):
+def find_listed_target(program, name):
     rows = [row for row in ask(program, "targets")["targets"] if row["id"] == name]
     if len(rows) != 1:
         sys.exit(f"`pbprobe targets` lists {name} {len(rows)} times")
     return rows[0]
 
 
-def hardware_is_here(program, name):
+def has_hardware(program, name):
     host = ask(program, "host")
     return name in host["cpu"]["targets"] or any(gpu["target"] == name for gpu in host["gpus"])
 
 
 def check_row(program, table, name):
-    row = listed_as(program, name)
+    row = find_listed_target(program, name)
     for key in ("kind", "products"):
         if row[key] != table[key]:
             sys.exit(f"{name}: {key} is {row[key]}, but {table[key]} in the table")
@@ -49,7 +49,7 @@ def check_row(program, table, name):
 
 
 def check_built(program, name):
-    row = listed_as(program, name)
+    row = find_listed_target(program, name)
     if row["built"]:
         print(f"{name}: built")
         return 0
@@ -58,7 +58,7 @@ def check_built(program, name):
         print("PBPROBE_REQUIRE_HARDWARE=1 asks for it")
         return 1
     # Without rows of kernels no build can have it.
-    if row["kernels"] and hardware_is_here(program, name):
+    if row["kernels"] and has_hardware(program, name):
         print(f"this machine has {name}: run `make build TARGETS={name}`")
         return 1
     return SKIPPED
@@ -67,7 +67,7 @@ def check_built(program, name):
 def check_kernels(program, name, tests):
     """gtest_discover_tests gives a program that is not built one placeholder, which has no label."""
     listed = subprocess.run([tests, "--gtest_list_tests"], capture_output=True, text=True, check=True).stdout
-    kernels = [kernel["name"] for kernel in listed_as(program, name)["kernels"]]
+    kernels = [kernel["name"] for kernel in find_listed_target(program, name)["kernels"]]
     absent = [kernel for kernel in kernels if f"Gemm/{kernel}." not in listed.splitlines()]
     if absent:
         sys.exit(f"no test of {', '.join(absent)}")

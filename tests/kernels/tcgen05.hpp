@@ -13,8 +13,8 @@
 
 namespace pbprobe::test {
 
-// With one GPU of this target; by default as many SMs as a B200 has.
-inline Host host_of(std::string_view target, int64_t sms = 148) {
+// Makes a host with one GPU of this target; by default with the SMs of a B200.
+inline Host make_tcgen05_host(std::string_view target, int64_t sms = 148) {
   Host host;
   host.cpu.architecture = "x86_64";
   Gpu gpu;

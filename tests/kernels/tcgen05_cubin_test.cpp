@@ -92,7 +92,7 @@ Result<Cubin> read_cubin(const std::string& name) {
   return cubin;
 }
 
-std::vector<std::string> kernels_of(const Elf& cubin) {
+std::vector<std::string> list_cubin_kernels(const Elf& cubin) {
   constexpr std::string_view kText = ".text.";
   std::vector<std::string> kernels;
   for (const auto& section : cubin.sections) {
@@ -102,7 +102,7 @@ std::vector<std::string> kernels_of(const Elf& cubin) {
 }
 
 // Returns the layout that the device's compiler stored in the cubin for a kernel.
-std::optional<Tcgen05Layout> layout_in(const Elf& cubin, const std::string& symbol) {
+std::optional<Tcgen05Layout> read_layout(const Elf& cubin, const std::string& symbol) {
   std::optional<Tcgen05Layout> layout;
   const auto visited = visit_symbols(cubin, ".symtab", [&](std::string_view name, const Elf64_Sym& found) {
     if (name != "layout_" + symbol || found.st_shndx >= cubin.sections.size()) return;
@@ -119,7 +119,7 @@ struct Used {
   int64_t local_bytes = 0;  // bytes of stack and spills
 };
 
-std::optional<Used> used_by(const std::string& symbol, const std::string& resources) {
+std::optional<Used> read_usage(const std::string& symbol, const std::string& resources) {
   const auto begin = resources.find("Compiling entry function '" + symbol + "'");
   if (begin == std::string::npos) return std::nullopt;
   std::istringstream lines(resources.substr(begin));
@@ -139,7 +139,7 @@ std::optional<Used> used_by(const std::string& symbol, const std::string& resour
 }
 
 void expect_within_limits(const Cubin& cubin, const Target& target, const Instance& one) {
-  const auto layout = layout_in(cubin.cubin, one.symbol);
+  const auto layout = read_layout(cubin.cubin, one.symbol);
   ASSERT_TRUE(layout) << one.symbol;
   EXPECT_GT(layout->shared_bytes, 0) << one.symbol;
   EXPECT_LE(layout->shared_bytes, target.limits.shared_per_block_bytes.value_or(0)) << one.symbol;
@@ -151,7 +151,7 @@ void expect_within_limits(const Cubin& cubin, const Target& target, const Instan
   EXPECT_LE(size_t(layout->parameter_bytes), Tcgen05Launch::kMostBytes) << one.symbol;
   EXPECT_LE(one.down * one.across, 8) << one.symbol << ": more than every GPU can hold together";
   EXPECT_EQ(one.down % one.sms, 0) << one.symbol;
-  const auto used = used_by(one.symbol, cubin.resources);
+  const auto used = read_usage(one.symbol, cubin.resources);
   ASSERT_TRUE(used) << one.symbol;
   EXPECT_GT(used->registers, 0) << one.symbol;
   EXPECT_LE(used->registers * layout->threads, target.limits.registers_per_sm.value_or(0)) << one.symbol;
@@ -171,17 +171,17 @@ void expect_of_no_folder(const Elf& cubin) {
 }
 
 void expect_cubin_correct(const Cubin& cubin, const Target& target, const std::vector<Instance>& instances) {
-  const auto census = census_of(cubin.cubin, target.architecture);
+  const auto census = take_census(cubin.cubin, target.architecture);
   ASSERT_TRUE(census.ok()) << census.error().message;
   EXPECT_THAT(census->only_traps, testing::IsEmpty());
   expect_of_no_folder(cubin.cubin);
   std::vector<std::string> wanted;
   for (const auto& one : instances) {
     wanted.push_back(one.symbol);
-    const auto* path = path_of(target, one.type.scaled ? "tcgen05.mma.block_scale" : "tcgen05.mma", one.type.type);
+    const auto* path = find_path(target, one.type.scaled ? "tcgen05.mma.block_scale" : "tcgen05.mma", one.type.type);
     ASSERT_NE(path, nullptr);
     expect_promised(cubin.cubin, target, one.symbol, *path, true);
-    EXPECT_GT(counts_of(cubin.cubin, target, one.symbol)["UTMALDG"], 0) << one.symbol;
+    EXPECT_GT(count_instructions(cubin.cubin, target, one.symbol)["UTMALDG"], 0) << one.symbol;
     expect_within_limits(cubin, target, one);
   }
   for (const auto& peak : peak_table()) {
@@ -190,15 +190,15 @@ void expect_cubin_correct(const Cubin& cubin, const Target& target, const std::v
     wanted.push_back(proof_symbol(peak));
     EXPECT_LE(peak.shared_bytes, target.limits.shared_per_block_bytes.value_or(0)) << peak.name;
     for (const auto& symbol : {wanted[wanted.size() - 2], wanted.back()}) {
-      const auto used = used_by(symbol, cubin.resources);
+      const auto used = read_usage(symbol, cubin.resources);
       ASSERT_TRUE(used) << symbol;
       EXPECT_LE(used->registers * peak.threads, target.limits.registers_per_sm.value_or(0)) << symbol;
       EXPECT_EQ(used->local_bytes, 0) << symbol;
-      expect_promised(cubin.cubin, target, symbol, *path_of(target, peak.instruction, peak.dtype), true);
+      expect_promised(cubin.cubin, target, symbol, *find_path(target, peak.instruction, peak.dtype), true);
     }
   }
   wanted.emplace_back(kTrimScales);
-  EXPECT_THAT(kernels_of(cubin.cubin), testing::UnorderedElementsAreArray(wanted));
+  EXPECT_THAT(list_cubin_kernels(cubin.cubin), testing::UnorderedElementsAreArray(wanted));
 }
 
 class Tcgen05Cubin : public testing::TestWithParam<std::string> {};
@@ -243,7 +243,7 @@ TEST(Tcgen05Planted, Int8OfSm103HoldsNoMma) {
   }
   const auto cubin = read_cubin("planted_int8_sm103");
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
-  const auto census = census_of(cubin->cubin, "103");
+  const auto census = take_census(cubin->cubin, "103");
   ASSERT_TRUE(census.ok()) << census.error().message;
   EXPECT_THAT(census->only_traps, testing::ElementsAre("tcgen05_int8_256x128_nt"));
   EXPECT_FALSE(census->instructions.contains("UTCIMMA"));

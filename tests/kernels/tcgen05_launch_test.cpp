@@ -254,7 +254,8 @@ TEST(Tcgen05, LaunchesEachBenchShapeWithinLimits) {
       for (const Layout layout : {Layout::nt, Layout::nn, Layout::tn, Layout::tt}) {
         auto problem = make_problem(m, n, k, kernel->dtype, layout);
         problem.blocks = kernel->block_scale;
-        const auto plan = choose(problem, host_of(kernel->target), {}, {.kernel = std::string(kernel->name), .gpu = 0});
+        const auto plan =
+            choose(problem, make_tcgen05_host(kernel->target), {}, {.kernel = std::string(kernel->name), .gpu = 0});
         ASSERT_TRUE(plan.ok()) << plan.error().message;
         EXPECT_EQ(plan->split, 1);
         ASSERT_NE(plan->otherwise, nullptr);
@@ -301,7 +302,7 @@ class Tcgen05Launches : public testing::Test {
     launched = {};
     asked.clear();
     const ChooseOptions options{.kernel = kernel, .gpu = 0};
-    PBPROBE_TRY(const Plan plan, choose(problem, host_of("sm100"), {}, options));
+    PBPROBE_TRY(const Plan plan, choose(problem, make_tcgen05_host("sm100"), {}, options));
     std::vector<std::byte> workspace(static_cast<size_t>(plan.workspace_bytes));
     Context context;
     context.workspace = workspace.data();
@@ -389,7 +390,7 @@ TEST_F(Tcgen05Launches, AreNotMadeWhereTheDriverRefusesAMap) {
 
 TEST_F(Tcgen05Launches, AreNotMadeBeyondTheTargetsSharedMemory) {
   const ChooseOptions options{.kernel = "tcgen05_bf16_256x128_sm100", .gpu = 0};
-  auto plan = choose(make_problem(1000, 1000, 512, DType::bf16), host_of("sm100"), {}, options);
+  auto plan = choose(make_problem(1000, 1000, 512, DType::bf16), make_tcgen05_host("sm100"), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes));
   Context context;
@@ -406,7 +407,7 @@ TEST_F(Tcgen05Launches, AreNotMadeBeyondTheTargetsSharedMemory) {
 
 TEST_F(Tcgen05Launches, AreNotMadeInASmallerWorkspace) {
   const ChooseOptions options{.kernel = "tcgen05_bf16_256x128_sm100", .gpu = 0};
-  const auto plan = choose(make_problem(1000, 1000, 777, DType::bf16), host_of("sm100"), {}, options);
+  const auto plan = choose(make_problem(1000, 1000, 777, DType::bf16), make_tcgen05_host("sm100"), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes));
   Context context;

@@ -140,7 +140,7 @@ TEST(Tcgen05, CountsRecordOfItsOwnCubin) {
 // --- choice ---
 
 std::string chosen(std::string_view target, Problem problem) {
-  const auto plan = choose(problem, host_of(target), {}, {.target = std::string(target), .gpu = 0});
+  const auto plan = choose(problem, make_tcgen05_host(target), {}, {.target = std::string(target), .gpu = 0});
   return plan.ok() ? std::string(plan->kernel->function_name) : plan.error().message;
 }
 
@@ -195,11 +195,11 @@ TEST(Tcgen05, ChoosesFp8KernelForAnyShape) {
       }
       // FP8 counts as twice as fast as BF16 if no source states its rate.
       const auto seconds = [&](DType of) {
-        const auto plan = choose(make_problem(8192, 8192, 8192, of), host_of(target), {}, {.gpu = 0});
+        const auto plan = choose(make_problem(8192, 8192, 8192, of), make_tcgen05_host(target), {}, {.gpu = 0});
         return plan.ok() ? plan->model_seconds : 0;
       };
       EXPECT_LT(seconds(type), seconds(DType::bf16)) << target;
-      const auto odd = choose(make_problem(5120, 5120, 777, type), host_of(target), {}, {.gpu = 0});
+      const auto odd = choose(make_problem(5120, 5120, 777, type), make_tcgen05_host(target), {}, {.gpu = 0});
       ASSERT_TRUE(odd.ok()) << odd.error().message;
       EXPECT_TRUE(odd->gpu.align_a && odd->gpu.align_b);
       EXPECT_THAT(odd->why, HasSubstr("A is aligned first, B is aligned first"));
@@ -230,7 +230,7 @@ TEST(Tcgen05, MoreTilesThanAGridHasAreRefused) {
   const Kernel* kernel = find_kernel("tcgen05_bf16_128x128_sm100");
   if (!kernel->built) GTEST_SKIP() << build_of(*kernel).why_not;
   const auto problem = make_problem(128 * 65536 + 1, 8, 8, DType::bf16);
-  const auto plan = choose(problem, host_of("sm100"), {}, {.kernel = std::string(kernel->name), .gpu = 0});
+  const auto plan = choose(problem, make_tcgen05_host("sm100"), {}, {.kernel = std::string(kernel->name), .gpu = 0});
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::limit);
   EXPECT_THAT(chosen("sm100", problem), HasSubstr("gemm_bf16"));
@@ -243,7 +243,7 @@ TEST(Tcgen05, MoreNumbersAlongKThanAnIntCountsAreRefused) {
   for (const auto& [k, fits] : {std::pair{int64_t{1} << 29, true}, {int64_t{1} << 30, false}}) {
     auto problem = make_problem(8, 8, k, DType::e2m1x2);
     problem.blocks = BlockScale::nvfp4;
-    const auto plan = choose(problem, host_of("sm100"), {}, {.gpu = 0});
+    const auto plan = choose(problem, make_tcgen05_host("sm100"), {}, {.gpu = 0});
     EXPECT_EQ(plan.ok(), fits) << k;
     if (!plan.ok()) {
       EXPECT_THAT(plan.error().message, HasSubstr("numbers along k: split the GEMM"));

@@ -331,7 +331,7 @@ def test_runs_timed_and_large_tests_alone(gpu_tests):
     }
 
 
-def ctest_in(folder):
+def run_ctest(folder):
     (folder / "CTestTestfile.cmake").write_text((SOURCE / "CTestTestfile.cmake").read_text())
     return subprocess.run(
         [CMAKE.with_name("ctest"), "-L", "^sm121$", "--no-tests=error"], cwd=folder, capture_output=True, text=True
@@ -339,7 +339,7 @@ def ctest_in(folder):
 
 
 def test_ctest_in_the_root_says_what_to_do_where_nothing_is_configured(tmp_path):
-    done = ctest_in(tmp_path)
+    done = run_ctest(tmp_path)
     assert done.returncode != 0
     assert "not configured: make test" in done.stderr
 
@@ -349,6 +349,6 @@ def test_ctest_in_the_root_runs_the_tests_of_build(tmp_path):
     (tmp_path / "build" / "CTestTestfile.cmake").write_text(
         'add_test(one "true")\nset_tests_properties(one PROPERTIES LABELS "sm121")\n'
     )
-    done = ctest_in(tmp_path)
+    done = run_ctest(tmp_path)
     assert done.returncode == 0
     assert "100% tests passed, 0 tests failed out of 1" in done.stdout

@@ -46,7 +46,7 @@ std::optional<int64_t> expected_rate(const Target& target, const Peak& peak) {
   return least;
 }
 
-std::string held_back_by(const GpuReading& reading) {
+std::string explain_throttling(const GpuReading& reading) {
   const uint64_t reasons = reading.throttle_reasons.value_or(0);
   if ((reasons & kPowerBits) != 0) return "it is power-capped";
   if ((reasons & kThermalBits) != 0) return "it is too hot";
@@ -96,7 +96,8 @@ Throughput judge_throughput(const Target& target, const Peak& peak, double opera
   if (reading.max_sm_mhz) {
     const double part = clock_ghz * 1e3 / static_cast<double>(*reading.max_sm_mhz);
     if (part < kEnough)
-      seen.what += fmt::format("; it runs at {:.0f} % of its highest clock: {}", part * 100, held_back_by(reading));
+      seen.what +=
+          fmt::format("; it runs at {:.0f} % of its highest clock: {}", part * 100, explain_throttling(reading));
     seen.slow |= part < kLeastClock;
   }
   seen.what += "; " + describe(reading);

@@ -68,7 +68,7 @@ class WarpgroupLaunches : public testing::Test {
     ChooseOptions options;
     options.kernel = std::move(kernel);
     options.gpu = 0;
-    const auto plan = choose(problem, test::host_of(target_, sms_), {}, options);
+    const auto plan = choose(problem, test::make_tcgen05_host(target_, sms_), {}, options);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     const auto at = [](uintptr_t address) { return reinterpret_cast<std::byte*>(address); };
     Context context;

@@ -38,7 +38,7 @@ Plan cut(const Kernel& of, const Problem& problem) {
   return plan;
 }
 
-GpuCall call_of(const Problem& p, uintptr_t a, uintptr_t b) {
+GpuCall make_call(const Problem& p, uintptr_t a, uintptr_t b) {
   GpuCall call{};
   call.a = reinterpret_cast<const void*>(a);
   call.b = reinterpret_cast<const void*>(b);
@@ -121,7 +121,7 @@ TEST(Warpgroups, MapsSayWhereTheMatricesLie) {
   problem.lda = 208;
   problem.ldb = 216;
   const Plan plan = cut(wide, problem);
-  const auto maps = maps_of(plan, call_of(problem, 0x1000, 0x2000));
+  const auto maps = maps_of(plan, make_call(problem, 0x1000, 0x2000));
   ASSERT_TRUE(maps.ok()) << maps.error().message;
   EXPECT_THAT(maps->a.sizes, testing::ElementsAre(200, 300));
   EXPECT_EQ(maps->a.stride, 416U);
@@ -129,7 +129,7 @@ TEST(Warpgroups, MapsSayWhereTheMatricesLie) {
   EXPECT_THAT(maps->b.sizes, testing::ElementsAre(200, 500));
   EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 128)) << "a block of two fetches half of 256 columns";
   const Kernel small_m = kernel(GpuWork::small_m, 16, 64, 1);
-  const auto of_small_m = maps_of(cut(small_m, problem), call_of(problem, 0x1000, 0x2000));
+  const auto of_small_m = maps_of(cut(small_m, problem), make_call(problem, 0x1000, 0x2000));
   EXPECT_THAT(of_small_m->a.box, testing::ElementsAre(64, 16));
   EXPECT_THAT(of_small_m->b.box, testing::ElementsAre(64, 64));
   EXPECT_EQ(of_small_m->b.promotion, 2);
@@ -142,7 +142,7 @@ TEST(Warpgroups, MapsSayWhereTheMatricesLie) {
 TEST(Warpgroups, MapsOfMatricesAlongTheirLines) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   const auto problem = make_problem(256, 512, 128, DType::bf16, DType::fp32, Layout::tn);
-  const auto maps = maps_of(cut(wide, problem), call_of(problem, 0x1000, 0x2000));
+  const auto maps = maps_of(cut(wide, problem), make_call(problem, 0x1000, 0x2000));
   ASSERT_TRUE(maps.ok()) << maps.error().message;
   EXPECT_THAT(maps->a.sizes, testing::ElementsAre(256, 128));
   EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 64));
@@ -155,7 +155,7 @@ TEST(Warpgroups, MapsCIfRowsAreAligned) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   auto problem = make_problem(4100, 4104, 200, DType::bf16, DType::bf16);
   problem.ldc = 4112;
-  GpuCall call = call_of(problem, 0x1000, 0x2000);
+  GpuCall call = make_call(problem, 0x1000, 0x2000);
   call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
   call.split = 1;
   call.c_aligned = 1;
@@ -163,7 +163,7 @@ TEST(Warpgroups, MapsCIfRowsAreAligned) {
   ASSERT_TRUE(maps.ok()) << maps.error().message;
   EXPECT_EQ(maps->tiles.by_map, 1);
   EXPECT_EQ(maps->c.at, call.c);
-  EXPECT_THAT(maps->c.sizes, testing::ElementsAre(4104, 4100)) << "what lies behind a row is not C";
+  EXPECT_THAT(maps->c.sizes, testing::ElementsAre(4104, 4100)) << "elements behind a row are not part of C";
   EXPECT_EQ(maps->c.stride, 8224U);
   EXPECT_THAT(maps->c.box, testing::ElementsAre(64, 64));
 }
@@ -173,7 +173,7 @@ TEST(Warpgroups, OmitsUselessOrUnsafeMapOfC) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   const auto by_map = [&](int64_t m, int64_t n, int c_aligned) {
     const auto problem = make_problem(m, n, 200, DType::bf16, DType::bf16);
-    GpuCall call = call_of(problem, 0x1000, 0x2000);
+    GpuCall call = make_call(problem, 0x1000, 0x2000);
     call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
     call.split = 1;
     call.c_aligned = c_aligned;
@@ -182,7 +182,7 @@ TEST(Warpgroups, OmitsUselessOrUnsafeMapOfC) {
   EXPECT_EQ(by_map(4100, 4104, 1), 1);
   EXPECT_EQ(by_map(4100, 4104, 0), 0) << "unaligned rows";
   const auto words = make_problem(4100, 4104, 200, DType::bf16, DType::fp32);
-  GpuCall call = call_of(words, 0x1000, 0x2000);
+  GpuCall call = make_call(words, 0x1000, 0x2000);
   call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
   call.split = call.c_aligned = 1;
   EXPECT_EQ(maps_of(cut(wide, words), call)->tiles.by_map, 0) << "elements of 4 bytes";
@@ -195,7 +195,7 @@ TEST(Warpgroups, PingPongStoresWordsByTmaToo) {
   Kernel narrow = kernel(GpuWork::warpgroups, 128, 128, 2, DType::int8);
   narrow.across = narrow.pingpong = true;
   const auto problem = make_problem(300, 500, 256, DType::int8, DType::int32);
-  GpuCall call = call_of(problem, 0x1000, 0x2000);
+  GpuCall call = make_call(problem, 0x1000, 0x2000);
   call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
   call.split = call.c_aligned = 1;
   const auto maps = maps_of(cut(narrow, problem), call);
@@ -231,7 +231,7 @@ TEST(Warpgroups, SharesAInClusterAcross) {
   const auto problem = make_problem(2112, 7168, 256, DType::bf16);
   const Plan plan = cut(wide, problem);
   EXPECT_EQ(plan.gpu.raster_group, 16) << "2048 rows";
-  const auto maps = maps_of(plan, call_of(problem, 0x1000, 0x2000));
+  const auto maps = maps_of(plan, make_call(problem, 0x1000, 0x2000));
   ASSERT_TRUE(maps.ok()) << maps.error().message;
   EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 64));
   EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 192));
@@ -250,7 +250,7 @@ TEST(Warpgroups, TmaMmaFetchesItsWholeTile) {
   EXPECT_EQ(plan.gpu.cluster, 1);
   EXPECT_EQ(plan.gpu.raster_group, 16);
   EXPECT_EQ(plan.split, 1);
-  auto call = call_of(problem, 0x1000, 0x2000);
+  auto call = make_call(problem, 0x1000, 0x2000);
   call.c = reinterpret_cast<void*>(0x3000);
   call.c_aligned = 1;
   call.split = 1;
@@ -269,7 +269,7 @@ TEST(Warpgroups, ReportsLimitOfTensorMap) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   auto problem = make_problem(300, 500, 200, DType::bf16);
   problem.lda = int64_t{1} << 40;
-  const auto maps = maps_of(cut(wide, problem), call_of(problem, 0x1000, 0x2000));
+  const auto maps = maps_of(cut(wide, problem), make_call(problem, 0x1000, 0x2000));
   ASSERT_FALSE(maps.ok());
   EXPECT_EQ(maps.error().code, ErrorCode::limit);
   EXPECT_THAT(maps.error().message, testing::HasSubstr("tensor map"));

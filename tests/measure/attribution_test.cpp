@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/measure/verify.hpp"
+#include "probes/measure/kernels/verify.hpp"
 #include "probes/process/kernel_log.hpp"
 
 namespace pbprobe {

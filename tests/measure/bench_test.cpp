@@ -9,8 +9,8 @@
 
 #include "core/host/host.hpp"
 #include "paths.hpp"
-#include "probes/measure/backend.hpp"
-#include "probes/measure/bench.hpp"
+#include "probes/measure/kernels/backend.hpp"
+#include "probes/measure/kernels/bench.hpp"
 #include "probes/process/statistics.hpp"
 #include "tests/measure/child.hpp"
 
@@ -103,7 +103,7 @@ class RunCase : public testing::Test {
     return read_events(text);
   }
 
-  // As if both kernels were those of a GPU.
+  // Declares both kernels GPU kernels.
   void put_on_gpu() {
     one_.gpu = 0;
     plans_.plans.clear();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/thread_pool.hpp"
+#include "probes/measure/kernels/thread_pool.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace pbprobe {
 namespace {
 
 struct Tasks {
-  std::vector<std::thread::id> threads;  // of each task
+  std::vector<std::thread::id> threads;  // thread of each task
   std::vector<std::atomic<int>> runs;
   explicit Tasks(int64_t count) : threads(static_cast<size_t>(count)), runs(static_cast<size_t>(count)) {}
 };
@@ -43,10 +43,10 @@ void expect_each_once(std::optional<OpenMp> openmp) {
 TEST(BenchThreads, RunEachTaskOnceWithoutOpenMp) {
   expect_each_once(std::nullopt);
   EXPECT_FALSE(BenchThreads(2, std::nullopt).is_torchs());
-  EXPECT_TRUE(BenchThreads(1, std::nullopt).is_torchs()) << "one thread is the caller's";
+  EXPECT_TRUE(BenchThreads(1, std::nullopt).is_torchs()) << "one thread is the calling thread";
 }
 
-// Returns torch's runtime, or the machine's.
+// Returns the runtime of torch, or of the machine.
 std::optional<OpenMp> find_any_openmp() {
   if (const char* const packages = std::getenv("PBPROBE_TEST_TORCH")) load_openmp(std::string(packages) + "/torch/lib");
   return find_openmp();

@@ -8,8 +8,8 @@
 
 #include "core/targets.hpp"
 #include "kernels/gemm/reference.hpp"
-#include "probes/measure/bench.hpp"
-#include "probes/measure/operands.hpp"
+#include "probes/measure/kernels/bench.hpp"
+#include "probes/measure/kernels/operands.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe {
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-MeasureRequest request_on(Host host) {
+MeasureRequest make_host_request(Host host) {
   return {.host = std::move(host)};
 }
 
@@ -38,10 +38,10 @@ std::string refusal(const BenchRequest& bench, const MeasureRequest& request) {
 }
 
 TEST(CheckBench, NamesWrongArgumentWithItsChoices) {
-  MeasureRequest request = request_on(small_host());
+  MeasureRequest request = make_host_request(small_host());
   EXPECT_EQ(refusal({.layout = "nx"}, request), "unknown layout \"nx\": choose nt, nn, tn or tt");
-  EXPECT_EQ(refusal({.target = "sm90", .prepacked = true}, request_on(host_with_gpus())),
-            "sm90 is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked");
+  EXPECT_EQ(refusal({.target = "sm90", .prepacked = true}, make_host_request(host_with_gpus())),
+            "sm90 is a GPU's target, and GPU kernels read unpacked B: leave out --prepacked");
   EXPECT_EQ(refusal({.against = {"mkl"}}, request),
             "unknown peer \"mkl\": choose libtorch, cublaslt, cublaslt_best, bf16");
   EXPECT_EQ(refusal({.scaled = true, .against = {"cublaslt"}}, request),
@@ -78,7 +78,7 @@ TEST(CheckBench, NamesWrongArgumentWithItsChoices) {
 }
 
 TEST(CheckBench, RejectsTargetOfAnotherMachine) {
-  auto result = check_bench({.target = "avx512"}, request_on(host_with_gpus()));
+  auto result = check_bench({.target = "avx512"}, make_host_request(host_with_gpus()));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::unsupported);
   EXPECT_THAT(result.error().message,
@@ -86,7 +86,7 @@ TEST(CheckBench, RejectsTargetOfAnotherMachine) {
   Host host = host_with_gpus();
   host.gpus.clear();
   host.driver.sentence = "no driver here";
-  EXPECT_THAT(check_bench({.target = "sm90"}, request_on(host)).error().message, HasSubstr("no driver here"));
+  EXPECT_THAT(check_bench({.target = "sm90"}, make_host_request(host)).error().message, HasSubstr("no driver here"));
 }
 
 TEST(PlanCases, MeasuresEachKindOfDeviceOnce) {

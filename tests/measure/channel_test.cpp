@@ -127,7 +127,7 @@ TEST_F(Wire, HalfAnEventOfAWorkerThatWasEndedIsNoIntrusion) {
 
 // --- who decides whether a GEMM is right ---
 
-std::string event_of(const ReturnedGemm& gemm) {
+std::string format_event(const ReturnedGemm& gemm) {
   Json event = Json::object();
   event["gemm"] = to_json(gemm);
   return event.dump();
@@ -157,7 +157,7 @@ std::vector<unsigned char> correct_gemm(DType type, uint64_t seed) {
   return matrices.c;
 }
 
-LibtorchRun reported_by(Verifier& verifier, const LibtorchRun& run) {
+LibtorchRun pass_run(Verifier& verifier, const LibtorchRun& run) {
   Json event = Json::object();
   event["libtorch"] = to_json(run);
   const auto passed = verifier.pass(event.dump(), 7);
@@ -171,8 +171,8 @@ TEST(Verifier, BelievesWhatItCouldCompare) {
   Verifier verifier;
   for (const char* device : {"cpu", "cuda:0"})
     for (const DType type : {DType::fp32, DType::bf16})
-      EXPECT_EQ(verifier.pass(event_of(returned_gemm(device, type, correct_gemm(type, 7))), 7), std::nullopt);
-  const LibtorchRun run = reported_by(verifier, kSaysSo);
+      EXPECT_EQ(verifier.pass(format_event(returned_gemm(device, type, correct_gemm(type, 7))), 7), std::nullopt);
+  const LibtorchRun run = pass_run(verifier, kSaysSo);
   EXPECT_TRUE(run.executed);
   EXPECT_EQ(run.executed_on_gpu, true);
   EXPECT_EQ(run.problem, std::nullopt);
@@ -180,7 +180,7 @@ TEST(Verifier, BelievesWhatItCouldCompare) {
 
 TEST(Verifier, BelievesNoReportWithoutAGemm) {
   Verifier verifier;
-  const LibtorchRun run = reported_by(verifier, kSaysSo);
+  const LibtorchRun run = pass_run(verifier, kSaysSo);
   EXPECT_FALSE(run.executed);
   EXPECT_EQ(run.executed_on_gpu, false);
   EXPECT_THAT(run.problem.value_or(""), HasSubstr("no GEMM came back"));
@@ -190,37 +190,38 @@ TEST(Verifier, RefusesForgedNumbers) {
   Verifier verifier;
   // Results of other operands, as code would return if made before the operands were drawn.
   for (const DType type : {DType::fp32, DType::bf16})
-    EXPECT_EQ(verifier.pass(event_of(returned_gemm("cpu", type, correct_gemm(type, 6))), 7), std::nullopt);
+    EXPECT_EQ(verifier.pass(format_event(returned_gemm("cpu", type, correct_gemm(type, 6))), 7), std::nullopt);
   LibtorchRun run = kSaysSo;
   run.executed_on_gpu.reset();
-  run = reported_by(verifier, run);
+  run = pass_run(verifier, run);
   EXPECT_FALSE(run.executed);
   EXPECT_EQ(run.obstacle, std::nullopt);
-  EXPECT_THAT(run.problem.value_or(""), HasSubstr("of a 37x41x61 GEMM in fp32 is "));
+  EXPECT_THAT(run.problem.value_or(""), HasSubstr(" a 37x41x61 GEMM in fp32 is "));
 }
 
 TEST(Verifier, ReportsWrongGemmBesideCorrectOne) {
   Verifier verifier;
   std::vector<unsigned char> wrong = correct_gemm(DType::fp32, 7);
   wrong[5] ^= 1;
-  EXPECT_EQ(verifier.pass(event_of(returned_gemm("cpu", DType::fp32, wrong)), 7), std::nullopt);
+  EXPECT_EQ(verifier.pass(format_event(returned_gemm("cpu", DType::fp32, wrong)), 7), std::nullopt);
   for (const DType type : {DType::fp32, DType::bf16})
-    EXPECT_EQ(verifier.pass(event_of(returned_gemm("cpu", type, correct_gemm(type, 7))), 7), std::nullopt);
-  EXPECT_FALSE(reported_by(verifier, {.path = "/t", .loaded = true, .executed = true}).executed);
+    EXPECT_EQ(verifier.pass(format_event(returned_gemm("cpu", type, correct_gemm(type, 7))), 7), std::nullopt);
+  EXPECT_FALSE(pass_run(verifier, {.path = "/t", .loaded = true, .executed = true}).executed);
 }
 
 TEST(Verifier, RequiresBothTypes) {
   Verifier verifier;
-  EXPECT_EQ(verifier.pass(event_of(returned_gemm("cpu", DType::fp32, correct_gemm(DType::fp32, 7))), 7), std::nullopt);
-  EXPECT_FALSE(reported_by(verifier, {.path = "/t", .loaded = true, .executed = true}).executed);
+  EXPECT_EQ(verifier.pass(format_event(returned_gemm("cpu", DType::fp32, correct_gemm(DType::fp32, 7))), 7),
+            std::nullopt);
+  EXPECT_FALSE(pass_run(verifier, {.path = "/t", .loaded = true, .executed = true}).executed);
 }
 
 TEST(Verifier, RejectsEmptyGemm) {
   for (const std::string hex : {"", "0", "zz", "00"}) {
     Verifier verifier;
     ReturnedGemm gemm{.device = "cpu", .dtype = "fp32", .c = hex};
-    EXPECT_EQ(verifier.pass(event_of(gemm), 7), std::nullopt);
-    EXPECT_FALSE(reported_by(verifier, {.path = "/t", .loaded = true, .executed = true}).executed);
+    EXPECT_EQ(verifier.pass(format_event(gemm), 7), std::nullopt);
+    EXPECT_FALSE(pass_run(verifier, {.path = "/t", .loaded = true, .executed = true}).executed);
   }
 }
 

@@ -36,7 +36,7 @@ inline Host small_host() {
 }
 
 // Processes that carry this word in their environment, other than this one.
-inline int processes_with(const std::string& word) {
+inline int count_processes(const std::string& word) {
   int count = 0;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {

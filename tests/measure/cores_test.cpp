@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/cores.hpp"
+#include "probes/measure/kernels/cores.hpp"
 
 #include <mutex>
 #include <set>
@@ -22,7 +22,7 @@ TEST(EveryCore, IsAskedByAThreadThatIsBoundToIt) {
   for (const int64_t threads : {1, 3}) {
     std::mutex mutex;
     std::multiset<int64_t> asked;
-    const auto results = on_every_core(cpus, threads, [&]() -> std::string {
+    const auto results = check_each_core(cpus, threads, [&]() -> std::string {
       const std::lock_guard lock(mutex);
       asked.insert(sched_getcpu());
       return {};
@@ -39,12 +39,12 @@ TEST(EveryCore, NamesWrongCore) {
   const auto cpus = allowed_cpus();
   ASSERT_FALSE(cpus.empty());
   const int64_t bad = cpus.back();
-  const auto results = on_every_core(cpus, 2, [&]() -> std::string { return sched_getcpu() == bad ? "wrong" : ""; });
+  const auto results = check_each_core(cpus, 2, [&]() -> std::string { return sched_getcpu() == bad ? "wrong" : ""; });
   for (const auto& result : results) EXPECT_EQ(result.wrong, result.cpu == bad ? "wrong" : "") << result.cpu;
 }
 
 TEST(EveryCore, SkipsMissingCpu) {
-  const auto results = on_every_core({1 << 14}, 1, []() -> std::string { return "asked"; });
+  const auto results = check_each_core({1 << 14}, 1, []() -> std::string { return "asked"; });
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].wrong, "");
   EXPECT_NE(results[0].skipped, "");

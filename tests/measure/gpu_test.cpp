@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // On this machine's first usable GPU. Without one they are skipped; PBPROBE_REQUIRE_HARDWARE=1 makes that a failure.
-#include "probes/measure/gpu_device.hpp"
+#include "probes/measure/kernels/gpu_device.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,9 +24,9 @@
 #include "kernels/dispatch/choose.hpp"
 #include "kernels/gemm/checker.hpp"
 #include "kernels/gemm/table.hpp"
-#include "probes/measure/backend.hpp"
-#include "probes/measure/cublaslt.hpp"
-#include "probes/measure/libtorch_probe.hpp"
+#include "probes/measure/kernels/backend.hpp"
+#include "probes/measure/libtorch/probe.hpp"
+#include "probes/measure/peers/cublaslt.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe {
@@ -213,7 +213,7 @@ class BreakingBackend : public Backend {
 // A run that loses its GPU at its second case: prints the kernel that failed, and ends with the number of rows.
 [[noreturn]] void lose_the_gpu(const Host& host, int32_t index, const std::string& target) {
   const BenchCase one{.problem = make_problem(256, 256, 256, DType::fp32), .gpu = index, .targets = {target}};
-  CasePlans plans = plans_of(one, host);
+  CasePlans plans = plan_case(one, host);
   plans.plans.resize(1);
   auto device = GpuDevice::open(index);
   auto kernels = GpuKernels::load(device->driver(), target);

@@ -13,9 +13,9 @@
 #include "core/host/host.hpp"
 #include "kernels/gemm/table.hpp"
 #include "paths.hpp"
-#include "probes/measure/dlopen.hpp"
-#include "probes/measure/libtorch_speeds.hpp"
-#include "probes/measure/libtorch_starts.hpp"
+#include "probes/measure/child/dlopen.hpp"
+#include "probes/measure/libtorch/speeds.hpp"
+#include "probes/measure/libtorch/starts.hpp"
 #include "probes/process/statistics.hpp"
 #include "tests/measure/child.hpp"
 
@@ -192,20 +192,20 @@ TEST(LibtorchLibraries, VersionsAreReadByTheirOwnRules) {
 // --- processes of their own ---
 
 TEST(InFork, GivesItsWordsItsEndOrItsTime) {
-  const auto words = in_fork({{"PBPROBE_TEST_WORD", "seen"}}, 20, [] {
+  const auto words = fork_and_run({{"PBPROBE_TEST_WORD", "seen"}}, 20, [] {
     const char* const word = std::getenv("PBPROBE_TEST_WORD");
     return std::string(word == nullptr ? "" : word);
   });
   ASSERT_TRUE(words.ok()) << words.error().message;
   EXPECT_EQ(*words, "seen");
   EXPECT_EQ(std::getenv("PBPROBE_TEST_WORD"), nullptr);
-  const auto killed = in_fork({}, 20, []() -> std::string {
+  const auto killed = fork_and_run({}, 20, []() -> std::string {
     raise(SIGILL);
     return "";
   });
   ASSERT_FALSE(killed.ok());
   EXPECT_THAT(killed.error().message, HasSubstr("ended by SIGILL"));
-  const auto late = in_fork({}, 0.2, []() -> std::string {
+  const auto late = fork_and_run({}, 0.2, []() -> std::string {
     while (true) pause();
   });
   ASSERT_FALSE(late.ok());
@@ -218,7 +218,7 @@ TEST(ExplainLoader, NamesNewerGlibc) {
   const Error error = explain_loader("/t/libtorch_cpu.so",
                                      "/lib/libm.so.6: version `GLIBC_2.99' not found (required by /t/libtorch_cpu.so)");
   EXPECT_EQ(error.code, ErrorCode::unsupported);
-  EXPECT_THAT(error.message, AllOf(HasSubstr("built for a newer glibc than this machine's"), HasSubstr("GLIBC_2.99")));
+  EXPECT_THAT(error.message, AllOf(HasSubstr("built for a newer glibc than"), HasSubstr("GLIBC_2.99")));
 }
 
 TEST(ExplainLoader, MixedLibrariesAreNamed) {

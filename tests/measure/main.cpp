@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "probes/measure/child.hpp"
+#include "probes/measure/child/child.hpp"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "paths.hpp"
-#include "probes/measure/libtorch_areas.hpp"
-#include "probes/measure/libtorch_scaled.hpp"
-#include "probes/measure/words.hpp"
+#include "probes/measure/child/words.hpp"
+#include "probes/measure/libtorch/areas.hpp"
+#include "probes/measure/libtorch/scaled.hpp"
 
 namespace pbprobe {
 namespace {
@@ -42,12 +42,12 @@ class ScaledAreas : public testing::Test {
   static Error refused(const area::ScaledKind& kind, const char* id, bool gpu = true) {
     return refused(kind, {gpu, find_target(id)});
   }
-  static LibtorchArea area_of(const Error& error) {
+  static LibtorchArea make_area(const Error& error) {
     LibtorchArea area{"area", "cuda:0", {}, {}, {}};
-    tell_of(area, error);
+    record_area_error(area, error);
     return area;
   }
-  static const area::ScaledKind& kind_of(std::string_view name) {
+  static const area::ScaledKind& find_kind(std::string_view name) {
     for (const auto& kind : area::scaled_kinds())
       if (kind.name == name) return kind;
     ADD_FAILURE() << name;
@@ -80,29 +80,29 @@ TEST_F(ScaledAreas, NameAnElementOfWhatIsWrongAndNothingElse) {
       ASSERT_EQ(right.ok(), !is_hit(fault, kind)) << fault << ", " << kind.name;
       if (right.ok()) continue;
       EXPECT_EQ(right.error().code, ErrorCode::malformed) << fault << ", " << kind.name;
-      EXPECT_THAT(right.error().message, HasSubstr("of aten::_scaled_mm is ")) << fault << ", " << kind.name;
-      const LibtorchArea area = area_of(right.error());
+      EXPECT_THAT(right.error().message, HasSubstr(" aten::_scaled_mm is ")) << fault << ", " << kind.name;
+      const LibtorchArea area = make_area(right.error());
       EXPECT_TRUE(area.problem && !area.obstacle && !area.skipped) << fault << ", " << kind.name;
     }
   }
 }
 
 TEST_F(ScaledAreas, SkipUnsupportedAreasWithReason) {
-  const LibtorchArea mx = area_of(refused(kind_of("MXFP8 GEMM"), "sm90"));
+  const LibtorchArea mx = make_area(refused(find_kind("MXFP8 GEMM"), "sm90"));
   EXPECT_EQ(mx.skipped, "torch computes it on sm100, sm103, sm110, sm120, sm121, and this GPU is sm90");
   EXPECT_EQ(mx.problem, std::nullopt);
-  EXPECT_EQ(area_of(refused(kind_of("FP8 GEMM"), "sm86")).skipped,
+  EXPECT_EQ(make_area(refused(find_kind("FP8 GEMM"), "sm86")).skipped,
             "torch computes it on sm89, sm90, sm100, sm103, sm110, sm120, sm121, and this GPU is sm86");
-  EXPECT_EQ(area_of(refused(kind_of("FP8 GEMM with scales of 1x128 and 128x128"), "sm120")).skipped,
+  EXPECT_EQ(make_area(refused(find_kind("FP8 GEMM with scales of 1x128 and 128x128"), "sm120")).skipped,
             "torch computes it on sm90, and this GPU is sm120");
-  EXPECT_THAT(area_of(refused(kind_of("MXFP4 GEMM"), "sm120")).skipped.value_or(""), HasSubstr("does not take it"));
-  EXPECT_THAT(area_of(refused(kind_of("FP8 GEMM"), "", false)).skipped.value_or(""), HasSubstr("none for CPUs"));
+  EXPECT_THAT(make_area(refused(find_kind("MXFP4 GEMM"), "sm120")).skipped.value_or(""), HasSubstr("does not take it"));
+  EXPECT_THAT(make_area(refused(find_kind("FP8 GEMM"), "", false)).skipped.value_or(""), HasSubstr("none for CPUs"));
 }
 
 // A sound release is not to be blamed for what came later.
 TEST_F(ScaledAreas, SkipAreasOptionalInThisRelease) {
   const auto skipped = [](std::string_view name, const char* id, MajorMinor torch, MajorMinor cuda) {
-    const LibtorchArea area = area_of(refused(kind_of(name), {true, find_target(id), torch, cuda}));
+    const LibtorchArea area = make_area(refused(find_kind(name), {true, find_target(id), torch, cuda}));
     EXPECT_EQ(area.skipped.has_value(), !area.problem && !area.obstacle);
     return area.skipped.value_or("could not run");
   };
@@ -122,7 +122,7 @@ TEST_F(ScaledAreas, SkipAreasOptionalInThisRelease) {
 TEST_F(ScaledAreas, ReportNotRunIfTorchRefuses) {
   for (const auto& [name, id] : {std::pair{"MXFP8 GEMM", "sm120"}, std::pair{"NVFP4 GEMM", "sm100"},
                                  std::pair{"FP8 GEMM", "sm89"}, std::pair{"FP8 GEMM", "no row"}}) {
-    const LibtorchArea area = area_of(refused(kind_of(name), id));
+    const LibtorchArea area = make_area(refused(find_kind(name), id));
     EXPECT_EQ(area.obstacle, Obstacle::unexplained) << name << " on " << id;
     EXPECT_TRUE(area.problem && !area.skipped) << name << " on " << id;
   }
@@ -139,7 +139,7 @@ TEST_F(ScaledAreas, SeparateFaultFromMissingSupport) {
     {
       const Words caught;
       std::fprintf(stderr, "Exception in aoti_torch: CUDA error: %s\n", words);
-      seen = caught.explained(refused(kind_of("FP8 GEMM with scales of rows"), "sm121"));
+      seen = caught.explained(refused(find_kind("FP8 GEMM with scales of rows"), "sm121"));
     }
     EXPECT_EQ(seen.code, code) << words;
     EXPECT_EQ(seen.obstacle, obstacle) << words;
@@ -149,7 +149,7 @@ TEST_F(ScaledAreas, SeparateFaultFromMissingSupport) {
   }
   const Words caught;
   std::fprintf(stderr, "CUDA error: an illegal memory access was encountered\n");
-  EXPECT_EQ(caught.explained(refused(kind_of("FP8 GEMM"), "sm89")).obstacle, std::nullopt);
+  EXPECT_EQ(caught.explained(refused(find_kind("FP8 GEMM"), "sm89")).obstacle, std::nullopt);
 }
 
 TEST_F(ScaledAreas, RunBlockScalesOnlyOnGpus) {
@@ -157,7 +157,7 @@ TEST_F(ScaledAreas, RunBlockScalesOnlyOnGpus) {
     const auto right = check(kind, "", false);
     EXPECT_EQ(right.ok(), kind.scaling == Scaling::tensor) << kind.name;
     if (right.ok()) continue;
-    EXPECT_EQ(area_of(right.error()).skipped, "it is asked only of GPUs") << kind.name;
+    EXPECT_EQ(make_area(right.error()).skipped, "it is asked only of GPUs") << kind.name;
   }
 }
 

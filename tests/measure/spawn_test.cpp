@@ -40,7 +40,7 @@ class Spawn : public testing::Test {
     setenv(mark_.substr(0, equals).c_str(), mark_.c_str() + equals + 1, 1);
   }
   void TearDown() override {
-    EXPECT_EQ(processes_with(mark_), 0) << "processes were left behind";
+    EXPECT_EQ(count_processes(mark_), 0) << "processes were left behind";
     unsetenv("PBPROBE_TEST_MARK");
   }
 
@@ -49,7 +49,7 @@ class Spawn : public testing::Test {
     request.limit_seconds = limit_seconds;
     return measure_in_child(request, {.program = self()});
   }
-  static std::string problem_of(const std::string& fake, double limit_seconds = 20) {
+  static std::string load_problem(const std::string& fake, double limit_seconds = 20) {
     auto result = load(fake, limit_seconds);
     if (!result.ok()) return "error: " + result.error().message;
     if (!result->libtorch) return "no libtorch section";
@@ -74,7 +74,7 @@ TEST_F(Spawn, AnswersNothingToEmptyRequest) {
 }
 
 TEST_F(Spawn, NamesSignalOfAbortInInitializer) {
-  EXPECT_THAT(problem_of("abort"),
+  EXPECT_THAT(load_problem("abort"),
               AllOf(HasSubstr("loading " PBPROBE_FAKES "/abort/libtorch_cpu.so ended its process by SIGABRT"),
                     HasSubstr("reinstall or rebuild"), HasSubstr("std::runtime_error")));
   EXPECT_EQ(classify_status("abort"), std::nullopt);
@@ -82,24 +82,24 @@ TEST_F(Spawn, NamesSignalOfAbortInInitializer) {
 
 // A child that had no memory, or no time, is not known to be wrong.
 TEST_F(Spawn, TooLittleMemoryIsNoFaultOfTheBuild) {
-  EXPECT_THAT(problem_of("no_memory"), AllOf(HasSubstr("SIGABRT"), HasSubstr("too little memory")));
+  EXPECT_THAT(load_problem("no_memory"), AllOf(HasSubstr("SIGABRT"), HasSubstr("too little memory")));
   EXPECT_EQ(classify_status("no_memory"), Obstacle::memory);
 }
 
 TEST_F(Spawn, NamesIllegalInstructionWithItsBytes) {
-  EXPECT_THAT(problem_of("illegal"),
+  EXPECT_THAT(load_problem("illegal"),
               AllOf(HasSubstr("SIGILL at libtorch_cpu.so+0x"), HasSubstr("use a build for this CPU")));
   EXPECT_EQ(classify_status("illegal"), std::nullopt);
 #if defined(__x86_64__)
-  EXPECT_THAT(problem_of("illegal"), HasSubstr("bytes 0f 0b "));
+  EXPECT_THAT(load_problem("illegal"), HasSubstr("bytes 0f 0b "));
 #else
-  EXPECT_THAT(problem_of("illegal"), HasSubstr("bytes 00 00 00 00 "));
+  EXPECT_THAT(load_problem("illegal"), HasSubstr("bytes 00 00 00 00 "));
 #endif
 }
 
 TEST_F(Spawn, EndsDeadlockAtTimeLimit) {
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_THAT(problem_of("deadlock", 0.5), AllOf(HasSubstr("did not end within 0.5 s"), HasSubstr("--budget")));
+  EXPECT_THAT(load_problem("deadlock", 0.5), AllOf(HasSubstr("did not end within 0.5 s"), HasSubstr("--budget")));
   EXPECT_EQ(classify_status("deadlock", 0.5), Obstacle::time_limit);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
 }
@@ -123,27 +123,27 @@ TEST_F(Spawn, EndsAndNamesDaemon) {
 }
 
 TEST_F(Spawn, RejectsAnswerOfForkedLibrary) {
-  EXPECT_THAT(problem_of("fork_and_leave"), HasSubstr("with exit code 0 and without an answer"));
+  EXPECT_THAT(load_problem("fork_and_leave"), HasSubstr("with exit code 0 and without an answer"));
 }
 
 TEST_F(Spawn, ReportsExitCodeOfLibrary) {
-  EXPECT_THAT(problem_of("exit"), HasSubstr("with exit code 3 and without an answer"));
+  EXPECT_THAT(load_problem("exit"), HasSubstr("with exit code 3 and without an answer"));
 }
 
 TEST_F(Spawn, NamesMissingDependency) {
-  EXPECT_THAT(problem_of("missing"), HasSubstr("needs libpbprobe_absent.so, which is not there"));
+  EXPECT_THAT(load_problem("missing"), HasSubstr("needs libpbprobe_absent.so, which is missing"));
   EXPECT_EQ(classify_status("missing"), Obstacle::missing);
 }
 
 TEST_F(Spawn, NamesOtherPlatform) {
   if (!std::filesystem::exists(PBPROBE_FAKES "/foreign/libtorch_cpu.so"))
     GTEST_SKIP() << "no compiler for the other platform: install g++-aarch64-linux-gnu";
-  EXPECT_THAT(problem_of("foreign"),
+  EXPECT_THAT(load_problem("foreign"),
               AllOf(HasSubstr("it is built for "), HasSubstr("take the build for this machine")));
 }
 
 TEST_F(Spawn, RejectsLibraryWithoutShims) {
-  EXPECT_THAT(problem_of("old"), AllOf(HasSubstr("has no aoti_torch_abi_version"), HasSubstr("torch 2.8 or later")));
+  EXPECT_THAT(load_problem("old"), AllOf(HasSubstr("has no aoti_torch_abi_version"), HasSubstr("torch 2.8 or later")));
 }
 
 TEST_F(Spawn, CatchesLibraryThatComputesWrong) {
@@ -161,11 +161,11 @@ TEST_F(Spawn, NamesEmptyFileTextOrMissingFolder) {
   std::filesystem::create_directories(folder);
   const std::string name = folder.filename();
   std::ofstream(folder / "libtorch_cpu.so").close();
-  EXPECT_THAT(problem_of(name), HasSubstr("it is not a shared object"));
+  EXPECT_THAT(load_problem(name), HasSubstr("it is not a shared object"));
   std::ofstream(folder / "libtorch_cpu.so") << std::string(100, 'x');
-  EXPECT_THAT(problem_of(name), HasSubstr("it is not a shared object"));
+  EXPECT_THAT(load_problem(name), HasSubstr("it is not a shared object"));
   std::filesystem::remove_all(folder);
-  EXPECT_THAT(problem_of(name), HasSubstr("No such file or directory"));
+  EXPECT_THAT(load_problem(name), HasSubstr("No such file or directory"));
 }
 
 // --- foreign code that means harm ---
@@ -203,7 +203,7 @@ TEST_F(Spawn, EndsAndNamesForkBomb) {
 
 TEST_F(Spawn, OutputWithoutEndIsKeptShortAndEndsAtTheLimit) {
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_THAT(problem_of("flood", 2), HasSubstr("did not end within 2 s"));
+  EXPECT_THAT(load_problem("flood", 2), HasSubstr("did not end within 2 s"));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(9));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -218,12 +218,12 @@ TEST_F(Spawn, EndsAndNamesMemoryHog) {
 }
 
 TEST_F(Spawn, SurvivesKillOfOwnGroup) {
-  EXPECT_THAT(problem_of("kill_group"), HasSubstr("ended its process by SIGKILL"));
+  EXPECT_THAT(load_problem("kill_group"), HasSubstr("ended its process by SIGKILL"));
   EXPECT_EQ(classify_status("kill_group"), Obstacle::killed);
 }
 
 TEST_F(Spawn, SurvivesKillOfParentGroup) {
-  EXPECT_THAT(problem_of("kill_parent"), HasSubstr("ended its process by SIGKILL"));
+  EXPECT_THAT(load_problem("kill_parent"), HasSubstr("ended its process by SIGKILL"));
 }
 
 TEST_F(Spawn, ContainsKillOfAllReachableProcesses) {
@@ -231,7 +231,7 @@ TEST_F(Spawn, ContainsKillOfAllReachableProcesses) {
   struct stat facts {};
   ASSERT_EQ(stat("/proc/self/ns/pid", &facts), 0);
   setenv("PBPROBE_TEST_NAMESPACE", std::to_string(facts.st_ino).c_str(), 1);
-  EXPECT_THAT(problem_of("kill_all"), HasSubstr("ended its process by SIGKILL"));
+  EXPECT_THAT(load_problem("kill_all"), HasSubstr("ended its process by SIGKILL"));
   unsetenv("PBPROBE_TEST_NAMESPACE");
 }
 
@@ -293,7 +293,7 @@ TEST_F(Spawn, EndsLibraryThatStopsItsSupervisor) {
 
 TEST_F(Spawn, HidesSupervisorFromTracing) {
   if (!has_landlock()) GTEST_SKIP() << "this kernel has no Landlock";
-  EXPECT_THAT(problem_of("tracer"), HasSubstr("with exit code 11 "));
+  EXPECT_THAT(load_problem("tracer"), HasSubstr("with exit code 11 "));
 }
 
 TEST_F(Spawn, SurvivesChangedSurroundings) {
@@ -322,7 +322,7 @@ TEST_F(Spawn, FilesElsewhereAreNotWritten) {
        {here, std::filesystem::path(home != nullptr ? home : "/tmp") / here.filename(),
         std::filesystem::current_path() / here.filename(), std::filesystem::path("/tmp") / here.filename()}) {
     setenv("PBPROBE_TEST_FILE", path.c_str(), 1);
-    EXPECT_THAT(problem_of("writer"), HasSubstr("with exit code 11 ")) << path;  // 10: it was written
+    EXPECT_THAT(load_problem("writer"), HasSubstr("with exit code 11 ")) << path;  // 10: it was written
     EXPECT_TRUE(path == here || !std::filesystem::exists(path)) << path;
   }
   std::string text;
@@ -333,7 +333,7 @@ TEST_F(Spawn, FilesElsewhereAreNotWritten) {
 }
 
 TEST_F(Spawn, AllowsWritesToScratch) {
-  EXPECT_THAT(problem_of("scratch"), HasSubstr("with exit code 12 "));
+  EXPECT_THAT(load_problem("scratch"), HasSubstr("with exit code 12 "));
 }
 
 TEST_F(Spawn, HowItWasKeptIsInTheFacts) {
@@ -387,7 +387,7 @@ TEST_F(Spawn, ThereIsNoNetwork) {
   ASSERT_EQ(listen(listener, 1), 0);
   getsockname(listener, reinterpret_cast<sockaddr*>(&here), &length);
   setenv("PBPROBE_TEST_PORT", std::to_string(ntohs(here.sin_port)).c_str(), 1);
-  EXPECT_THAT(problem_of("network"), HasSubstr("with exit code 11 "));  // 10: it was reached
+  EXPECT_THAT(load_problem("network"), HasSubstr("with exit code 11 "));  // 10: it was reached
   unsetenv("PBPROBE_TEST_PORT");
   close(listener);
 }

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/measure/child.hpp"
+#include "probes/measure/child/child.hpp"
 #include "probes/process/sandbox.hpp"
 #include "probes/process/sentences.hpp"
 
@@ -66,7 +66,7 @@ TEST_F(Supervise, ReportsWorkerThatSurvivesKillAsHung) {
                          }});
   EXPECT_EQ(ended.how, How::hung);
   EXPECT_GT(asked, 0);
-  EXPECT_EQ(waitpid(worker, nullptr, WNOHANG), 0) << "it must still be there";
+  EXPECT_EQ(waitpid(worker, nullptr, WNOHANG), 0) << "the worker must still run";
   kill(worker, SIGKILL);
   EXPECT_EQ(waitpid(worker, nullptr, 0), worker);
 }
@@ -128,7 +128,7 @@ TEST(EndStatus, ReportsKeeperThatCouldNotWait) {
   ASSERT_EQ(write(sandbox.status_write, &kCode3, sizeof kCode3), static_cast<ssize_t>(sizeof kCode3));
   EXPECT_EQ(end_status(sandbox, std::nullopt), kCode3);
   close_sandbox(sandbox);
-  EXPECT_EQ(end_status({}, 0), 0) << "nobody keeps it";
+  EXPECT_EQ(end_status({}, 0), 0) << "no process has a status";
 }
 
 TEST(Sentences, ReturnNothingForFinishedWorker) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/thread_pool.hpp"
+#include "probes/measure/kernels/thread_pool.hpp"
 
 #include <pthread.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/timing.hpp"
+#include "probes/measure/kernels/timing.hpp"
 
 #include <gtest/gtest.h>
 
@@ -113,7 +113,7 @@ TEST(FastestOf, TakesTheLeastTimeAndPassesOverWhatFails) {
     if (us < 0) return make_error(ErrorCode::device, "status 15");
     return us;
   };
-  const auto chosen = fastest_of(4, time);
+  const auto chosen = find_fastest_candidate(4, time);
   ASSERT_TRUE(chosen.ok());
   EXPECT_EQ(*chosen, 2);
   EXPECT_EQ(asked, (std::vector<int>{0, 0, 1, 2, 2, 3, 3}));  // a first run, and some that count
@@ -121,8 +121,8 @@ TEST(FastestOf, TakesTheLeastTimeAndPassesOverWhatFails) {
 
 TEST(FastestOf, RejectsEmptyList) {
   const auto time = [](int, int64_t) -> Result<double> { return make_error(ErrorCode::device, "status 15"); };
-  EXPECT_EQ(fastest_of(2, time).error().message, "status 15");
-  EXPECT_EQ(fastest_of(0, time).error().message, "there is none");
+  EXPECT_EQ(find_fastest_candidate(2, time).error().message, "status 15");
+  EXPECT_EQ(find_fastest_candidate(0, time).error().message, "no candidate was given");
 }
 
 TEST(BudgetTest, SharesWhatIsLeft) {

@@ -28,7 +28,7 @@ std::string small_torch(int sum) {
 
 class Headers : public testing::Test {
  protected:
-  LibtorchArea area_with(const std::string& header) {
+  LibtorchArea build_headers(const std::string& header) {
     const fs::path include = folder_.path() / "include/torch/csrc/api/include/torch";
     fs::create_directories(include);
     fs::create_directories(folder_.path() / "lib");
@@ -38,20 +38,20 @@ class Headers : public testing::Test {
   test::TempFolder folder_;
 };
 
-TEST_F(Headers, OfASoundTorchBuildAProgramThatRuns) {
-  const LibtorchArea area = area_with(small_torch(36));
+TEST_F(Headers, BuildARunningProgramWithASoundTorch) {
+  const LibtorchArea area = build_headers(small_torch(36));
   if (area.skipped) GTEST_SKIP() << *area.skipped;
   EXPECT_EQ(area.problem, std::nullopt);
 }
 
-TEST_F(Headers, QuotesErrorsOfHeaders) {
-  const LibtorchArea area = area_with("#include <c10/absent.h>\n");
+TEST_F(Headers, ReportsErrorsOfHeaders) {
+  const LibtorchArea area = build_headers("#include <c10/absent.h>\n");
   if (area.skipped) GTEST_SKIP() << *area.skipped;
   EXPECT_THAT(area.problem.value_or(""), testing::AllOf(HasSubstr("does not build"), HasSubstr("c10/absent.h")));
 }
 
 TEST_F(Headers, WhoseProgramComputesWrongAreNamed) {
-  const LibtorchArea area = area_with(small_torch(35));
+  const LibtorchArea area = build_headers(small_torch(35));
   if (area.skipped) GTEST_SKIP() << *area.skipped;
   EXPECT_THAT(area.problem.value_or(""), HasSubstr("ended with exit code 1"));
 }
@@ -64,27 +64,27 @@ TEST_F(Headers, AcceptsMissingHeaders) {
 
 class Compiler : public Headers {
  protected:
-  LibtorchArea area_by(const std::string& compiler) {
+  LibtorchArea build_with_compiler(const std::string& compiler) {
     setenv("CXX", compiler.c_str(), 1);
-    const LibtorchArea area = area_with(small_torch(36));
+    const LibtorchArea area = build_headers(small_torch(36));
     unsetenv("CXX");
     return area;
   }
 };
 
 TEST_F(Compiler, MayBeSeveralWordsAsAShellReadsThem) {
-  const LibtorchArea area = area_by("env 'PBPROBE_UNUSED=a b' c++ -O1");
+  const LibtorchArea area = build_with_compiler("env 'PBPROBE_UNUSED=a b' c++ -O1");
   EXPECT_EQ(area.problem, std::nullopt);
   EXPECT_EQ(area.skipped, std::nullopt);
 }
 
 TEST_F(Compiler, DoesNotBlameTorchForAMissingCompiler) {
-  const LibtorchArea area = area_by("/made-up/c++");
+  const LibtorchArea area = build_with_compiler("/made-up/c++");
   EXPECT_EQ(area.obstacle, Obstacle::missing) << area.problem.value_or("");
 }
 
 TEST_F(Compiler, DoesNotBlameTorchForABrokenCompiler) {
-  const LibtorchArea area = area_by("false");
+  const LibtorchArea area = build_with_compiler("false");
   EXPECT_EQ(area.obstacle, Obstacle::missing);
   EXPECT_THAT(area.problem.value_or(""), HasSubstr("set CXX"));
 }
@@ -112,7 +112,7 @@ TEST(AskPython, KeepsTheLaterAnswerOfAnArea) {
   EXPECT_EQ(areas[1].skipped, "why");
 }
 
-TEST(AskPython, WhatEndsItIsTheProblemOfTheLast) {
+TEST(AskPython, ReportsTheSignalInTheLastArea) {
   const auto areas = ask(R"(echo '{"area": "a", "device": "cuda:0", "problem": "nothing"}' > $1; kill -SEGV $$)");
   ASSERT_EQ(areas.size(), 1U);
   EXPECT_EQ(areas[0].device, "cuda:0");
@@ -128,7 +128,7 @@ TEST(AskPython, DoesNotBlameTorchForTimeOrMemory) {
   const auto areas = ask(R"(echo '{"area": "a", "device": "cpu", "problem": "nothing"}' > $1; sleep 60)", 0.5);
   ASSERT_EQ(areas.size(), 1U);
   EXPECT_EQ(areas[0].obstacle, Obstacle::time_limit);
-  EXPECT_EQ(areas[0].skipped, std::nullopt) << "who did not end is not answered for";
+  EXPECT_EQ(areas[0].skipped, std::nullopt) << "an unfinished process skips no area";
   const auto full = ask("echo torch.OutOfMemoryError: CUDA out of memory >&2; exit 1");
   ASSERT_EQ(full.size(), 1U);
   EXPECT_EQ(full[0].obstacle, Obstacle::memory);

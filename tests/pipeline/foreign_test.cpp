@@ -24,7 +24,7 @@ constexpr const char* kLoader = "ld-linux-aarch64.so.1";
 #define ARCHITECTURE "AArch64"
 #endif
 
-// A folder with what a libtorch's run path leads to, and a machine whose driver lies where the test puts it.
+// A folder with the libraries on a libtorch's run path, and a machine with a driver in a folder of the test.
 class Foreign : public ::testing::Test {
  protected:
   void bring(const std::string& version) {
@@ -122,7 +122,7 @@ TEST_F(Foreign, LinksOnlyFilesOfTheDriver) {
       "\tlibc.so.6 (libc6," ARCHITECTURE ", OS ABI: Linux 3.2.0) => /usr/lib/x86_64-linux-gnu/libc.so.6\n";
   const ForeignClosure closure = found();
   EXPECT_EQ(closure.loader.driver, "ldconfig");
-  EXPECT_FALSE(closure.loader.finds_libcuda) << "what pbprobe links is not there for its user";
+  EXPECT_FALSE(closure.loader.finds_libcuda) << "libraries that pbprobe links are missing in the user's environment";
   std::map<std::string, std::string> links;
   for (const auto& entry : fs::directory_iterator(closure.links.path()))
     links[entry.path().filename()] = fs::read_symlink(entry.path());

@@ -41,7 +41,7 @@ class TriedImports : public testing::Test {
     std::error_code error;
     const fs::path python = fs::canonical("/usr/bin/python3", error);
     if (error)
-      GTEST_SKIP() << "/usr/bin/python3 is not there: the system's Python runs without an environment of its own";
+      GTEST_SKIP() << "/usr/bin/python3 is missing: the system's Python runs without an environment of its own";
     const std::string version = python.filename().string();  // "python3.11"
     utsname system{};
     uname(&system);
@@ -55,18 +55,18 @@ class TriedImports : public testing::Test {
     library("torch/lib/libtorch_cpu.so", "int of_torch(void) { return 1; }\n", "-Wl,-soname,libtorch_cpu.so");
     const std::string tag = version.substr(0, 6) == "python" ? "cpython-3" + version.substr(8) : "";
     library("torch/_C." + tag + "-" + system.machine + "-linux-gnu.so",
-            "int of_torch(void);\nint f(void) { return of_torch(); }\n", linked_to("$ORIGIN/lib"));
+            "int of_torch(void);\nint f(void) { return of_torch(); }\n", make_link_options("$ORIGIN/lib"));
   }
 
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((site_ / name).parent_path());
     std::ofstream(site_ / name) << text;
   }
-  // So that its folder is a package's.
+  // Makes the folder a package.
   void installed(const std::string& package) const {
     write(package + "-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: " + package + "\nVersion: 1.0\n");
   }
-  [[nodiscard]] std::string linked_to(const std::string& rpath) const {
+  [[nodiscard]] std::string make_link_options(const std::string& rpath) const {
     return "-Wl,-rpath,'" + rpath + "' " + (site_ / "torch/lib/libtorch_cpu.so").string();
   }
   void library(const fs::path& name, const std::string& code, const std::string& options) const {
@@ -78,13 +78,13 @@ class TriedImports : public testing::Test {
     const auto built = run_program({.arguments = {"sh", "-c", words}});
     ASSERT_TRUE(built.ok() && built->exit_code == 0) << (built.ok() ? built->err : built.error().message);
   }
-  // Which does this as it is loaded.
+  // Installs an extension that executes `does` while it is loaded.
   void extension(const std::string& does, const std::string& also = "") const {
     installed("ext");
     library("ext/_ext.so",
             "#include <stdio.h>\n#include <signal.h>\n#include <unistd.h>\nint of_torch(void);\n" + also +
                 "__attribute__((constructor)) static void at_load(void) { of_torch(); " + does + " }\n",
-            linked_to("$ORIGIN/../torch/lib"));
+            make_link_options("$ORIGIN/../torch/lib"));
   }
   [[nodiscard]] std::vector<Import> tried(double seconds = 30) const {
     return try_imports({.packages = site_, .program = PBPROBE_PROGRAM, .seconds = seconds});
@@ -110,7 +110,7 @@ TEST_F(TriedImports, ComeAsTheFilesSay) {
   EXPECT_THAT(all[1].loaded, Contains(all[1].path));
 }
 
-TEST_F(TriedImports, OfWhatCrashesOrHangsAreNamed) {
+TEST_F(TriedImports, NameTheEndOfCrashedOrHungProcesses) {
   extension("raise(SIGSEGV);");
   EXPECT_THAT(tried()[1].problem, Optional(std::string("it was ended by SIGSEGV")));
   EXPECT_EQ(tried()[1].obstacle, std::nullopt);
@@ -133,7 +133,7 @@ TEST_F(TriedImports, SayWhatPythonSays) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_THAT(all[0].problem, Optional(std::string("ModuleNotFoundError: No module named 'made_up_module'")));
   write("torch/__init__.py", "open('" + (site_ / "cache").string() + "', 'w')\n");
-  EXPECT_EQ(tried()[0].obstacle, Obstacle::permission);  // what a user may let it do
+  EXPECT_EQ(tried()[0].obstacle, Obstacle::permission);  // a user may permit it
 }
 
 TEST_F(TriedImports, NameALibraryThatCameFromElsewhere) {
@@ -151,7 +151,7 @@ TEST_F(TriedImports, NameALibraryThatCameFromElsewhere) {
   EXPECT_THAT(all[0].unpredicted, ElementsAre(other));
 }
 
-TEST_F(TriedImports, OfWhatShouldNotLoadSayWhy) {
+TEST_F(TriedImports, ExplainModulesThatShouldNotLoad) {
   extension("made_up();", "int made_up(void);\n");
   const auto all = tried();
   ASSERT_EQ(all.size(), 2U);

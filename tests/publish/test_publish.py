@@ -80,7 +80,7 @@ def test_dry_run_publishes_nothing(world, arguments):
 def test_keeps_existing_evidence(world):
     before = world.folder / "kept"
     before.mkdir()
-    stopped(world.publish("--evidence", str(before), NAME), 2, "is there already", "name a new folder")
+    stopped(world.publish("--evidence", str(before), NAME), 2, "the folder exists", "name a new folder")
     assert not world.asked("build")
 
 

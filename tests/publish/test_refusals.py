@@ -24,7 +24,7 @@ def test_refuses_without_login(world):
 
 def test_refuses_without_user_name(world):
     (world.hub / "user").write_text("")
-    refused(world, world.publish(), "who is logged in", "-o")
+    refused(world, world.publish(), "is logged in", "-o")
 
 
 def test_refuses_without_environment(world):

@@ -9,7 +9,7 @@ import pytest
 from world import SOURCE
 
 sys.path.insert(0, str(SOURCE / "ci"))
-from recipe_variables import variables_of
+from recipe_variables import read_recipe_variables
 
 ALWAYS = {"CUDA_TOOLKIT_REPO"}
 
@@ -22,7 +22,7 @@ def read(tmp_path, text: str, **others: str) -> set[str]:
         file = tmp_path / path.replace("__", "/").replace("_nix", ".nix")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
-    return variables_of(folder / "recipe.nix", tmp_path) - ALWAYS
+    return read_recipe_variables(folder / "recipe.nix", tmp_path) - ALWAYS
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_matrix_recipes_read_one_variable(tmp_path):
     assert recipes
     assert "getEnv" in recipes[-1].read_text()
     for recipe in recipes:
-        assert variables_of(recipe, tmp_path) == ALWAYS, recipe
+        assert read_recipe_variables(recipe, tmp_path) == ALWAYS, recipe

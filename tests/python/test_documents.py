@@ -40,7 +40,7 @@ def test_named_make_targets_exist(document):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_ctest_is_the_one_that_make_installs_and_never_finds_none(document):
-    """Who is not root gets no other one; and where no tests are found, nothing was tested."""
+    """Other users have no other ctest; a run that finds no test must fail."""
     shown = re.findall(r"^.*\bctest -L.*$", document.read_text(), re.MULTILINE)
     assert [line for line in shown if not re.search(r"\.venv/bin/ctest -L '\S+' --no-tests=error", line)] == []
 

@@ -69,12 +69,12 @@ def test_does_not_ask_the_package_for_another_machine():
 
 
 def test_host_and_recommendation_are_the_programs(build):
-    def of_program(*arguments):
+    def run_program(*arguments):
         command = [build / "bin/pbprobe", *arguments, "--format", "json"]
         return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
-    assert pbprobe.host()["cpu"] == of_program("host")["cpu"]
-    assert pbprobe.recommend("dev") == of_program("recipes", "recommend", "--workload", "dev")
+    assert pbprobe.host()["cpu"] == run_program("host")["cpu"]
+    assert pbprobe.recommend("dev") == run_program("recipes", "recommend", "--workload", "dev")
 
 
 def test_compare_holds_each_against_the_first(tmp_path):
@@ -90,7 +90,7 @@ def test_compare_holds_each_against_the_first(tmp_path):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_findings_as_a_frame(library, sound, monkeypatch):
+def test_returns_findings_as_a_frame(library, sound, monkeypatch):
     pytest.importorskip(library)
     for other in {"pandas", "polars"} - {library}:
         monkeypatch.setitem(sys.modules, other, None)

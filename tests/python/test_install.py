@@ -55,7 +55,7 @@ class Environment:
         )
 
 
-# As deep as build/ is, and fresh each time: an isolated environment is gone after its build.
+# A fresh folder at the depth of build/ each time: an isolated environment is deleted after its build.
 @pytest.mark.install
 @pytest.mark.parametrize(
     "tool, has_torch, named, built",
@@ -86,7 +86,7 @@ def test_isolated_install_builds_the_operators_or_explains(
     if built:
         assert reported.returncode == 0, reported.stderr
     else:
-        assert "pbprobe.ops: not in this package: it was built where there was no torch" in reported.stderr
+        assert "pbprobe.ops: not in this package: it was built without a torch" in reported.stderr
         assert "PBPROBE_TORCH=" in reported.stderr
     # Kernels of a GPU are not among those that are built by default.
     shown = here.run("from pbprobe import _package; print(_package.no_gpu_kernels(['sm121']))", see)

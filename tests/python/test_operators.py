@@ -68,7 +68,7 @@ def test_mm_is_right_in_all_layouts(device, dtype, m, n, k):
 
 
 @pytest.mark.parametrize("device, dtype", CASES)
-def test_mm_of_batches(device, dtype):
+def test_mm_multiplies_batches(device, dtype):
     a = torch.stack([exact(5, 9, dtype, device) for _ in range(3)])
     b = torch.stack([exact(9, 4, dtype, device) for _ in range(3)])
     expected = (a.double() @ b.double()).to(dtype)
@@ -265,7 +265,7 @@ def test_int_mm_wraps_as_torch_does():
     assert torch.equal(ops.int_mm(a, b), torch._int_mm(a, b))
 
 
-def test_which_keeps_no_memory_of_tensors():
+def test_keeps_no_memory_of_tensors():
     a, b = torch.ones(2, 2), torch.ones(2, 2)
 
     def resident():
@@ -279,15 +279,15 @@ def test_which_keeps_no_memory_of_tensors():
     assert resident() - before < 1 << 20  # a string through the stable ABI left 78 bytes a call: 3 MB
 
 
-def of_result(device):  # 256 TiB: less is given where memory is overcommitted
+def fill_result(device):  # 256 TiB: less is given where memory is overcommitted
     ops.mm(torch.ones(1 << 23, 1, device=device), torch.ones(1, 1 << 23, device=device))
 
 
-def of_copy(device):  # as much, of an operand whose strides no kernel reads
+def fill_copy(device):  # as much, of an operand whose strides no kernel reads
     ops.linear(torch.ones(1, device=device).expand(1 << 26, 1 << 20), torch.ones(1, 1 << 20, device=device))
 
 
-@pytest.mark.parametrize("asked", [of_result, of_copy])
+@pytest.mark.parametrize("asked", [fill_result, fill_copy])
 def test_raises_the_error_of_torch_for_a_failed_allocation(asked):
     with pytest.raises(RuntimeError, match="DefaultCPUAllocator: can't allocate memory: you tried to") as caught:
         asked("cpu")
@@ -295,10 +295,10 @@ def test_raises_the_error_of_torch_for_a_failed_allocation(asked):
     assert "API call failed" not in str(caught.value)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: torch.OutOfMemoryError is its allocator's")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: the GPU allocator raises torch.OutOfMemoryError")
 def test_raises_the_error_of_torch_for_a_failed_gpu_allocation():
     with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory"):
-        of_result("cuda")
+        fill_result("cuda")
     assert torch.equal(ops.mm(torch.ones(2, 2, device="cuda"), torch.eye(2, device="cuda")).cpu(), torch.ones(2, 2))
 
 
@@ -391,7 +391,7 @@ def test_needs_nothing_but_libtorch_cpu_and_libc(build):
     needed = {line.split("[")[1].rstrip("]") for line in reported.splitlines() if "(NEEDED)" in line}
     allowed = {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "libdl.so.2", "libpthread.so.0"}
     loader = {name for name in needed if name.startswith("ld-linux")}
-    # Before 2.10 torch's types are C++, and those of libc10.
+    # Before 2.10 torch's types are C++ types of libc10.
     stable = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 10)
     assert needed - allowed - loader == ({"libtorch_cpu.so"} if stable else {"libtorch_cpu.so", "libc10.so"})
     assert "RPATH" not in reported and "RUNPATH" not in reported
@@ -399,7 +399,7 @@ def test_needs_nothing_but_libtorch_cpu_and_libc(build):
 
 @pytest.mark.skipif("cuda" not in DEVICES, reason="no GPU for this torch")
 class TestOnCuda:
-    """What only a GPU has: streams, graphs."""
+    """Features of GPUs only: streams, graphs."""
 
     def test_works_in_the_current_stream(self):
         a, b = exact(512, 512, torch.bfloat16, "cuda"), exact(512, 512, torch.bfloat16, "cuda")
@@ -430,7 +430,7 @@ class TestOnCuda:
 
     @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
     @pytest.mark.parametrize("turned", [False, True])
-    def test_rows_of_more_than_two_gigabytes(self, dtype, turned):
+    def test_computes_rows_of_more_than_two_gigabytes(self, dtype, turned):
         """2^30 + 4096 elements of a row: their bytes pass 32 bits."""
         size = 2**30 + 4096
         if torch.cuda.mem_get_info()[0] < 12 * size:
@@ -473,7 +473,7 @@ def test_plans_are_kept_by_all_that_they_depend_on():
 
 
 def test_who_looks_at_operators_sees_them():
-    """Where no gradient is asked for, autograd is left out, and nothing else."""
+    """Without a requested gradient, only autograd is skipped."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     seen = []

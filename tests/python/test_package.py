@@ -14,7 +14,7 @@ WAY_OUT = "no GPU kernels in this package: reinstall with PBPROBE_TARGETS=cpu,"
 @pytest.fixture
 def without(monkeypatch):
     monkeypatch.setattr(_built, "GPU_KERNELS", ())
-    monkeypatch.setattr(_built, "NO_OPERATORS", "it was built where there was no torch")
+    monkeypatch.setattr(_built, "NO_OPERATORS", "it was built without a torch")
 
 
 def test_names_the_gpus_of_the_machine_in_the_remedy(without):
@@ -68,7 +68,7 @@ def test_warns_at_import_on_a_machine_with_a_gpu(python, tmp_path):
 
 
 def test_why_there_are_no_operators(without):
-    assert "it was built where there was no torch" in _package.no_operators()
+    assert "it was built without a torch" in _package.no_operators()
     assert "PBPROBE_TORCH=" in _package.no_operators()
 
 

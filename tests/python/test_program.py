@@ -66,7 +66,7 @@ def test_core_links_neither_kernels_nor_cuda_nor_torch(build):
         "ld-linux-x86-64.so.2",
         "ld-linux-aarch64.so.1",
     }
-    # Names of kernels end in their target's; -debug sections and symbols are in this build.
+    # Names of kernels end in the target's name; -debug sections and symbols are in this build.
     symbols = subprocess.run(["nm", "--demangle", module], capture_output=True, text=True, check=True).stdout
     assert "pbprobe::render_report" in symbols
     assert "gemm_fp32" not in symbols
@@ -89,7 +89,7 @@ def wheel_settings(build, folder):
 
 @pytest.fixture
 def wheel_build_folder():
-    """As deep as build/: ccache compares paths relative to the folder in which the compiler runs."""
+    """Makes a folder at the depth of build/: ccache compares paths relative to the compiler's folder."""
     folder = SOURCE / "build-wheel"
     shutil.rmtree(folder, ignore_errors=True)
     yield folder

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The operators beside torch's, on operands drawn at random: sizes with zeros, views, expanded dimensions, types, and
-which of them want a gradient. Values are small integers: every sum is exact, and results are equal bit for bit."""
+"""Compares the operators with torch on random operands: sizes with zeros, views, expanded dimensions, types, requested
+gradients. Values are small integers: every sum is exact, and results are equal bit for bit."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def reference(a, b, dtype):
 
 @property_test
 @hypothesis.given(st.data())
-def test_mm(data):
+def test_mm_matches_torch(data):
     device = data.draw(st.sampled_from(DEVICES))
     dtype = data.draw(st.sampled_from([torch.float32, torch.bfloat16]))
     m, n, k = (data.draw(SIZES) for _ in range(3))
@@ -67,7 +67,7 @@ def test_mm(data):
 
 @property_test
 @hypothesis.given(st.data())
-def test_integers(data):
+def test_integers_match_torch(data):
     device = data.draw(st.sampled_from(DEVICES))
     unsigned = [torch.uint8] if device == "cpu" else []  # no GPU kernel takes it
     dtype = data.draw(st.sampled_from([torch.int8, *unsigned]))
@@ -82,7 +82,7 @@ def test_integers(data):
 
 @property_test
 @hypothesis.given(st.data())
-def test_linear_and_its_gradients(data):
+def test_linear_and_gradients_match_torch(data):
     """Also after an operand is changed in place, where F.linear allows it."""
     device = data.draw(st.sampled_from(DEVICES))
     leading = data.draw(st.lists(st.integers(0, 4), max_size=2))
@@ -92,7 +92,7 @@ def test_linear_and_its_gradients(data):
     x = draw_matrix(data.draw, rows, k, torch.float32, device).expand(*leading, rows, k)
     weight = draw_matrix(data.draw, n, k, torch.float32, device)
     bias = draw_matrix(data.draw, 1, n, torch.float32, device)[0] if with_bias else None
-    # Of more than two dimensions F.linear may keep a copy of x, whose original may then be changed.
+    # F.linear may keep a copy of an x with more than two dimensions; the original may then be changed.
     changed = data.draw(st.sampled_from(["nothing", "weight", "bias", *(["x"] if not leading else [])]))
 
     def run(linear):

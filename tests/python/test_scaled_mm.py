@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""ops.scaled_mm and scaled_mm_v2, of FP8: right by FP64, as torch's own where that computes the same, and refusals."""
+"""ops.scaled_mm and scaled_mm_v2 with FP8: compared with FP64, and with torch if torch supports the call; refusals."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def furthest(c, reference, k):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("per_row", [False, True], ids=["per tensor", "per row"])
 @pytest.mark.parametrize("dtype", [E4M3, E5M2], ids=str)
-def test_right_by_fp64(shape, per_row, dtype):
+def test_matches_fp64(shape, per_row, dtype):
     m, n, k = shape
     a, b = normal(m, k, dtype, 1), normal(n, k, dtype, 2)
     scale_a, scale_b = scales(m, n, per_row)
@@ -182,7 +182,7 @@ def test_blocks_of_128_as_torch(shape, recipe):
     theirs = torch._scaled_mm(a, b.t(), scale_a, scale_b, out_dtype=torch.bfloat16)
     torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=2e-2 * k**0.5)
     assert furthest(ours, reference, k) <= 1.5 * furthest(theirs, reference, k) + 1e-3
-    # The recipe's own layout: of 128 x 128 [k / 128, lines / 128], of 1 x 128 [lines, k / 128], of both operands.
+    # The recipe's layout for both operands: 128 x 128 scales are [k / 128, lines / 128], 1 x 128 are [lines, k / 128].
     names = {"1x128": "BlockWise1x128", "128x128": "BlockWise128x128"}
     of_a, of_b = (getattr(functional.ScalingType, names[part]) for part in recipe.split("_"))
     v2_a = scale_a.t() if recipe.startswith("128x128") else scale_a
@@ -223,7 +223,7 @@ def test_recipes_are_refused_with_a_reason():
     assert "1x128_128x128 blocks" in refused(rows, row, squares, square)  # no kernel of a CPU
     assert "128x128_1x128 blocks" in refused(squares, square, rows, row)
     assert "1x128_1x128 blocks" in refused(rows, [row], [rows], row, swizzles.NO_SWIZZLE)
-    assert "of BlockWise128x128 with BlockWise128x128: use one of" in refused(squares, square, squares, square)
+    assert " BlockWise128x128 with BlockWise128x128: use one of" in refused(squares, square, squares, square)
     assert "expected scale_b of [4, 2] for BlockWise128x128: got [256, 3]" in refused(rows, row, rows, square)
     assert "expected scale_a of [256, 3] for BlockWise1x128: got [4, 2]" in refused(squares, row, rows, row)
     assert "need SwizzleType.NO_SWIZZLE: got swizzle_a SWIZZLE_32_4_4" in refused(
@@ -348,8 +348,8 @@ def test_refuses_block_scales_with_a_reason():
     assert "nvfp4 blocks" in refusal(four, four.t(), nv.repeat(2), nv.repeat(2), **bf16)
     assert "scale_a of 512 elements, for 2 blocks of 16 rows" in refusal(a, a.t(), mx[:32], mx, **bf16)
     assert "takes scales of blocks" in refusal(four, four.t(), one, one, **bf16)
-    assert "of one type" in refusal(a, a.t(), mx, one, **bf16)
+    assert " of one type" in refusal(a, a.t(), mx, one, **bf16)
     assert "neighbours along k" in refusal(four, four.t().contiguous(), nv, nv, **bf16)
     assert "go with scales of MX and NVFP4" in refusal(a, a.t(), one, one, tensor_scale_a=one, **bf16)
-    with pytest.raises(RuntimeError, match="of one tensor, or of two"):
+    with pytest.raises(RuntimeError, match=" of one tensor, or of two"):
         ops.scaled_mm(a, a.t(), [mx, one, one], mx, **bf16)

@@ -84,7 +84,7 @@ def test_writes_equal_bytes_twice(build, wheel, tmp_path):
 
 
 def test_it_holds_nothing_of_where_it_was_built(wheel):
-    """Else two folders, or a compiler's cache that makes paths relative, give other bytes."""
+    """Requires that build folder and compiler cache do not change the bytes."""
     with zipfile.ZipFile(wheel) as archive:
         held = archive.read("pbprobe/libpbprobe_ops.so")
         assert str(SOURCE).encode() not in held + archive.read("pbprobe/bin/pbprobe")
@@ -179,7 +179,7 @@ def answers(python, path, torch, folder):
 
 
 def test_returns_equal_results_in_both_ways(installed, torch, build, tmp_path):
-    """Compares the module and program built from source with those of the wheel."""
+    """Compares the module and program built from source with the wheel."""
     source = answers(sys.executable, build / "python", torch, tmp_path)
     wheel = answers(installed[0], "", torch, tmp_path)
     assert wheel == source

@@ -42,8 +42,8 @@ def torch_folder(python: Path) -> Path:
     return Path(found.stdout.strip())
 
 
-def package_for(version: str, torch: Path, build: Path, scratch: Path) -> Path:
-    """The folder to put on PYTHONPATH."""
+def prepare_package(version: str, torch: Path, build: Path, scratch: Path) -> Path:
+    """Returns the folder for PYTHONPATH."""
     if tuple(int(part) for part in version.split(".")[:2]) >= (2, 10):
         return build / "python"
     folder = scratch / "build"  # one for all of them: only the operators differ
@@ -68,7 +68,7 @@ def test(version: str, build: Path, scratch: Path) -> tuple[str, bool]:
     folder = scratch / f"torch-{version}"
     try:
         python = environment(folder, version)
-        path = package_for(version, torch_folder(python), build, scratch)
+        path = prepare_package(version, torch_folder(python), build, scratch)
         start = time.monotonic()
         result = subprocess.run(
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", SOURCE / "tests" / "python" / "test_operators.py"],

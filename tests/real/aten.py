@@ -24,13 +24,13 @@ from small_builds import placed
 FETCHED = BUILD / "torch-source"
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 # CMakeLists.txt, c10/CMakeLists.txt, caffe2/CMakeLists.txt and cmake/Codegen.cmake of that release, which has no CPU
-# capability for aarch64 yet. The order is that of linking: "NOTE [ Linking AVX and non-AVX files ]".
+# capability for aarch64 yet. The order is the link order: "NOTE [ Linking AVX and non-AVX files ]".
 FACTS = json.loads((SOURCE / "recipes/nix/stand-in/torch/aten.json").read_text())
 CAPABILITIES = {
     machine: {row["name"]: tuple(row["flags"]) for row in facts["capabilities"]}
     for machine, facts in FACTS["machines"].items()
 }
-# Of several kinds, and quick to compile: setting, cross products, sums of rows, sorting by the standard library.
+# Kernels of several kinds that compile quickly: setting, cross products, sums of rows, sorting by the standard library.
 FEW = "FillKernel CrossKernel BlasKernel SortingKernel"
 
 if pathlib.Path("/usr/lib/ccache").is_dir():
@@ -53,7 +53,7 @@ def targets() -> dict[str, dict]:
 
 
 def kernels() -> list[pathlib.Path]:
-    """Those that were asked for."""
+    """Returns the requested kernels."""
     folders = (root() / "aten/src/ATen" / folder for folder in FACTS["aten"]["kernels"])
     every = [file for folder in folders for file in sorted(folder.glob("*.cpp"))]
     asked = os.environ.get("PBPROBE_REAL_KERNELS", "").replace(",", " ") or FEW
@@ -91,16 +91,16 @@ def compiled(source: pathlib.Path, target: dict, *flags: str) -> pathlib.Path:
     return made(f"{source.stem}.o", *command, "-c", source, "-o", OUT)
 
 
-def of_c10(target: dict, source: pathlib.Path) -> pathlib.Path:
+def compile_c10(target: dict, source: pathlib.Path) -> pathlib.Path:
     return compiled(source, target, *FACTS["c10"]["flags"])
 
 
-def of_torch(target: dict, source: pathlib.Path) -> pathlib.Path:
+def compile_torch(target: dict, source: pathlib.Path) -> pathlib.Path:
     return compiled(source, target, *FACTS["aten"]["flags"])
 
 
-def of_capability(target: dict, source: pathlib.Path, capability: str) -> pathlib.Path:
-    """As cmake/IncludeSource.cpp.in has it: a copy that includes the kernel, named after the CPU capability."""
+def compile_capability(target: dict, source: pathlib.Path, capability: str) -> pathlib.Path:
+    """Compiles a copy that includes the kernel, named after the CPU capability, as cmake/IncludeSource.cpp.in does."""
     copy = text(f"{source.name}.{capability}.cpp", f'#include "{source}"\n')
     own = CAPABILITIES[target["architecture"]][capability]
     return compiled(
@@ -144,10 +144,10 @@ class Objects:
 def compile_all(target: dict, pool: concurrent.futures.Executor) -> Objects:
     """A kernel that one CPU capability does not compile is left out, and reported."""
     capabilities = CAPABILITIES[target["architecture"]]
-    c10 = [pool.submit(of_c10, target, file) for file in c10_sources()]
-    dispatch = pool.submit(of_torch, target, root() / "aten/src/ATen" / FACTS["aten"]["dispatch"])
+    c10 = [pool.submit(compile_c10, target, file) for file in c10_sources()]
+    dispatch = pool.submit(compile_torch, target, root() / "aten/src/ATen" / FACTS["aten"]["dispatch"])
     started = {
-        (file.stem, capability): pool.submit(of_capability, target, file, capability)
+        (file.stem, capability): pool.submit(compile_capability, target, file, capability)
         for capability in capabilities
         for file in kernels()
     }

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The real builds that the audit is held against: where they are, and their files one by one.
+"""Real builds that tests compare the audit with: their folders, and access to their files.
 
 PBPROBE_TEST_BUILDS names the folder that tests/real/fetch_builds filled; without it the tests that need it are skipped.
 """
@@ -64,9 +64,9 @@ def wheel(version, platform, **facts):
     return Build(f"torch-{version}-cp311-cp311-manylinux_2_28_{platform}.whl", **facts)
 
 
-# PB320: CUTLASS's kernels for SM 9.0a and later are compiled for plain SMs too, where they only trap. PB205: DEFAULT's
+# PB320: CUTLASS's kernels for SM 9.0a and later are also compiled for plain SMs, and only trap there. PB205: DEFAULT's
 # upsample and sort call copies that the linker took from SVE256's objects. PB126: there is no MAGMA for aarch64. PB128:
-# the package holds three links to libraries that Debian does not build. That it is 1.13.1 stands in none of its files.
+# the package holds three links to libraries that Debian does not build. None of its files states the version 1.13.1.
 COMMON = "python=3.11,avx2,avx512,sm80,sm86,sm90,sm120"
 TRAPS = frozenset({"PB320"})
 BUILDS = (

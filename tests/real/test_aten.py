@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Real code by each CPU target's flags, judged by its own claim and by each other's: what the table of targets says of
-their instructions is what the gate must say of builds for them.
+"""Judges real code with each CPU target's flags by its own claim and by each other claim: the gate must agree with the
+instructions in the table of targets.
 
     make test-real; PBPROBE_REAL_KERNELS=all make test-real
 
-Where the table does not tell, because compilers give plain loops no such instruction, objdump does.
+objdump decides on instructions that compilers do not use for plain loops.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import faults
 TARGETS = list(aten.targets())
 pytestmark = pytest.mark.skipif(not shutil.which("apt-get"), reason="the source comes as a Debian package")
 
-# What tells these in objdump's words. Others need no telling: compilers use them wherever they may.
+# Patterns of objdump's output for features that compilers seldom use. They use other features wherever possible.
 SELDOM = {
     "avx512_bf16": r"\sv(?:dpbf16ps|cvtne2?ps2bf16)\s",
     "avx512_vnni": r"\svpdp(?:busd|wssd)s?\s",
@@ -82,7 +82,7 @@ def expected(build: str, claim: str) -> set[str]:
 
 
 def same_code(build: str, claim: str) -> bool:
-    """Nothing of what the claimed target adds to the one before it is used: a warning."""
+    """Reports whether the build uses no feature that the claimed target adds to its predecessor: a warning."""
     claimed = aten.targets()[claim]
     added = set(claimed["recipe_requires"]) & SELDOM.keys()
     return bool(added) and not added & used(build)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The wheel in bare systems: from pip or uv to the verdict on the torch that is there, in under a minute, without root.
+"""The wheel in bare systems: from pip or uv to the verdict on the installed torch, in under a minute, without root.
 
 `pytest -s` prints the figures.
 """
@@ -41,11 +41,11 @@ def torch():
 
 @pytest.fixture(params=sorted(NAMES), ids=lambda release: NAMES[release].replace(" ", ""))
 def system(request, tmp_path):
-    # Its own python3 is all that is taken from the release.
+    # Uses only the python3 of the release.
     return request.param, System(pristine(request.param, PACKAGES), tmp_path)
 
 
-def as_user(system, *command, torch=None, env=None, wheel=None, more=None):
+def run_as_plain_user(system, *command, torch=None, env=None, wheel=None, more=None):
     shown = {**(more or {})}
     if torch:
         shown[torch] = "/site"
@@ -74,23 +74,23 @@ def judged(report):
 def test_runs_from_pip_to_the_verdict(system, wheel, torch):
     release, system = system
     prepared(system)
-    version = checked(as_user(system, "python3", "--version")).split()[1]
+    version = checked(run_as_plain_user(system, "python3", "--version")).split()[1]
     assert version.startswith(PYTHON[release] + ".")
     busy = os.getloadavg()[0] > os.cpu_count()
     start = time.monotonic()
-    checked(as_user(system, "python3", "-m", "venv", "/home/user/venv"))
+    checked(run_as_plain_user(system, "python3", "-m", "venv", "/home/user/venv"))
     # Installs the wheel with pip and without an index.
     install = "/home/user/venv/bin/pip install --no-index --disable-pip-version-check /dist/" + wheel.name
-    checked(as_user(system, "sh", "-c", install, wheel=wheel))
+    checked(run_as_plain_user(system, "sh", "-c", install, wheel=wheel))
     installed = time.monotonic()
-    report = as_user(system, "/home/user/venv/bin/pbprobe", "report", "/site/torch", torch=torch)
+    report = run_as_plain_user(system, "/home/user/venv/bin/pbprobe", "report", "/site/torch", torch=torch)
     seconds = time.monotonic() - start
     beside = ", beside other work" if busy else ""
     times = f"{installed - start:.1f} s to install, {seconds:.1f} s to the verdict{beside}"
     print(f"\n{NAMES[release]}, Python {version}: {times}")
     judged(report)
     assert busy or seconds < LIMIT
-    shown = as_user(system, "/home/user/venv/bin/pbprobe", "audit", "/site/torch/lib/libc10.so", torch=torch)
+    shown = run_as_plain_user(system, "/home/user/venv/bin/pbprobe", "audit", "/site/torch/lib/libc10.so", torch=torch)
     assert "libc10.so" in checked(shown)
 
 
@@ -98,10 +98,10 @@ def test_reports_a_missing_torch(system, wheel):
     _, system = system
     prepared(system)
     install = "python3 -m venv /home/user/venv && /home/user/venv/bin/pip install --no-index /dist/" + wheel.name
-    checked(as_user(system, "sh", "-c", install, wheel=wheel))
+    checked(run_as_plain_user(system, "sh", "-c", install, wheel=wheel))
     code = "import pbprobe\ntry: pbprobe.report(show=False)\nexcept pbprobe.Error as error: print('no torch:', error)"
-    assert "no torch:" in checked(as_user(system, "/home/user/venv/bin/python3", "-c", code))
-    assert "targets compiled in" in checked(as_user(system, "/home/user/venv/bin/pbprobe", "--version"))
+    assert "no torch:" in checked(run_as_plain_user(system, "/home/user/venv/bin/python3", "-c", code))
+    assert "targets compiled in" in checked(run_as_plain_user(system, "/home/user/venv/bin/pbprobe", "--version"))
 
 
 def test_runs_by_uv_and_uvx(system, wheel, torch):
@@ -114,10 +114,10 @@ def test_runs_by_uv_and_uvx(system, wheel, torch):
     system.run("chmod", "755", "/usr/local/bin/uv")
     offline = {"UV_OFFLINE": "1", "UV_PYTHON_PREFERENCE": "only-system", "UV_NO_PROGRESS": "1"}
     install = "uv venv /home/user/venv && uv pip install --python /home/user/venv /dist/" + wheel.name
-    checked(as_user(system, "sh", "-c", install, wheel=wheel, env=offline))
-    assert "targets compiled in" in checked(as_user(system, "/home/user/venv/bin/pbprobe", "--version"))
+    checked(run_as_plain_user(system, "sh", "-c", install, wheel=wheel, env=offline))
+    assert "targets compiled in" in checked(run_as_plain_user(system, "/home/user/venv/bin/pbprobe", "--version"))
     run = ("uv", "tool", "run", "--from", f"/dist/{wheel.name}", "pbprobe", "report", "/site/torch")  # uvx
-    report = as_user(system, *run, wheel=wheel, torch=torch, env=offline)
+    report = run_as_plain_user(system, *run, wheel=wheel, torch=torch, env=offline)
     judged(report)
 
 
@@ -132,11 +132,11 @@ def test_operators_and_the_node_check_beside_a_torch_of_that_python(wheel, torch
     system = System(pristine(release, PACKAGES), tmp_path)
     prepared(system)
     install = "python3 -m venv /home/user/venv && /home/user/venv/bin/pip install --no-index /dist/" + wheel.name
-    checked(as_user(system, "sh", "-c", install, wheel=wheel))
+    checked(run_as_plain_user(system, "sh", "-c", install, wheel=wheel))
     beside = {"PYTHONPATH": "/site"}
     code = "import torch; from pbprobe import ops; a = torch.eye(64); print(torch.equal(ops.mm(a, a), a))"
-    run = as_user(system, "/home/user/venv/bin/python3", "-W", "ignore", "-c", code, torch=torch, env=beside)
+    run = run_as_plain_user(system, "/home/user/venv/bin/python3", "-W", "ignore", "-c", code, torch=torch, env=beside)
     assert checked(run).split()[-1] == "True"
     node = ("/home/user/venv/bin/python3", "-m", "pbprobe.fleet", "--node-health")
-    health = as_user(system, *node, torch=torch, env=beside)
+    health = run_as_plain_user(system, *node, torch=torch, env=beside)
     assert health.returncode == 0, health.stdout + health.stderr

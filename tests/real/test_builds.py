@@ -119,7 +119,7 @@ def test_stripped_files_tell_no_other_minimum_cpu(build):
 def test_device_code_is_that_of_cuobjdump(build):
     cuobjdump = os.environ.get("PBPROBE_TEST_CUOBJDUMP") or shutil.which("cuobjdump")
     if not cuobjdump:
-        pytest.skip("cuobjdump is not here: pip install nvidia-cuda-cuobjdump")
+        pytest.skip("cuobjdump is missing: pip install nvidia-cuda-cuobjdump")
     done = audit(build, "--format", "json")
     paths = [file["path"] for file in json.loads(done.stdout)["files"] if file["device_code"]]
     if not paths:

@@ -32,7 +32,7 @@ def torch(tmp_path_factory):
 
 
 def emulated(torch, cpu):
-    """The report's libtorch on that CPU. libz, which the wheel does not bring, is that of the cross build's sysroot."""
+    """Returns the report's libtorch on the CPU. The wheel lacks libz: uses the libz of the cross build's sysroot."""
     libz = SOURCE / "build/aarch64-sysroot/lib/aarch64-linux-gnu"
     done = subprocess.run(
         [PROGRAM, "report", torch, "--emulate", cpu, "--program", CROSS, "--format", "json"],

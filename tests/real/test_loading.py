@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the loader would answer is what it answers: each extension module is opened by the environment's own Python,
-torch imported before where it links torch, and the answers are compared.
+"""Compares predicted with real loading: the environment's own Python opens each extension module, after torch if the
+module links torch.
 
 PBPROBE_TEST_ENVIRONMENTS names environments with a torch, separated by colons.
 """
@@ -98,7 +98,7 @@ def exported(file):
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
 def test_lists_the_unresolved_symbols_of_ldd(environment):
-    """Of every extension that links torch, and of torch's own. Where a library is missing, that is what is compared."""
+    """Compares every extension that links torch, and torch's own. Compares the missing libraries instead if any."""
     command = [PROGRAM, "audit", environment, "--distributions", "--format", "json"]
     document = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     [site] = environment.glob("lib/python3*/site-packages")
@@ -135,7 +135,7 @@ for line in open("/proc/self/maps"):
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
-def test_predicts_the_mapped_files_of_a_process(environment):
+def test_matches_the_mapped_files_of_a_process(environment):
     command = [PROGRAM, "report", environment, "--full", "--budget", "600", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     imports = json.loads(done.stdout)["imports"]
@@ -149,7 +149,7 @@ def test_predicts_the_mapped_files_of_a_process(environment):
     tried = sum(one["obstacle"] is None for one in imports)
     assert not [one["module"] for one in imports if one["obstacle"] == "time_limit"]
     assert tried >= 0.8 * len(imports), [(one["module"], one["problem"]) for one in imports if one["obstacle"]]
-    print(f"{environment.name}: {len(imports)} modules, {tried} tried, {files} files predicted where it was imported")
+    print(f"{environment.name}: {len(imports)} modules, {tried} tried, {files} files predicted for imported modules")
     for one in imports:
         print(f"{one['module']}: {len(one['predicted'])} predicted, {len(one['loaded'])} mapped, {one['problem']}")
         if one["problem"] is None:

@@ -25,7 +25,7 @@ WHEELS = (
 )
 ASKED = os.environ.get("PBPROBE_TEST_MINIMUM_CPU", "")
 CHOSEN = WHEELS if ASKED == "all" else [name for name in ASKED.split(",") if name]
-# Loads each library by itself, as far as its own dependencies are here: what counts is the signal that ends it.
+# Loads each library separately, also without some dependencies: the test needs only the signal that ends the process.
 LOAD = "import ctypes, sys\nfor path in sys.argv[1:]:\n  try: ctypes.CDLL(path)\n  except OSError: pass\n"
 
 pytestmark = [
@@ -43,7 +43,7 @@ def site(request, tmp_path):
     shutil.rmtree(folder)
 
 
-def minimum_in(folder):
+def read_minimum_cpu(folder):
     command = [PROGRAM, "audit", folder, "--distributions", "--format", "json"]
     rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)["distributions"]
     [row] = [row for row in rows if row["minimum_cpu"]]
@@ -51,7 +51,7 @@ def minimum_in(folder):
 
 
 def test_minimum_agrees_with_emulated_cpu(site):
-    minimum = minimum_in(site)
+    minimum = read_minimum_cpu(site)
     print(f"\n{site.parent.name}: {minimum}")
     assert "apx_f" not in minimum and "avx10" not in minimum
     libraries = sorted(map(str, pathlib.Path(site).rglob("*.so*")))

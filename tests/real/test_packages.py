@@ -137,7 +137,7 @@ def known_digests():
     return digests
 
 
-def kind_of(name):
+def classify_symbol(name):
     kind = torch_symbols.classify(name)
     known = kind != "signature" or torch_symbols.digest(name, TABLE["slots"]) in known_digests()
     return {"member": "cxx", "signature": "cxx"}.get(kind, kind) if known else "none"
@@ -153,7 +153,7 @@ def test_torch_symbols_are_what_nm_lists(wheel, files, rows):
         done = subprocess.run(["nm", "-D", "--undefined-only", file], capture_output=True, text=True, check=False)
         lines = [line.split() for line in done.stdout.splitlines() if line.strip()]
         kinds = collections.Counter(
-            kind_of(name) for name in {word[-1].split("@")[0] for word in lines if word[-2] == "U"}
+            classify_symbol(name) for name in {word[-1].split("@")[0] for word in lines if word[-2] == "U"}
         )
         cxx, stable = kinds["cxx"], kinds["stable"]
         most["cxx"] = max(most["cxx"], cxx)

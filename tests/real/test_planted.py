@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Faults in a real environment, by `pbprobe report`: each is one finding with the right fix; the sound one has none.
+"""Faults in a real environment: `pbprobe report` has one finding with the right fix for each, and none without a fault.
 
-PBPROBE_TEST_ENVIRONMENTS names the sound one first: torch 2.11 with torchvision, triton, xformers, bitsandbytes.
-PBPROBE_TEST_MISMATCHED names one with packages for another torch. What is planted is taken away again, in a copy that
-shares its files; nothing is written into those.
+PBPROBE_TEST_ENVIRONMENTS names a sound environment first: torch 2.11 with torchvision, triton, xformers, bitsandbytes.
+PBPROBE_TEST_MISMATCHED names an environment with packages for another torch. Faults are planted in, and removed from, a
+copy that shares the files; no shared file is changed.
 """
 
 import contextlib
@@ -65,13 +65,13 @@ class Copied:
             (self.site / name).unlink(missing_ok=True)
             (away / name).rename(self.site / name)
 
-    def names_of(self, package):
+    def list_files(self, package):
         return [path.name for path in self.site.iterdir()
                 if path.name == package or path.name.startswith((f"{package}-", f"{package}."))]  # fmt: skip
 
     @contextlib.contextmanager
     def unrecorded(self, package, *names):
-        """These files are away, and the package's RECORD does not say what they hold."""
+        """Removes the files, and their digests from the package's RECORD."""
         record = next(self.site.glob(f"{package}-*.dist-info")).name + "/RECORD"
         with self.without(record, *names) as away:
             lines = [line for line in (away / record).read_text().splitlines() if line.split(",")[0] not in names]
@@ -82,8 +82,8 @@ class Copied:
     def replaced(self, package, other):
         """Replaces the package by the package of another environment."""
         [site] = pathlib.Path(other).glob("lib/python3*/site-packages")
-        with self.without(*self.names_of(package)):
-            there = Copied(pathlib.Path(other), self.host, self.variables).names_of(package)
+        with self.without(*self.list_files(package)):
+            there = Copied(pathlib.Path(other), self.host, self.variables).list_files(package)
             for name in there:
                 shutil.copytree(site / name, self.site / name, copy_function=os.link, symlinks=True)
             yield
@@ -91,7 +91,7 @@ class Copied:
                 shutil.rmtree(self.site / name)
 
     @contextlib.contextmanager
-    def with_cubin(self, cubin):
+    def add_cubin(self, cubin):
         folder, info = (self.site / name for name in ("cubins", "cubins-1.0.dist-info"))
         folder.mkdir()
         shutil.copyfile(cubin, folder / "kernel.cubin")
@@ -131,7 +131,7 @@ def installs_again(finding, copied, package):
 
 @pytest.fixture(scope="module")
 def sound(copied):
-    """What it has by itself, as xformers 0.0.35 for CUDA 12 beside a torch for CUDA 13."""
+    """Returns findings without a fault, such as xformers 0.0.35 for CUDA 12 beside a torch for CUDA 13."""
     return {one["what"] for one in copied.findings()}
 
 
@@ -199,16 +199,16 @@ def test_finds_a_package_of_cubins_without_this_sm(copied, sound):
     def cubin(sm):
         return made(f"{sm}.cubin", nvcc(), "-cubin", "-DNAME=kernel", f"-arch={sm}", source, "-o", OUT)
 
-    with copied.with_cubin(cubin("sm_80")):
+    with copied.add_cubin(cubin("sm_80")):
         found = only(planted(copied, sound))
     assert (found["id"], found["distribution"]) == ("PB169", "cubins")
     assert found["what"].endswith("its device code is sm_80")
-    with copied.with_cubin(cubin("sm_90")):
+    with copied.add_cubin(cubin("sm_90")):
         assert planted(copied, sound) == []
 
 
 def test_finds_a_module_of_another_processor(copied, sound):
-    """As an rsync from another machine leaves it: only the processor in the header is another one."""
+    """Changes only the processor in the header, as after an rsync from another machine."""
     [file] = copied.site.glob("torchvision/_C*.so")
     name = str(file.relative_to(copied.site))
     with copied.unrecorded("torchvision", name) as away:

@@ -24,13 +24,13 @@ def files():
     return found
 
 
-def on_disk(path):
+def get_path(path):
     return pathlib.Path(TORCH) / path
 
 
 def test_links_are_those_of_readelf(files):
     for path, file in files.items():
-        entries = readelf.dynamic(on_disk(path))
+        entries = readelf.dynamic(get_path(path))
         assert file["needed"] == entries["NEEDED"], path
         assert [file["soname"]] == (entries["SONAME"] or [None]), path
         assert file["rpath"] == readelf.split(entries["RPATH"]), path
@@ -39,11 +39,11 @@ def test_links_are_those_of_readelf(files):
 
 def test_version_floors_are_those_of_readelf(files):
     for path, file in files.items():
-        assert file["links"]["version_floors"] == readelf.floors(on_disk(path)), path
+        assert file["links"]["version_floors"] == readelf.floors(get_path(path)), path
 
 
 def test_sonames_of_the_toolkit_are_those_of_the_table(files):
-    """Each library of the installed release is loaded by a name that recipes/cuda_components.json has for it."""
+    """Requires the name of each loaded library of the installed release in recipes/cuda_components.json."""
     table = json.loads((SOURCE / "recipes/cuda_components.json").read_text())["releases"]
     inventory = json.loads(readelf.output(PROGRAM, "audit", TORCH, "--format", "json"))
     wanted = (inventory["component_versions"] or {}).get("CUDA toolkit")
@@ -62,7 +62,7 @@ def test_reads_the_targets_of_compilers(files):
     compilers = {path: file["compiler"] for path, file in files.items() if file["compiler"]}
     assert compilers
     for path, compiler in compilers.items():
-        lines = readelf.output("strings", "-n", "8", on_disk(path)).splitlines()
+        lines = readelf.output("strings", "-n", "8", get_path(path)).splitlines()
         words = {match[1] for line in lines if (match := re.search(r"(?<! )compute_([0-9]{2,3}[af]?)$", line))}
         assert set(compiler["knows"]) == {f"sm_{word}" for word in words}, path
         assert any(f"V{compiler['version']}" in line for line in lines), path

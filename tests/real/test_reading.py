@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""How long `pbprobe report` reads an environment, and in how much memory: first, and again from its cache. Without
-running anything (`--host`), and whole, which measures torch as well. On an idle machine:
+"""Measures time and memory of `pbprobe report` on an environment: first, and again from the cache. Runs with `--host`,
+which starts nothing, and without, which also measures torch. On an idle machine:
 
     PBPROBE_TEST_ENVIRONMENTS=/environment pytest -s tests/real/test_reading.py
 """

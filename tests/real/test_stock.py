@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Stock installations: `pip install torch==X` as the package index has it gives no finding that asks for an action.
+"""Stock installations: `pip install torch==X` from the package index gives no finding that requests an action.
 
-PBPROBE_TEST_STOCK=all, or versions ("2.1.2,2.7.1"), downloads up to 4 GB for each, one after the other. Where PyTorch's
-own index is reachable, PBPROBE_TEST_TORCH_INDEX=https://download.pytorch.org/whl adds its builds (cu118 … cpu). Else
-CPU builds are those of aarch64, which PyPI has without CUDA.
+PBPROBE_TEST_STOCK=all, or versions ("2.1.2,2.7.1"), downloads up to 4 GB for each, one after the other. If PyTorch's
+own index is reachable, PBPROBE_TEST_TORCH_INDEX=https://download.pytorch.org/whl adds its builds (cu118 … cpu).
+Otherwise the CPU builds are the aarch64 builds of PyPI, which have no CUDA.
 """
 
 import json
@@ -26,7 +26,7 @@ ASKED = os.environ.get("PBPROBE_TEST_STOCK", "")
 CHOSEN = RELEASES if ASKED == "all" else [version for version in ASKED.split(",") if version]
 INDEX = os.environ.get("PBPROBE_TEST_TORCH_INDEX")
 HOST = pathlib.Path(__file__).parents[1] / "judge/recorded/xeon-without-gpu.json"
-# Notes are no requests. What concerns the machine and not the installation is none of it either.
+# Checks of the machine, which request nothing about the installation.
 OF_MACHINE = {"PB309", "PB505", "PB531", "PB532", "PB533", "PB534", "PB535"}
 
 pytestmark = [
@@ -78,7 +78,7 @@ def run(*arguments):
     return done.returncode, json.loads(done.stdout)
 
 
-def requests_of(verdict):
+def list_requests(verdict):
     return [
         f"{finding['severity']} {finding['id']}: {finding['what']} ({finding['where']})"
         for finding in verdict["findings"]
@@ -90,7 +90,7 @@ def test_report_asks_for_nothing(stock):
     version, environment = stock
     _, report = run("report", environment, "--host", HOST, "--format", "json")
     wrong_processor = (report["inventory"]["platform"] or "").startswith("aarch64")
-    findings = [one for one in requests_of(report["verdict"]) if not (wrong_processor and "aarch64" in one)]
+    findings = [one for one in list_requests(report["verdict"]) if not (wrong_processor and "aarch64" in one)]
     assert findings == []
     assert report["inventory"]["torch_version"].startswith(version)
 

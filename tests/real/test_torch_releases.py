@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The releases of torch that a row names are those in which dlopen() takes the files.
+"""dlopen() accepts the files in exactly the releases of torch that a row names.
 
 PBPROBE_TEST_WHEELS names a folder of wheels. PBPROBE_TEST_TORCHES names folders, separated by colons, into which
-`pip install --target` put one release of torch each. Files that lack another library than torch's are left out.
+`pip install --target` put one release of torch each. Files that lack a library outside torch are left out.
 """
 
 import collections
@@ -24,7 +24,7 @@ TORCHES = [pathlib.Path(one) for one in os.environ.get("PBPROBE_TEST_TORCHES", "
 
 pytestmark = pytest.mark.skipif(not WHEELS or not TORCHES, reason="no PBPROBE_TEST_WHEELS or PBPROBE_TEST_TORCHES")
 
-# Each file is opened in a process of its own that has imported torch: a library that is loaded stays.
+# Opens each file in its own process that has imported torch: loaded libraries stay in a process.
 OPEN = """
 import ctypes, json, os, sys, traceback
 import torch

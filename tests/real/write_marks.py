@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Writes `least_marks` of each CPU row into recipes/targets.json: of a thousand instructions that run everywhere in
-real code by the row's flags, so many are of its marks; a tenth of what was measured, for libraries with other code.
+"""Writes `least_marks` of each CPU row into recipes/targets.json: marks per thousand instructions that run everywhere
+in real code with the row's flags. Writes a tenth of the measured number, for libraries with other code.
 
     ci/torch-source; build/bin/pbprobe is built; then
     .venv/bin/python tests/real/write_marks.py [ROW …]
@@ -32,9 +32,9 @@ PART = 10  # a whole libtorch also holds protobuf, ONNX and other code with less
 def counted(target: dict, folder: pathlib.Path) -> float:
     """Marks in a thousand instructions that run everywhere."""
     sources = [aten.root() / "c10" / name for name in C10]
-    objects = [aten.of_c10(target, file) for file in sources if file.exists()]
+    objects = [aten.compile_c10(target, file) for file in sources if file.exists()]
     kernels = [aten.root() / f"aten/src/ATen/native/cpu/{name}.cpp" for name in KERNELS]
-    objects += [aten.of_capability(target, file, "DEFAULT") for file in kernels]
+    objects += [aten.compile_capability(target, file, "DEFAULT") for file in kernels]
     every, marks = 0, dict.fromkeys(target["marks"], 0)
     for file in objects:
         command = [PROGRAM, "audit", file, "--format", "json"]

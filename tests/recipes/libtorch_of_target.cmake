@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# Does a libtorch deliver the target on this machine? PBPROBE_LIBTORCH names it: any artifact of `pbprobe report`, from
-# the folder in which ctest was called. By default it is the torch that DEFAULT names, where this machine has the target;
-# that claims nothing, so that what it does not deliver is a skip, and a failure under PBPROBE_REQUIRE_HARDWARE=1.
+# Does a libtorch deliver the target on this machine? PBPROBE_LIBTORCH names any artifact of `pbprobe report`, relative to
+# the folder in which ctest was called. The default is the torch that DEFAULT names, if this machine has the target. The
+# default torch makes no claim: a lack is a skip, but a failure under PBPROBE_REQUIRE_HARDWARE=1.
 #   PBPROBE_LIBTORCH=result-NAME cmake -DPBPROBE=… -DID=sm121 -DDEFAULT=build/setup/torch -P libtorch_of_target.cmake
 # REPORT: a document of the default torch, which is judged in its place if it exists. ONLY_REPORT=ON writes that document.
 cmake_minimum_required(VERSION 3.25)
@@ -17,8 +17,8 @@ macro(skip why)
   return()
 endmacro()
 
-# Whether this machine has the target, as the program's JSON of the host names it.
-function(target_is_here variable)
+# Stores whether this machine has the target, by the program's JSON of the host.
+function(has_target variable)
   execute_process(COMMAND ${PBPROBE} host --format json OUTPUT_VARIABLE host COMMAND_ERROR_IS_FATAL ANY)
   string(JSON here GET "${host}" cpu targets)
   string(JSON gpus GET "${host}" gpus)
@@ -62,7 +62,7 @@ if(ONLY_REPORT)
   endif()
   return()
 endif()
-target_is_here(here)
+has_target(here)
 if(NOT here)
   skip("this machine has no ${ID}: PBPROBE_LIBTORCH=FOLDER judges a libtorch by that claim all the same")
 endif()

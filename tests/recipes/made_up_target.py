@@ -127,7 +127,7 @@ def add_check(tree):
     """Function and row in the file of its subject, a planted fault with its twin, a page: nothing else."""
     (tree / f"docs/checks/{CHECK}.md").write_text(PAGE)
     for name, steps in {
-        "probes/judge/files.cpp": {"}  // namespace\n\nstd::vector<Check>": ASK, "      {.id =": ROW},
+        "probes/judge/libraries/files.cpp": {"}  // namespace\n\nstd::vector<Check>": ASK, "      {.id =": ROW},
         "tests/judge/file_cases.cpp": {'  cases.push_back({"PB119"': CASE},
     }.items():
         text = (tree / name).read_text()
@@ -139,8 +139,8 @@ def add_check(tree):
         (tree / name).write_text(text)
 
 
-def cpu_to_start_from(tree):
-    """A CPU target of this machine that has kernels."""
+def find_base_cpu(tree):
+    """Returns a CPU target of this machine that has kernels."""
     for row in json.loads((tree / "recipes/targets.json").read_text())["targets"]:
         if row["architecture"] == platform.machine() and (tree / f"kernels/cpu/{row['id']}.cpp").exists():
             return row["id"]
@@ -185,7 +185,7 @@ def check_variant(tree, build, gpu, cpu):
 
 
 def run_suites(ctest, tree, build, variant):
-    """The tests that hold the other targets hold the new ones; the gate's on the new variant."""
+    """Runs the tests of other targets on the new targets, and the tests of the gate on the new variant."""
     suite = ("-L", "^(unit|recipes)$", "-LE", "^slow$", "--no-tests=error", "--output-on-failure")
     run(ctest, *suite, "--parallel", "2", cwd=build)
     print("unit and recipe tests of the copy: passed")
@@ -198,7 +198,7 @@ def run_suites(ctest, tree, build, variant):
 def main():
     source, scratch, cmake, options = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]
     tree = scratch / "tree"
-    # As in a checkout, and by the same CMake, which orders the flags: ccache then knows what the table does not change.
+    # Uses the paths and the CMake (order of flags) of a checkout, so that ccache knows the unchanged objects.
     build = tree / "build"
     shutil.rmtree(scratch, ignore_errors=True)
     copy_tree(source, tree)
@@ -207,7 +207,7 @@ def main():
     add_kernels(tree, *SM, "kernels/cuda/{}.cu")
     add_check(tree)
     ids = [SM[1]]
-    cpu = cpu_to_start_from(tree)
+    cpu = find_base_cpu(tree)
     if cpu is not None:
         ids.append(cpu + "made")
         add_row(tree, cpu, ids[-1])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Nothing about a target stands outside recipes/targets.json and the kernels: searches for ids, cubins and flags.
+"""Searches ids, cubins and flags of targets outside recipes/targets.json and the kernels.
 
 one_place.py SOURCE              prints what it finds; exit code 1 if anything
 one_place.py SOURCE --self-test  plants literals and wants each found
@@ -15,7 +15,7 @@ from pathlib import Path
 PLACES = ("core", "probes", "bindings", "cmake", "ci", ".ci", "CMakeLists.txt", "CMakePresets.json", "Makefile")
 SUFFIXES = {".cpp", ".hpp", ".h", ".py", ".pyi", ".cmake", ".txt", ".json", ".sh", ""}
 
-# Where a target's name is an example for the reader, in help and messages. (file, what stands there)
+# Examples of target names in help and messages: (file, text).
 ALLOWED = {
     ("Makefile", "sm90"),
     ("Makefile", "avx512"),
@@ -39,7 +39,7 @@ ALLOWED = {
     # The example in a field's description.
     ("core/facts/environment.hpp", "avx512"),
     # Names of CPU capabilities in ATEN_CPU_CAPABILITY.
-    ("probes/measure/libtorch_starts.cpp", "avx512"),
+    ("probes/measure/libtorch/starts.cpp", "avx512"),
 }
 
 # States what recipes must hold a second time, on purpose: a wrong table must not make wrong recipes right.

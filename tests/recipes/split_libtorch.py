@@ -45,7 +45,7 @@ def flags(source: Path, scratch: Path, variant: str) -> list[str]:
 
 
 def copied(source: Path, folder: Path) -> Path:
-    """What Nix lets the build see, and nothing else: recipes/nix/pbprobe_source.json."""
+    """Copies only the files that the build gets from Nix: recipes/nix/pbprobe_source.json."""
     for part in json.loads((source / "recipes/nix/pbprobe_source.json").read_text()):
         if (source / part).is_dir():
             shutil.copytree(source / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))

@@ -43,7 +43,7 @@ TEST(Targets, EmbedsTheFile) {
   EXPECT_EQ(to_json(embedded), table());
 }
 
-TEST(Targets, StandOnceAndTheKnownOnesAreThere) {
+TEST(Targets, ContainEachKnownIdOnce) {
   std::set<std::string> gpu, cpu;
   for (const auto& target : all_targets()) {
     if (!has_variants(target)) continue;
@@ -133,7 +133,7 @@ TEST(Targets, SharedMemoryOfABlock) {
   EXPECT_EQ(row("sm121").limits.shared_per_sm_bytes, 100 * 1024);
 }
 
-TEST(Targets, WhatPeopleGetWrong) {
+TEST(Targets, HaveFactsThatAreEasilyConfused) {
   EXPECT_THAT(row("sm89").products, Contains("L40S"));
   EXPECT_THAT(row("sm121").platforms, ElementsAre("aarch64-linux"));
   EXPECT_THAT(row("sm110").platforms, ElementsAre("aarch64-linux"));

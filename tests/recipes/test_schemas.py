@@ -73,7 +73,7 @@ def test_accepts_the_table_of_public_builds_and_rejects_a_broken_one():
     assert [name for name, document in broken if REFERENCES.is_valid(document)] == []
 
 
-def test_page_of_wheels_equals_the_table():
+def test_page_of_wheels_matches_the_table():
     sys.path.insert(0, str(SOURCE / "recipes"))
     import public_wheels
 
@@ -130,7 +130,7 @@ def wrong_values(schema):
 
 
 def shortened(value):
-    """The same document with lists of one: a validator reads the whole of it for every break."""
+    """Returns the document with at most one entry per list: a validator reads the whole document for every break."""
     if isinstance(value, dict):
         return {key: shortened(inner) for key, inner in value.items()}
     return [shortened(inner) for inner in value[:1]] if isinstance(value, list) else value

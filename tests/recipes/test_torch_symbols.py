@@ -14,7 +14,7 @@ torch_symbols = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(torch_symbols)
 
 
-def test_classifies_each_form_of_mangling():
+def test_matches_each_form_of_mangling():
     kinds = ["member", "signature", "stable", "none"]
     assert {kind: [torch_symbols.classify(name) for name in EXAMPLES[kind]] for kind in kinds} == {
         kind: [kind] * len(EXAMPLES[kind]) for kind in kinds

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Bare systems to try the wheel in: what debootstrap installs of a release, in a root folder of its own.
+"""Bare systems to try the wheel in: a release in its own root folder, installed by debootstrap.
 
-Takes root, for chroot and mounts; the mounts are those of the process that is run, and end with it.
+Requires root, for chroot and mounts. The mounts belong to the started process, and end with it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class System:
         shown: dict[Path, str] | None = None,
         env: dict[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """shown: folders or files of this machine, and where they are seen there, read-only."""
+        """Runs a command. `shown` maps folders or files of this machine to their read-only places in the system."""
         for place in (shown or {}).values():
             (self.scratch / "upper" / place.lstrip("/")).mkdir(parents=True, exist_ok=True)
         inside = {

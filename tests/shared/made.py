@@ -21,7 +21,7 @@ PROGRAM = BUILD / "bin/pbprobe"
 MADE = BUILD / "tests/made"
 MACHINE = os.uname().machine
 OUT = "@OUT@"  # in a command: the file that it writes
-IN = "@IN@"  # in a word of a command: the path that comes last, which is not a word of its own then
+IN = "@IN@"  # end of a word: the last path of the command replaces it
 
 
 def compiler(machine: str, kind: str = "g++") -> str:
@@ -41,17 +41,17 @@ def nvcc() -> str:
 @functools.cache
 def cuda_release() -> str:
     """Returns the version of nvcc: "13.0"."""
-    return re.search(r"release (\d+\.\d+)", version_of(nvcc()))[1]
+    return re.search(r"release (\d+\.\d+)", read_version_text(nvcc()))[1]
 
 
 @functools.cache
-def version_of(program: str) -> str:
+def read_version_text(program: str) -> str:
     """Returns the version text of a program, as an input of the digest."""
     return subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
 
 
 @functools.cache
-def digest_of(path: pathlib.Path) -> str:
+def compute_digest(path: pathlib.Path) -> str:
     return path.name + " " + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -78,12 +78,12 @@ def text(name: str, content: str) -> pathlib.Path:
 
 
 def made(name: str, *command: str | pathlib.Path) -> pathlib.Path:
-    """What the command writes to OUT, as a file called `name`. Its inputs are the paths in it.
+    """Returns the output OUT of the command, as a file called `name`. Its inputs are the paths in the command.
 
-    Where a word holds IN, the last path is put there, and stands nowhere else.
+    If a word ends with IN, the last path replaces IN and is no word of its own.
     """
-    parts = [version_of(str(command[0]))]
-    parts += [digest_of(part) if isinstance(part, pathlib.Path) else part for part in command]
+    parts = [read_version_text(str(command[0]))]
+    parts += [compute_digest(part) if isinstance(part, pathlib.Path) else part for part in command]
     digest = hashlib.sha256("\0".join([name, *parts]).encode())
 
     def write(file: pathlib.Path) -> None:

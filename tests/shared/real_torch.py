@@ -11,7 +11,7 @@ import os
 import pathlib
 import subprocess
 
-from made import MADE, PROGRAM, digest_of, kept
+from made import MADE, PROGRAM, compute_digest, kept
 
 
 def describe_files(folder: pathlib.Path) -> str:
@@ -27,7 +27,7 @@ def audited_torch() -> pathlib.Path:
     Written once for each program and torch, whichever process asks first; the others wait.
     """
     site = pathlib.Path(os.environ["PBPROBE_TEST_TORCH"])
-    parts = [str(site), digest_of(PROGRAM), (site / "torch/version.py").read_text()]
+    parts = [str(site), compute_digest(PROGRAM), (site / "torch/version.py").read_text()]
     parts += [describe_files(site / name) for name in ("torch", "nvidia")]
 
     def write(file: pathlib.Path) -> None:

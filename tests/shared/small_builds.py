@@ -92,7 +92,7 @@ def linked(name: str, library: Library) -> pathlib.Path:
 
 
 def placed(made_file: pathlib.Path, file: pathlib.Path) -> None:
-    """The same file once more: no byte of it is copied where both lie on one file system."""
+    """Links the file; copies it only to another file system."""
     try:
         os.link(made_file, file)
     except OSError:
@@ -103,16 +103,16 @@ STORE_LETTERS = "0123456789abcdfghijklmnpqrsvwxyz"
 
 
 def store_path(name: str) -> str:
-    """As Nix names what it built: 32 letters of a hash, and the name."""
+    """Returns a name as Nix gives to its outputs: 32 letters of a hash, and `name`."""
     digest = hashlib.sha256(name.encode()).digest()
     return "".join(STORE_LETTERS[byte % 32] for byte in digest) + "-" + name
 
 
 @dataclasses.dataclass(frozen=True)
 class Build:
-    """A site-packages folder with a torch; `libraries` by their paths in it, of which None is left out.
+    """A site-packages folder with a torch. `libraries` maps paths to files; None omits a library.
 
-    `store`: the name that Nix gives it; then the folder is an output of Nix, and torch/lib lies in another one.
+    `store`: name in the Nix store; the folder is then an output of Nix, and torch/lib is in another output.
     """
 
     libraries: dict[str, Library | None]

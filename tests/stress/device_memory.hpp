@@ -15,7 +15,7 @@ namespace pbprobe::test {
 // CUmemAllocationProp and CUmemAccessDesc (CUDA driver API, virtual memory management).
 struct CuMemoryProperties {
   int type = 1;           // CU_MEM_ALLOCATION_TYPE_PINNED
-  int handle_types = 0;   // none is exported
+  int handle_types = 0;   // no handle is exported
   int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
   int location_id = 0;
   void* windows = nullptr;
@@ -48,7 +48,7 @@ struct StressApi {
 // Loads the functions. Errors: unsupported (a function is missing: the driver is older than CUDA 12.0).
 [[nodiscard]] Result<StressApi> load_stress_api();
 
-// Where a buffer ends. Kernels read whole aligned vectors of 16 bytes that hold at least one element, so a padded
+// End of a buffer. Kernels read whole aligned vectors of 16 bytes that hold at least one element, so a padded
 // buffer has a multiple of 16 bytes, as every allocator of device memory gives; its padding is filled with 0xff.
 enum class BufferEnd { padded, at_unmapped_page };
 
@@ -75,8 +75,8 @@ class StressBuffer {
   const DriverApi& driver_;
   const StressApi& api_;
   size_t bytes_;
-  CuDevicePtr address_ = 0;  // of the first element
-  CuDevicePtr range_ = 0;    // of the reserved addresses; 0: an ordinary allocation
+  CuDevicePtr address_ = 0;  // address of the first element
+  CuDevicePtr range_ = 0;    // start of the reserved addresses; 0 for an ordinary allocation
   size_t mapped_bytes_ = 0;
   size_t range_bytes_ = 0;
   unsigned long long handle_ = 0;

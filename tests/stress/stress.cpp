@@ -47,7 +47,7 @@ struct Options {
 struct Shape {
   const char* what;
   int64_t m, n, k;
-  double weight = 1;  // of the time of each shape
+  double weight = 1;  // share of the time, relative to other shapes
   int64_t more = 0;   // elements between rows
   BufferEnd end = BufferEnd::padded;
 };
@@ -88,12 +88,12 @@ Problem make_case(const Kernel& kernel, const Shape& shape, int turn) {
   for (DType type : {DType::bf16, DType::fp16, DType::fp32, DType::int32}) {
     if (kernel.c.has(type)) outputs.push_back(type);
   }
-  const auto types = types_of(kernel);
+  const auto types = list_types(kernel);
   const auto pick = [&](const auto& all, int at) { return all[static_cast<size_t>(at) % std::size(all)]; };
   const Layout layout = turn % 3 == 2 ? pick(kLayouts, turn / 3) : Layout::nt;
-  return spaced(
-      problem_for(kernel, rows_of(kernel, shape.m), shape.n, shape.k, pick(types, turn), pick(outputs, turn), layout),
-      shape.more);
+  return spaced(make_kernel_problem(kernel, limit_rows(kernel, shape.m), shape.n, shape.k, pick(types, turn),
+                                    pick(outputs, turn), layout),
+                shape.more);
 }
 
 // Operands of a problem that is too large to be checked: bytes of which every type makes finite numbers below 2.
@@ -154,8 +154,8 @@ Result<void> be_neighbour(Backend& backend, const Kernel& kernel) {
     for (int i = 0; i < 16; ++i)
       PBPROBE_CU(driver, "copying memory", cuMemcpyDtoDAsync(memory + kBytes, memory, kBytes, nullptr));
     PBPROBE_CU(driver, "waiting for the copies", cuCtxSynchronize());
-    const auto result = check(problem_for(kernel, rows_of(kernel, 256), 256, 64, types_of(kernel).front()), Tier::exact,
-                              execute_on(kernel, backend));
+    const auto result = check(make_kernel_problem(kernel, limit_rows(kernel, 256), 256, 64, list_types(kernel).front()),
+                              Tier::exact, make_execute(kernel, backend));
     if (!result.ok()) return result.error();
   }
 }
@@ -163,10 +163,10 @@ Result<void> be_neighbour(Backend& backend, const Kernel& kernel) {
 struct KernelState {
   const Kernel* kernel = nullptr;
   int64_t launches = 0;
-  std::string problem;  // empty: none yet
+  std::string problem;  // first wrong launch; empty if none
 };
 
-// All kernels of a target, in rounds of which each takes three times the time of the one before.
+// Runs all kernels of a target in rounds; each round takes three times as long as the previous round.
 class Suite {
  public:
   Suite(const Options& options, Backend& backend, const StressApi& api, const DifferenceCounter& counter)
@@ -184,7 +184,7 @@ class Suite {
 
   // Returns whether every kernel was right. Stops at a fault, after which the context is lost.
   bool run() {
-    double seconds = options_.once ? 0 : 0.006;  // of a shape in the first round
+    double seconds = options_.once ? 0 : 0.006;  // time of a shape in the first round
     for (int round = 0; !finished(); ++round, seconds = std::min(3 * seconds, 0.5)) {
       std::optional<Neighbour> neighbour;
       if (round % 3 == 1) neighbour.emplace(options_.target);
@@ -242,7 +242,7 @@ class Suite {
   }
 
   Result<void> run_case(KernelState& state, const Problem& problem, BufferEnd end, double seconds) {
-    PBPROBE_TRY(const Plan plan, plan_for(*state.kernel, backend_, problem));
+    PBPROBE_TRY(const Plan plan, make_plan(*state.kernel, backend_, problem));
     const bool large = problem.m * problem.n * problem.k > kMaxChecked || problem.m * problem.n > kMaxChecked / 4;
     int sets_left = large ? 1 : 2;  // the exact tier computes two sets of operands
     const auto execute = [&](const Problem&, CheckData& data) -> Result<void> {

@@ -12,7 +12,7 @@ namespace pbprobe::test {
 namespace {
 
 constexpr int64_t kMaxCopies = 20;
-constexpr int64_t kMaxCopyBytes = int64_t{192} << 20;  // of all Cs of a stream
+constexpr int64_t kMaxCopyBytes = int64_t{192} << 20;  // limit for all Cs of a stream
 constexpr int kStreams = 2;
 constexpr unsigned char kPoisonByte = 0xff;  // NaN in every floating type
 

@@ -22,7 +22,7 @@ namespace pbprobe::test {
 // Counts 16-bit units that differ from a reference, by a kernel that the driver compiles from PTX.
 class DifferenceCounter {
  public:
-  // Errors (device): the driver refused the PTX.
+  // Compiles the kernel. Error device: the driver refused the PTX.
   [[nodiscard]] static Result<DifferenceCounter> load(const DriverApi& driver);
   // Adds to *differences the 16-bit units of `copies` arrays that differ from `reference`. An array has `halves` units;
   // the next one begins `apart` bytes behind its first. Asynchronous.
@@ -41,15 +41,15 @@ struct StressTools {
   const DifferenceCounter& counter;
 };
 
-// How a case is launched.
+// Launch method of a case.
 enum class LaunchMode {
   graph,  // a captured graph, replayed on two streams at once
   eager,  // one launch after the other, on two streams in turn
 };
 
 struct StressCount {
-  int64_t launches = 0;     // of the whole plan
-  int64_t differences = 0;  // 16-bit units of C that differ from those of the first launch
+  int64_t launches = 0;     // launches of the whole plan
+  int64_t differences = 0;  // 16-bit units of C that differ from the first launch
 };
 
 // One problem on the device: operands, and for each of two streams as many Cs as launches follow each other without a
@@ -62,11 +62,11 @@ class StressCase {
   StressCase(const StressCase&) = delete;
   StressCase& operator=(const StressCase&) = delete;
 
-  // Uploads operands, launches once and stores the result in data.c. Errors: those of run(); device (no memory, a
-  // fault).
+  // Uploads operands, launches once and stores the result in data.c. Returns the errors of run(), or device (no memory,
+  // a fault).
   [[nodiscard]] Result<void> begin(CheckData& data);
-  // Repeats the launch of begin() for `seconds`, at least once, and waits. Errors: those of run(); device (a fault; the
-  // context is lost then).
+  // Repeats the launch of begin() for `seconds`, at least once, and waits. Returns the errors of run(), or device (a
+  // fault; the context is lost then).
   [[nodiscard]] Result<StressCount> repeat(double seconds, LaunchMode mode);
 
  private:
@@ -81,7 +81,7 @@ class StressCase {
   BufferEnd end_;
   int64_t copies_ = 0;     // Cs of a stream
   size_t c_bytes_ = 0;     // from one C to the next; a multiple of 256
-  size_t c_elements_ = 0;  // bytes of C's elements and of what lies between its rows
+  size_t c_elements_ = 0;  // bytes of C's elements, with the gaps between rows
   std::unique_ptr<StressBuffer> a_, b_, bias_, scale_a_, scale_b_, blocks_a_, blocks_b_;
   std::unique_ptr<StressBuffer> poison_, reference_, differences_;
   std::vector<std::unique_ptr<Lane>> lanes_;

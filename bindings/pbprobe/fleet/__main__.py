@@ -34,9 +34,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--join", type=float, default=60, metavar="SECONDS", help="how long ranks are waited for (60)")
     parser.add_argument("--output", default="fleet", metavar="FOLDER", help="where reports go (fleet)")
     parser.add_argument("--baseline", metavar="FILE", help="a fleet.json of before, to compare with")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="cuda where there is a GPU")
-    parser.add_argument("--host", help="this node's name; by default NODE_NAME, SLURMD_NODENAME or the host's")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 where a rank gave no answer, too")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto: cuda if a GPU exists")
+    parser.add_argument("--host", help="name of this node (NODE_NAME, SLURMD_NODENAME or host name)")
+    parser.add_argument("--strict", action="store_true", help="also exit with 1 if a rank gave no answer")
     parser.add_argument("--redact", action="store_true", help="hashes in the place of host names and UUIDs")
     parser.add_argument("--node-health", action="store_true", help="this node only, under 20 s: one line and exit code")
     arguments = parser.parse_args()
@@ -80,7 +80,7 @@ def _await_files(settings: Settings, deadline: float) -> None:
 def _lead(
     settings: Settings, supervisor: Supervisor, collector: "subprocess.Popen[bytes]", began: float, options: list[str]
 ) -> int:
-    """Rank 0: waits for what was gathered, and has it judged. `options` are those of `pbprobe merge`."""
+    """Rank 0: waits for the gathered reports and starts their judgment. `options` are options of `pbprobe merge`."""
     supervisor.watch()
     left = max(settings.limit - (time.monotonic() - supervisor.begin), 1)
     try:

@@ -34,7 +34,7 @@ class Bytes {
   // "libtorch_cuda.so .nv_fatbin+0x1a40"
   [[nodiscard]] std::string at(uint64_t offset) const { return fmt::format("{}+0x{:x}", name_, origin_ + offset); }
 
-  // A part that goes on counting offsets from where this view counts them.
+  // Returns a part whose offsets continue the offsets of this view.
   [[nodiscard]] Result<Bytes> slice(uint64_t offset, uint64_t size, std::string_view what) const {
     PBPROBE_CHECK(need(offset, size, what));
     Bytes part(data_.subspan(offset, size), name_);
@@ -42,7 +42,7 @@ class Bytes {
     return part;
   }
 
-  // A part with a name of its own ("libtorch_cuda.so .nv_fatbin"), whose offsets count from its start.
+  // Returns a part with its own name ("libtorch_cuda.so .nv_fatbin"). Offsets count from its start.
   [[nodiscard]] Result<Bytes> part(uint64_t offset, uint64_t size, std::string_view name) const {
     PBPROBE_CHECK(need(offset, size, name));
     return Bytes(data_.subspan(offset, size), fmt::format("{} {}", name_, name));
@@ -57,7 +57,7 @@ class Bytes {
     return value;
   }
 
-  // The text up to a NUL byte: no more than `longest`, since a stranger's names may all be one long text.
+  // Returns the text up to a NUL byte, at most `longest` bytes: hostile names may all be one long text.
   [[nodiscard]] Result<std::string> string(uint64_t offset, std::string_view what,
                                            uint64_t longest = kLongestText) const {
     PBPROBE_CHECK(need(offset, 1, what));

@@ -9,13 +9,13 @@ namespace {
 
 constexpr int kFirstSpecificMajor = 9;     // earlier SMs have no a suffix: the bits below have no meaning there
 constexpr uint32_t kAbi7Specific = 0x800;  // the a suffix, up to CUDA 12
-constexpr uint32_t kAbi8Specific = 0x8;    // the same in ABI 8 of CUDA 12.8 and 12.9, for SM 10.0 and later
+constexpr uint32_t kAbi8Specific = 0x8;    // the a suffix in ABI 8 of CUDA 12.8 and 12.9, for SM 10.0 and later
 constexpr uint8_t kCompatSpecific = 9;     // attribute of .nv.compat: 1 is the a suffix
 constexpr std::string_view kTextPrefix = ".text.";
 constexpr uint8_t kEntryFunction = 0x10;  // st_other of a kernel; device functions lack it
 
-// Attributes of .nv.compat: format, identifier, then a value of two bytes, or (format 4) a length and that many bytes.
-// Nothing: it does not say.
+// Returns nullopt without the attribute. Attributes of .nv.compat: format, identifier, then a value of two bytes, or
+// (format 4) a length and that many bytes.
 Result<std::optional<bool>> compat_says_specific(const Bytes& compat) {
   for (uint64_t offset = 0; offset + 4 <= compat.size();) {
     PBPROBE_TRY(const auto format, compat.read<uint8_t>(offset, "attribute format"));
@@ -69,7 +69,7 @@ struct Table {
   uint64_t names = 0;
 };
 
-// Where there are more sections than e_shnum can say, the first section header says how many, and which names them.
+// A section count above e_shnum's range is in the first section header, as is the index of the names.
 Result<Table> section_headers(const Bytes& file, const Elf64_Ehdr& header) {
   Table table{{}, header.e_shnum, header.e_shstrndx};
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff == 0)
@@ -94,7 +94,7 @@ Result<void> check_segments(const Bytes& file, const Elf64_Ehdr& header) {
   return {};
 }
 
-// Which sections hold kernels, by the symbols. Errors: a table outside of the file.
+// Marks the sections that hold kernels, by the symbols.
 Result<void> mark_kernels(const Bytes& symbols, std::vector<bool>& kernels) {
   const uint64_t count = symbols.size() / sizeof(Elf64_Sym);
   for (uint64_t i = 0; i < count; ++i) {
@@ -105,7 +105,7 @@ Result<void> mark_kernels(const Bytes& symbols, std::vector<bool>& kernels) {
   return {};
 }
 
-// Returns the member of `cubin` that keeps the section of this name; null: no member does.
+// Returns the member of `cubin` that keeps the section `name`, or null.
 Bytes* find_table(Cubin& cubin, std::string_view name) {
   if (name == ".nv.compat") return &cubin.compat;
   if (name == ".note.nv.tkinfo") return &cubin.note;
@@ -201,7 +201,7 @@ Result<OwnSm> read_own_sm(const Cubin& cubin) {
   }
   if (abi == 7) {
     if ((flags & kAbi7Specific) != 0) own.sm.suffix = 'a';
-    own.tells_family = true;  // there were none
+    own.tells_family = true;  // ABI 7 is older than family suffixes
     return own;
   }
   PBPROBE_TRY(const auto specific, compat_says_specific(cubin.compat));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A bare cubin: an ELF file whose machine is CUDA. What it was built for stands in e_flags, whose meaning depends on
-// the ABI version, and in the notes of the tool that wrote it.
+// Reader of a bare cubin: an ELF file whose machine is CUDA. The target is in e_flags, whose meaning depends on the ABI
+// version, and in the notes of the tool that wrote the cubin.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@
 namespace pbprobe {
 
 struct CubinFunction {
-  std::string_view name;  // as mangled
+  std::string_view name;  // mangled
   std::span<const uint8_t> code;
-  bool kernel = true;  // else one that kernels call
+  bool kernel = true;  // false: a device function
   uint64_t section = 0;
 };
 
-// What is read of a cubin: names and code stay where they are, since a build has a hundred thousand kernels.
+// Parsed cubin. Names and code are views into the file: a build has a hundred thousand kernels.
 struct Cubin {
   Elf64_Ehdr header{};
   std::vector<CubinFunction> functions;
@@ -41,17 +41,17 @@ struct CubinCall {
   std::string_view name;           // mangled name of the callee
 };
 
-// Errors: malformed (no ELF, not CUDA's machine, tables or sections outside of it).
+// Parses a cubin. Errors: malformed (no ELF, another machine than CUDA, tables or sections beyond the end).
 [[nodiscard]] Result<Cubin> open_cubin(const Bytes& file);
 
 // Returns the call graph that ptxas wrote. Calls through pointers and calls inside one section are missing from it.
-// Error: malformed, if the table names a symbol that is not there.
+// Error: malformed, if the table names a missing symbol.
 [[nodiscard]] Result<std::vector<CubinCall>> read_calls(const Cubin& cubin);
 
 // Target of the code, from the ELF header.
 struct OwnSm {
   Sm sm;
-  bool tells_family = false;  // its note says whether it is of a family; where it does not, it may be
+  bool tells_family = false;  // false: the code may have a family suffix that the note does not name
 };
 
 [[nodiscard]] Result<OwnSm> read_own_sm(const Cubin& cubin);
@@ -59,10 +59,10 @@ struct OwnSm {
 // Returns the version of the ptxas that wrote a cubin: "13.0.88", or "12.9" up to CUDA 12; nullopt if it names none.
 [[nodiscard]] std::optional<std::string> read_assembler(const Cubin& cubin);
 
-// The fatbin entry that a bare cubin is, as if it stood in a fatbin.
+// Describes a bare cubin as a fatbin entry.
 [[nodiscard]] Result<FatbinEntry> read_cubin(const Bytes& file);
 
-// The bytes of the cubin at the start of these, by its own headers. Error: it is none.
+// Returns the size of the cubin at the start of `bytes`, by its headers. Error: `bytes` does not begin with a cubin.
 [[nodiscard]] Result<uint64_t> cubin_bytes(const Bytes& bytes);
 
 }  // namespace pbprobe

@@ -10,7 +10,7 @@ namespace pbprobe {
 namespace {
 
 constexpr std::string_view kTruncated = "the file is truncated";
-constexpr uint64_t kMostReadings = 8;  // of the file, by its sections together
+constexpr uint64_t kMostReadings = 8;  // all sections together, in sizes of the file
 constexpr size_t kMostDynamicNames = 1000;
 constexpr uint64_t kLongestSearchPath = 64 << 10;  // Nix lists a folder of 80 characters for each input
 
@@ -39,7 +39,7 @@ Result<std::vector<Elf64_Phdr>> read_segments(const Bytes& file, const Elf64_Ehd
   return segments;
 }
 
-// Where there are more sections than e_shnum can say, the first section header says how many, and which names them.
+// A section count above e_shnum's range is in the first section header, as is the index of the names.
 struct SectionTable {
   Bytes bytes;
   uint64_t count = 0;
@@ -83,8 +83,8 @@ Result<std::vector<ElfSection>> read_sections(const Bytes& file, const Elf64_Ehd
   return sections;
 }
 
-// Sections lie beside each other, but for some of cubins. Were they all the same bytes, what reads each would read them
-// as many times.
+// Fails if the sections together are much larger than the file: overlapping sections would be read once each. In
+// cubins, some sections overlap.
 Result<void> check_overlap(const Bytes& file, const std::vector<ElfSection>& sections) {
   uint64_t total = 0;
   for (const auto& section : sections) {

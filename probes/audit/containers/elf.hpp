@@ -25,8 +25,8 @@ struct Elf {
   Bytes file;
   Elf64_Ehdr header{};
   std::vector<Elf64_Phdr> segments;
-  std::vector<ElfSection> sections;  // empty where the file was stripped of its section headers
-  std::optional<Error> problem;      // what could not be read: the rest stands
+  std::vector<ElfSection> sections;  // no sections if the file has no section headers
+  std::optional<Error> problem;      // first part that could not be read; the other fields remain valid
 };
 
 struct ElfDynamic {
@@ -39,25 +39,25 @@ struct ElfDynamic {
 inline constexpr uint64_t kMaxElfSections = 65000;
 inline constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
 
-// Errors where not even header and segments can be read. Section headers that cannot are named in `problem`.
+// Parses a file. Errors: unreadable header or segments. `problem` names unreadable section headers.
 [[nodiscard]] Result<Elf> read_elf(const Bytes& file);
 
-// As ld.so reads it: PT_DYNAMIC through the PT_LOAD segments, so it needs no section headers.
+// Finds PT_DYNAMIC through the PT_LOAD segments, as ld.so does: section headers may be missing.
 [[nodiscard]] Result<ElfDynamic> read_dynamic(const Elf& elf);
 
-// PT_DYNAMIC as it stands, without its end.
+// Returns the entries of PT_DYNAMIC, without DT_NULL.
 [[nodiscard]] Result<std::vector<Elf64_Dyn>> read_dynamic_entries(const Elf& elf);
 
-// The first section of that name, or null.
+// Returns the first section of this name, or null.
 [[nodiscard]] const ElfSection* find_section(const Elf& elf, std::string_view name);
 
-// A section's bytes in the file; none for SHT_NOBITS.
+// Returns a section's bytes in the file; nothing for SHT_NOBITS.
 [[nodiscard]] Result<Bytes> section_bytes(const Elf& elf, const ElfSection& section);
 
-// Whether its name says that it holds constants: .rodata, or .lrodata, which large models have too.
+// Reports whether the section is named like constants: .rodata, or .lrodata of the large code model.
 [[nodiscard]] bool holds_constants(const ElfSection& section);
 
-// From an address of the loaded file to the end of its segment's file bytes.
+// Returns the file's bytes from an address to the end of its segment.
 [[nodiscard]] Result<Bytes> bytes_at_address(const Elf& elf, uint64_t address, std::string_view what);
 
 // "x86_64", "aarch64", "cuda", else "machine 62".

@@ -108,7 +108,7 @@ uint64_t skip_zeros(const Bytes& bytes, uint64_t offset) {
   return offset;
 }
 
-// Offset of these bytes in `data`, from `offset` on; its size where they are not there.
+// Returns the offset of `bytes` in `data` from `offset` on; data.size() if absent.
 uint64_t find_bytes(std::span<const uint8_t> data, uint64_t offset, std::string_view bytes) {
   if (offset >= data.size()) return data.size();
   const void* found = memmem(data.data() + offset, data.size() - offset, bytes.data(), bytes.size());
@@ -118,13 +118,13 @@ uint64_t find_bytes(std::span<const uint8_t> data, uint64_t offset, std::string_
 constexpr std::string_view kMagicBytes("\x50\xed\x55\xba", 4);
 constexpr std::string_view kElfBytes(ELFMAG, SELFMAG);
 
-// Where no header says where containers are: they begin with their magic, at whatever offset. Look-alikes are few in
-// sound files; a file made of them would cost quadratic time, and so would a few that each hold all that follows.
+// Searches a part that has no table of containers: a container begins with its magic, at any offset. Look-alikes are
+// limited: a file full of them, or a few nested ones, would cost quadratic time.
 class Scan {
  public:
   Scan(const Bytes& part, Fatbins& fatbins) : part_(part), fatbins_(fatbins) {}
 
-  // `with_cubins`: also cubins that stand there by themselves, outside of containers.
+  // `with_cubins`: also finds cubins outside of containers.
   void run(bool with_cubins) {
     const auto data = part_.span();
     uint64_t cubin = with_cubins ? find_bytes(data, 0, kElfBytes) : data.size();
@@ -141,7 +141,7 @@ class Scan {
   }
 
  private:
-  // Both give the bytes to pass over.
+  // Both return the number of bytes to skip.
   uint64_t take_container(uint64_t at) {
     const auto data = part_.span();
     ContainerHeader header{};
@@ -214,7 +214,7 @@ Range range_of(uint64_t offset, uint64_t size, const Elf& elf) {
   return {begin, begin + std::min(size, elf.file.size() - begin)};
 }
 
-// What the loader maps, or (of an object file) what it would, besides sections that are read otherwise and code.
+// Returns the loaded ranges (in an object file: the SHF_ALLOC sections), without code, constants and fatbin sections.
 std::vector<Range> other_ranges(const Elf& elf) {
   std::vector<Range> loaded;
   std::vector<Range> taken;

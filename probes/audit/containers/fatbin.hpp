@@ -32,9 +32,9 @@ struct FatbinEntry {
   bool scrambled = false;  // compressed LTO-IR: what it holds cannot be known
   uint16_t major = 0;      // PTX: ISA version; cubin: ELF version
   uint16_t minor = 0;
-  uint64_t container = 0;  // which container of its section: one a translation unit
+  uint64_t container = 0;  // index in the section; a translation unit has one container
   uint64_t stored_bytes = 0;
-  uint64_t padded_bytes = 0;  // of its place in the file
+  uint64_t padded_bytes = 0;  // from this payload to the next header
   uint64_t uncompressed_bytes = 0;
   std::span<const uint8_t> payload;  // inside the file's mapping
 };
@@ -51,44 +51,44 @@ inline constexpr std::string_view kFatbinSection = ".nv_fatbin";
 inline constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
 inline constexpr uint32_t kFatbinMagic = 0xBA55ED50;
 inline constexpr uint64_t kMaxEntryBytes = 512ULL << 20;
-inline constexpr uint64_t kMaxEntries = 1'000'000;  // of one section
+inline constexpr uint64_t kMaxEntries = 1'000'000;  // per section
 
-// A concatenation of containers: a section, or a bare fatbin file.
+// Reads a concatenation of containers: a section, or a bare fatbin file.
 [[nodiscard]] Fatbins read_fatbins(const Bytes& bytes);
 
-// The header of a container, and that of a fatbin entry in it: what a stream needs to know where the next one begins.
+// Header sizes of a container and of a fatbin entry, for readers of streams.
 inline constexpr uint64_t kContainerHeaderBytes = 16;
 inline constexpr uint64_t kEntryHeaderBytes = 64;  // at least: EntryHeader::header_bytes tells
 
 struct EntryHeader {
   FatbinEntry entry;  // without payload and container
-  bool known = true;  // false: of a kind that is not read
-  uint16_t kind = 0;  // as it stands there
+  bool known = true;  // false: a kind that pbprobe does not read
+  uint16_t kind = 0;  // kind number in the header
   uint64_t header_bytes = 0;
-  uint64_t padded_bytes = 0;  // of what follows the header
+  uint64_t padded_bytes = 0;  // from the header's end to the next header
 };
 
-// The bytes that follow a container's header.
+// Returns the number of bytes that follow a container's header.
 [[nodiscard]] Result<uint64_t> read_container_header(const Bytes& bytes);
 
-// Errors: sizes that break the format or the limits.
+// Parses the header at `offset`. Errors: sizes that break the format or the limits.
 [[nodiscard]] Result<EntryHeader> read_entry_header(const Bytes& bytes, uint64_t offset);
 
-// One container at the start of `bytes`: appends its fatbin entries and gives the bytes that it takes.
+// Appends the fatbin entries of the container at the start of `bytes`; returns the container's size.
 [[nodiscard]] Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins);
 
-// The fatbin entries that a host binary loads: of .nv_fatbin and of whatever containers else stand in what is loaded,
-// code and constants left out; where there are none, of __nv_relfatbin (relocatable code that was not linked yet).
+// Returns the fatbin entries that a host binary loads: .nv_fatbin and containers elsewhere in loaded data, without
+// constants. Without any container, returns the entries of __nv_relfatbin (relocatable code before the device link).
 [[nodiscard]] Fatbins read_embedded_fatbins(const Elf& elf);
 
-// The fatbin entries of the sections with this name, whether they are loaded or not.
+// Returns the fatbin entries of sections with this name, loaded or not.
 [[nodiscard]] Fatbins read_fatbin_sections(const Elf& elf, std::string_view name);
 
-// The fatbin entries that stand among the constants of this section, cubins by themselves among them: the library hands
-// them to the driver by itself.
+// Returns fatbin entries and bare cubins among the constants of `section`, which the library itself passes to the
+// driver.
 [[nodiscard]] Fatbins find_fatbins(const Elf& elf, const ElfSection& section);
 
-// The same of all sections of constants.
+// Returns the fatbin entries and bare cubins in all sections of constants.
 [[nodiscard]] Fatbins find_fatbins(const Elf& elf);
 
 // Returns the bytes of a fatbin entry: in the file if it is not compressed, else in `scratch`, which grows and can be

@@ -49,7 +49,7 @@ InflateEnd isal_inflate_raw(std::span<const uint8_t> data, std::span<uint8_t> bu
   while (state->block_state != ISAL_BLOCK_FINISH) {
     if (state->avail_in == 0) {
       const size_t piece = std::min<size_t>(data.size(), std::numeric_limits<uint32_t>::max());
-      state->next_in = const_cast<uint8_t*>(data.data());  // it does not write to it
+      state->next_in = const_cast<uint8_t*>(data.data());  // ISA-L only reads next_in
       state->avail_in = static_cast<uint32_t>(piece);
       data = data.subspan(piece);
     }

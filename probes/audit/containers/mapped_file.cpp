@@ -21,7 +21,7 @@ std::string reason(int number) {
   return std::generic_category().message(number);
 }
 
-// On its whole pages.
+// Advises only whole pages.
 void advise(std::span<const uint8_t> part, int advice) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(part.data());
@@ -91,7 +91,7 @@ struct WatchedRange {
 namespace {
 
 constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
-constexpr int kMostHandlers = 8;  // that pass a signal on to each other before it counts as a circle
+constexpr int kMostHandlers = 8;  // nested calls of other handlers; more are taken for a cycle
 
 std::array<WatchedRange, 2048> ranges;
 std::mutex installing;
@@ -103,7 +103,7 @@ std::atomic<int> passed_on{0};
 static_assert(std::atomic<uintptr_t>::is_always_lock_free);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// Zeros from this page to the end of the range: what was cut is gone to its end, and each page by itself would split
+// Maps zeros from this page to the end of the range: a truncated file has no later pages, and single pages would split
 // the mapping into more parts than the kernel allows.
 bool read_as_zeros(uintptr_t address) {
   for (auto& range : ranges) {
@@ -158,7 +158,7 @@ void install() {
   sigaction(SIGBUS, &ours, nullptr);
 }
 
-// Unless somebody took the signal meanwhile, who may still pass it on to us.
+// Keeps a handler that was installed later: it may call this one.
 void uninstall() {
   struct sigaction now {};
   sigaction(SIGBUS, nullptr, &now);

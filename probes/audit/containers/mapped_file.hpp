@@ -44,10 +44,10 @@ class Mapping {
   [[nodiscard]] std::span<const uint8_t> bytes() const { return {static_cast<const uint8_t*>(address_), size_}; }
   // Only for anonymous mappings: a mapped file is read-only.
   [[nodiscard]] std::span<uint8_t> writable() { return {static_cast<uint8_t*>(address_), size_}; }
-  // This part will be written here and there only: huge pages would fill it with zeros.
+  // Disables huge pages for a sparsely written part: they would fill it with zeros.
   void expect_gaps(uint64_t offset, uint64_t size);
-  // Of a mapped file, once it was read: were its bytes those of the file? Where they were not, some were read as zeros.
-  // Errors: malformed (it was cut short), unreadable (its disk fails, or it was written to meanwhile).
+  // Fails if bytes of a mapped file could not be read: they read as zeros. Call after reading. Errors: malformed (the
+  // file was truncated), unreadable (a disk error, or a write during the audit).
   [[nodiscard]] Result<void> check_whole() const;
 
  private:
@@ -64,19 +64,19 @@ class Mapping {
   WatchedRange* range_ = nullptr;
 };
 
-// More than any library has: the rest is a hole, or no library.
+// Limits above the size of any library.
 inline constexpr uint64_t kMostFileBytes = 64ULL << 30;
 inline constexpr uint64_t kMostHoleBytes = 4ULL << 30;
 
-// An empty file gives an empty mapping. Only regular files are opened: a pipe named *.so would block for ever.
-// Errors: as OpenFile, malformed (a sparse file: mostly holes), limit.
+// Maps a regular file, or returns an empty mapping for an empty file: a pipe named *.so would block for ever. Errors:
+// the errors of OpenFile; malformed (a sparse file: mostly holes); limit.
 [[nodiscard]] Result<Mapping> map_file(const std::filesystem::path& path);
 
-// Gives back the whole pages of what lies in a mapped file and was read: they come again where it is looked at again.
-// Of other memory nothing happens.
+// Drops the whole pages of `part` that were read from a mapped file; the kernel reads them again on access. Ignores
+// other memory.
 void let_go(std::span<const uint8_t> part);
 
-// Zeroed pages, which take memory only once they are written.
+// Maps zeroed pages, which take memory only after a write.
 [[nodiscard]] Result<Mapping> map_memory(uint64_t size);
 
 }  // namespace pbprobe

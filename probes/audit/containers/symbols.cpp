@@ -9,10 +9,10 @@ namespace {
 
 constexpr uint64_t kMaxVersions = 10000;
 
-// Symbols share the end of a name at most: a stranger's could each name all of a section.
+// Symbols may share the end of a name. In a hostile file, each could name all of a section.
 constexpr uint64_t kMostNamesPerByte = 16;
 
-// "GLIBC_2.28" raises the floor of GLIBC. "GLIBC_PRIVATE" and names without a number say nothing of a version.
+// "GLIBC_2.28" raises the floor of GLIBC. "GLIBC_PRIVATE" and names without a number state no version.
 void raise(std::map<std::string, std::string>& floors, std::string_view name) {
   const size_t mark = name.rfind('_');
   if (mark == std::string_view::npos || mark + 1 == name.size()) return;

@@ -132,7 +132,7 @@ Result<Directory> find_directory(const Bytes& file) {
   return directory;
 }
 
-// ZIP64 sizes stand in extra field 1, in this order, each only where the 32-bit field is full.
+// ZIP64 sizes are in extra field 1, in this order, each only if the 32-bit field is full.
 Result<void> read_zip64_extra(const Bytes& extra, const CentralHeader& header, ZipMember& member) {
   for (uint64_t offset = 0; offset + 4 <= extra.size();) {
     PBPROBE_TRY(const auto identifier, extra.read<uint16_t>(offset, "extra field"));
@@ -181,7 +181,7 @@ std::optional<std::string> fault_of_member(const CentralHeader& header, const Zi
   return std::nullopt;
 }
 
-// The local header must say what the directory says, and the data must end before the directory starts.
+// The local header must equal the directory's entry, and the data must end before the directory.
 Result<std::optional<std::string>> fault_of_local_header(const Bytes& file, const Directory& directory,
                                                          const CentralHeader& central, ZipMember& member) {
   using Fault = std::optional<std::string>;
@@ -211,7 +211,7 @@ Error refuse(const Bytes& file, const ZipMember& member, std::string_view fault)
   return make_error(ErrorCode::malformed, "{}: member {} {}: refused", file.name(), member.name, fault);
 }
 
-// Members that share bytes: how a small archive holds a large one many times over.
+// Refuses members that share bytes: a small archive could contain a large member many times.
 void refuse_overlaps(ZipArchive& archive) {
   auto& members = archive.members;
   std::sort(members.begin(), members.end(), [](const ZipMember& a, const ZipMember& b) {

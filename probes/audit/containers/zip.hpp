@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Bounded reader of ZIP archives (wheels). Members are read in place; nothing is written to disk. An archive from a
-// stranger may lie: the central directory is held against each local header, and limits hold before anything is
-// inflated.
+// Bounded reader of ZIP archives (wheels). Reads members in place and writes nothing to disk. An archive may be
+// hostile: read_zip() compares the central directory with each local header and applies limits before inflating.
 #pragma once
 
 #include <atomic>
@@ -24,7 +23,7 @@ struct ZipMember {
   uint32_t crc32 = 0;
   uint64_t compressed_bytes = 0;
   uint64_t size_bytes = 0;
-  uint64_t header_offset = 0;  // of the local header
+  uint64_t header_offset = 0;  // offset of the local header
   uint64_t data_offset = 0;
 };
 
@@ -47,7 +46,7 @@ struct ZipArchive {
 inline constexpr uint64_t kMaxZipDirectoryBytes = 64ULL << 20;  // bounds the memory that the members' names take
 inline constexpr uint64_t kMaxZipBytes = 8ULL << 30;            // uncompressed, of all members: bounds the time
 
-// Errors where the archive itself cannot be trusted: no directory, a too large one, too many bytes.
+// Parses an archive. Errors: no directory, a too large directory, too many bytes.
 [[nodiscard]] Result<ZipArchive> read_zip(const Bytes& file);
 
 // Returns the message on a member whose content cannot be read, with the remedy.
@@ -60,7 +59,7 @@ using ZipSink = std::function<bool(std::span<const uint8_t>)>;
 
 enum class Inflate { zlib, isal };
 
-// ISA-L where this machine has it.
+// Returns ISA-L if it is installed, else zlib.
 [[nodiscard]] Inflate best_inflate();
 
 // Inflates a member piece by piece. Errors: more or fewer bytes than announced, a wrong checksum, broken data.

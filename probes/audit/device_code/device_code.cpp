@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kNamedKernels = 10;
 constexpr size_t kNamedEntries = 10;
-constexpr uint64_t kMaxInsideBytes = 8ULL << 30;  // of one file
+constexpr uint64_t kMaxInsideBytes = 8ULL << 30;  // per file
 constexpr uint32_t kLtoMagic = 0x7f4e43ed;
 
 std::string label_of(const FatbinEntry& entry) {
@@ -41,7 +41,7 @@ Result<Sm> check_own_sm(const Sm& label, const Cubin& cubin, const std::string& 
   return make_error(ErrorCode::malformed, "{}: an ELF file for {}", name, sm_name(own.sm));
 }
 
-// The word that follows ".target" at the start of a line: "sm_90a".
+// Finds the word after ".target" at the start of a line: "sm_90a".
 std::optional<Sm> target_of_ptx(std::string_view text) {
   constexpr std::string_view kMark = "\n.target ";
   const size_t at = text.find(kMark);
@@ -85,7 +85,7 @@ Result<void> check_magic(const FatbinEntry& entry, std::span<const uint8_t> cont
   return make_error(ErrorCode::malformed, "{}: no {}: its first bytes differ", name, name_kind(entry.kind));
 }
 
-// Scrambled, nothing of it can be known.
+// Scrambled LTO-IR cannot be checked.
 Result<void> check_lto(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {
   uint32_t magic = 0;
   if (content.size() >= sizeof(magic)) std::memcpy(&magic, content.data(), sizeof(magic));
@@ -128,7 +128,7 @@ void take_first(const Names& names, size_t limit, Names& first) {
   }
 }
 
-// `number`: which of the file's cubins it is, as cuobjdump counts them.
+// `number`: number of the cubin in the file, as cuobjdump counts.
 void add(SmCensus& sum, const CubinCensus& census, int64_t number) {
   sum.kernels += census.kernels;
   sum.words += census.words;
@@ -172,7 +172,7 @@ void add_assembler(const EntryFacts& facts, const std::string& sm, DeviceCode& c
   if (facts.census) sum.kernels += facts.census->kernels;
 }
 
-// Of a higher version the driver must know more.
+// Also records the highest PTX version of each SM: the driver must support that version.
 void add_ptx(const FatbinEntry& entry, const std::optional<EntryFacts>& facts, DeviceCode& code) {
   const std::string sm = sm_name(entry.sm);
   add(code.ptx_bytes, entry);
@@ -189,7 +189,7 @@ bool is_false(const std::optional<EntryFacts>& facts) {
   return facts && facts->problem && facts->problem->code != ErrorCode::limit;
 }
 
-// Translation units by the machine code that opens as what it says, and those without any.
+// Counts translation units by the SMs of their intact cubins, and units without an intact cubin.
 void add_units(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, DeviceCode& code) {
   std::map<uint64_t, std::set<std::string>> units;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -212,7 +212,7 @@ void add_repeated(const CubinCensus& census, SmCensus& sum) {
   sum.repeated->code_bytes += census.code_bytes;
 }
 
-// Cubins with kernels that stand in the file before, byte for byte.
+// Counts cubins with kernels that repeat an earlier cubin of the file byte for byte.
 void count_repeated(const std::vector<FatbinEntry>& entries, const InsideFacts& inside,
                     std::map<std::string, SmCensus>& censuses) {
   std::set<std::tuple<Sm, uint64_t, uint64_t>> seen;
@@ -239,7 +239,7 @@ void settle_names(SmCensus& census, KernelNames wanted) {
   if (!wanted.listed) census.names.reset();
 }
 
-// Without the words that begin each message about a fatbin entry.
+// Removes the words that begin each message about a fatbin entry.
 std::string seen_in(const Error& problem, const FatbinEntry& entry) {
   const std::string mark = fmt::format("({})", sm_name(entry.sm));
   const size_t at = problem.message.find(mark);

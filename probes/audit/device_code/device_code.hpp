@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// From the fatbin entries of one file to its facts: counts, bytes, translation units, toolkits, and the census.
+// Facts of a file's fatbin entries: counts, bytes, translation units, toolkits, and the census.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace pbprobe {
 struct EntryFacts {
   std::optional<Sm> sm;                                 // target of a cubin
   std::optional<std::string> assembler;                 // version of ptxas: "13.0.88"
-  std::optional<std::vector<std::string>> ptx_kernels;  // as mangled; null: no PTX, or not asked for
-  std::optional<CubinCensus> census;                    // null: no machine code, or a problem
-  uint64_t hash = 0;                                    // of the machine code as it is stored, within this process
-  std::optional<Error> problem;                         // why it is not what its header says, or (limit) was not opened
+  std::optional<std::vector<std::string>> ptx_kernels;  // mangled; null without PTX or a request for names
+  std::optional<CubinCensus> census;                    // census; null without machine code, and on a problem
+  uint64_t hash = 0;                                    // hash of the stored machine code; valid in this process only
+  std::optional<Error> problem;  // mismatch with the header, or (limit) why the entry was not opened
 };
 
 // Names of kernels to store in the facts of a file.
@@ -31,22 +31,22 @@ struct KernelNames {
   bool families = false;  // counts of different names, by function template
 };
 
-// Decompresses and reads one fatbin entry, whose stored bytes stand at `offset` of the file `name`.
+// Decompresses and reads one fatbin entry. Its stored bytes are at `offset` of the file `name`.
 [[nodiscard]] EntryFacts look_inside(const FatbinEntry& entry, std::span<const uint8_t> payload,
                                      const std::string& name, uint64_t offset, KernelNames wanted = {});
 
-// Facts of a file's fatbin entries: those of entries[i] at [i], or nothing.
+// Facts of the fatbin entry with the same index; null if the entry was not opened.
 using InsideFacts = std::vector<std::optional<EntryFacts>>;
 
 // Looks into each fatbin entry. Uses spare cores.
 [[nodiscard]] InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes& file,
                                           KernelNames wanted);
 
-// Adds all up. `opened`: they were looked into; a census stands there, also of a file without machine code.
+// Sums the entries of a file. `opened`: look_inside_all() ran; the result has a census even without machine code.
 [[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside, const Bytes& file,
                                 bool opened, KernelNames wanted = {});
 
-// The first of them that was not opened, because it is too large.
+// Returns the first problem of an entry that was not opened because of a limit.
 [[nodiscard]] std::optional<Error> first_limit(const InsideFacts& inside);
 
 }  // namespace pbprobe

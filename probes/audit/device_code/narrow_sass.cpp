@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Words of 64 bits, sm_50 to sm_62: of four, the first schedules the other three. The opcode stands in the highest
-// bits. Values as NVIDIA's disassembler of CUDA 12.8 shows them.
+// Words of 64 bits, sm_50 to sm_62: one word in four schedules the other three. The opcode is in the highest bits. The
+// values are those that CUDA 12.8's disassembler prints.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -40,7 +40,7 @@ size_t row_of(std::string_view mnemonic) {
   return rows.size();
 }
 
-// Instructions of which nothing comes: NOP, SSY, SYNC or DEPBAR, BRA, EXIT, RET, BPT.
+// Instructions without an effect: NOP, SSY, SYNC or DEPBAR, BRA, EXIT, RET, BPT.
 constexpr std::array<uint16_t, 7> kIdle{0x50b, 0xe29, 0xf0f, 0xe24, 0xe30, 0xe32, 0xe3a};
 constexpr unsigned kIdleShift = 52;
 

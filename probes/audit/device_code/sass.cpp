@@ -30,7 +30,7 @@ constexpr size_t kOpcodes = 512;
 constexpr uint8_t kOther = 0xff;
 constexpr uint64_t kWordBytes = 16;
 
-// The first row of each opcode. Rows with the same opcode stand together.
+// Returns the first row of each opcode. Rows with one opcode are adjacent.
 constexpr std::array<uint8_t, kOpcodes> first_rows() {
   std::array<uint8_t, kOpcodes> rows{};
   for (auto& row : rows) row = kOther;
@@ -40,7 +40,7 @@ constexpr std::array<uint8_t, kOpcodes> first_rows() {
 
 constexpr auto kFirstRows = first_rows();
 
-// Where masks or the SM decide which row it is.
+// Marks the opcodes whose row depends on masks or the SM.
 constexpr std::array<bool, kOpcodes> shared_opcodes() {
   std::array<bool, kOpcodes> shared{};
   for (const auto& row : kInstructions) {
@@ -51,7 +51,7 @@ constexpr std::array<bool, kOpcodes> shared_opcodes() {
 
 constexpr auto kShared = shared_opcodes();
 
-// What comes of an instruction for whoever started the kernel.
+// Effect of an instruction that the kernel's caller can observe.
 enum class Effect : uint8_t { none, store, call, exit, traps, branch };
 
 constexpr std::array<Effect, kOpcodes> effects() {
@@ -73,7 +73,7 @@ constexpr auto kEffects = effects();
 
 using Histogram = std::array<uint64_t, kOpcodes>;
 
-// Two tables, alternating: the same opcode often comes twice, and a count must not wait for the one before it.
+// Alternates two tables: adjacent instructions often have one opcode, and an increment must not wait for the last one.
 Histogram count_opcodes(std::span<const uint8_t> code, uint64_t words) {
   std::array<std::array<uint32_t, kOpcodes>, 2> counts{};
   const uint8_t* at = code.data();
@@ -97,7 +97,7 @@ size_t row_of(size_t first, uint32_t sm, uint64_t low, uint64_t high) {
   return kInstructions.size();
 }
 
-// Those instructions whose opcodes are the same.
+// Counts instructions whose opcode has several rows.
 void count_shared(std::span<const uint8_t> code, uint32_t sm, SassCounts& counts) {
   for (uint64_t i = 0; i < counts.words; ++i) {
     uint64_t low = 0;
@@ -111,7 +111,7 @@ void count_shared(std::span<const uint8_t> code, uint32_t sm, SassCounts& counts
   }
 }
 
-// Whether each way through the code leads to the same trap: it stands before the first branch, and has no condition.
+// Reports whether a trap without a condition precedes each branch, call and exit.
 bool traps_at_once(std::span<const uint8_t> code) {
   constexpr unsigned kPredicateShift = 12;
   constexpr uint64_t kAlways = 7;
@@ -246,7 +246,7 @@ SassCounts count_sass(std::span<const uint8_t> code, uint32_t sm) {
   counts.rows.resize(kInstructions.size());
   counts.words = code.size() / kWordBytes;
   const Histogram histogram = count_opcodes(code, counts.words);
-  bool shared = false;  // are there opcodes that several instructions share?
+  bool shared = false;  // does the code use opcodes with several rows?
   for (size_t opcode = 0; opcode < kOpcodes; ++opcode) {
     const uint64_t count = histogram[opcode];
     if (count == 0) continue;
@@ -266,7 +266,7 @@ SassCounts count_sass(std::span<const uint8_t> code, uint32_t sm) {
 
 CubinCensus read_census(const Cubin& cubin, uint32_t sm, bool with_names) {
   CubinCensus census;
-  bool functions = false;  // which kernels call: a kernel's work may stand in them
+  bool functions = false;  // does it have device functions, which may do the work?
   std::vector<SassCounts> counts(cubin.functions.size());
   for (size_t i = 0; i < cubin.functions.size(); ++i) {
     const auto& function = cubin.functions[i];

@@ -6,7 +6,7 @@ namespace pbprobe {
 namespace {
 
 constexpr WordMask kBase[] = {
-    // LSE: cas, casp, ld<op>, swp; LDAPR stands among them
+    // LSE: cas, casp, ld<op>, swp; LDAPR is in the same group
     {0x3FA07C00, 0x08A07C00, arm("atomics")},
     {0xBFA07C00, 0x08207C00, arm("atomics")},
     {0x3F208C00, 0x38200000, arm("atomics")},
@@ -56,7 +56,7 @@ constexpr WordMask kBase[] = {
     {0xFFE08C00, 0x4EC00000, arm("lut")},
     {0xFFE0BC00, 0x4E402000, arm("lut")},
     {0xFFE09C00, 0x4E401000, arm("lut")},
-    // what stands among the FP16 instructions: conversions of v8.0, bf16, jscvt, frint
+    // other instructions in the FP16 group: conversions of v8.0, bf16, jscvt, frint
     {0xFFFF7C00, 0x1EE24000, 0},
     {0xFFFFFC00, 0x1E634000, arm("bf16")},
     {0xFFFFFC00, 0x1E7E0000, arm("jscvt")},

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Which words of aarch64 code need what. A word belongs to the first row whose bits under the mask it has.
-// Source: Arm ARM (DDI 0487), section C4; tests/audit compares it with llvm-mc, bit pattern by bit pattern.
+// CPU features that words of aarch64 code need; the first matching row applies. Source: Arm ARM (DDI 0487), section C4;
+// tests/audit compares each bit pattern with llvm-mc.
 #pragma once
 
 #include <cstdint>

@@ -9,11 +9,11 @@
 namespace pbprobe {
 namespace {
 
-// Kernels of one CPU capability, as the pointers that torch's dispatcher reads at run time hold them.
+// Kernels of each CPU capability, by the pointers that torch's dispatcher reads at run time.
 using Roots = std::map<std::string_view, std::vector<uint64_t>>;  // addresses, by CPU capability
 
 Result<Roots> read_roots(const Elf& elf) {
-  std::map<uint64_t, std::string_view> pointers;  // where a CPU capability's pointer lies
+  std::map<uint64_t, std::string_view> pointers;  // CPU capability, by the address of its pointer
   PBPROBE_CHECK(visit_symbols(elf, ".dynsym", [&](std::string_view name, const Elf64_Sym& symbol) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF) return;
     if (name.find("12DispatchStub") == std::string_view::npos) return;
@@ -34,7 +34,7 @@ class Walk {
  public:
   explicit Walk(const Census& census) : census_(census) {}
 
-  // The nameless functions that these roots reach, themselves included.
+  // Returns the nameless functions that the roots reach, including the roots.
   [[nodiscard]] std::vector<bool> reach(const std::vector<uint64_t>& roots) const {
     std::vector<bool> reached(census_.functions.all.size());
     std::vector<size_t> next;
@@ -84,7 +84,7 @@ Result<void> follow_capability_roots(const Elf& elf, Census& census) {
     if (capability == kDefaultCapability) continue;
     const auto reached = walk.reach(addresses);
     for (size_t i = 0; i < reached.size(); ++i) {
-      // What the default CPU capability reaches too may be guarded on that way, or not: it stays open.
+      // A function that the default CPU capability reaches too may be guarded on that way, or not: its owner stays.
       if (reached[i] && !by_default[i]) decided[i] = {CodeClass::cpu_capability, capability};
     }
   }

@@ -15,31 +15,31 @@ namespace pbprobe {
 
 struct CodeCount {
   int64_t instructions = 0;
-  FeatureSet features = 0;  // of all of them together
+  FeatureSet features = 0;  // union over all instructions
   std::vector<std::pair<FeatureSet, int64_t>>
-      counts;                  // instructions that need exactly this set; base ones are not here
+      counts;                  // instructions that need exactly this set; omits base instructions
   int64_t unknown = 0;         // bytes that decode as no instruction
   uint64_t first_unknown = 0;  // the address of the first of them
-  bool asks = false;           // it asks the CPU what it is: cpuid, xgetbv, an ID register
+  bool asks = false;           // reads the CPU's identity: cpuid, xgetbv, an ID register
 };
 
-// How a function goes on elsewhere, as far as can be known without running it.
+// Calls and addresses of a function, as far as they are known without running it.
 struct CodeTrace {
   std::vector<uint64_t> calls;    // direct calls and jumps, and calls through a register that was just loaded
   std::vector<uint64_t> through;  // places in memory whose pointer it calls
   std::vector<uint64_t> taken;    // addresses that it takes
   std::vector<uint64_t> data;     // other places in memory that it names
-  bool asks = false;              // it asks the CPU what it is
-  bool indirect = false;          // it calls through what cannot be known
-  bool flushes = false;           // it sets MXCSR's FTZ or DAZ, or FPCR's FZ: subnormal numbers become zero
+  bool asks = false;              // reads the CPU's identity
+  bool indirect = false;          // calls through an unknown pointer
+  bool flushes = false;           // sets FTZ or DAZ of MXCSR, or FZ of FPCR: subnormal numbers become zero
   FeatureSet features = 0;
 };
 
-// Where code leads: targets of direct calls and jumps out of it, and of addresses that it takes.
+// Targets of direct calls and jumps out of the code, and addresses that the code takes.
 using CodeTargets = std::vector<uint64_t>;
 
-// x86-64: lengths by our own tables, and what each VEX, EVEX or escaped opcode needs by Zydis, asked once per form.
-// What decodes as no instruction is passed over byte by byte. `targets` may be null.
+// x86-64: computes lengths by the tables in code_x86.cpp, and asks Zydis once per form for the features of VEX, EVEX
+// and escaped opcodes. Skips undecodable bytes one by one. `targets` may be null.
 [[nodiscard]] CodeCount count_x86(std::span<const uint8_t> code, uint64_t address, CodeTargets* targets);
 
 [[nodiscard]] CodeTrace trace_x86(std::span<const uint8_t> code, uint64_t address);
@@ -49,7 +49,7 @@ using CodeTargets = std::vector<uint64_t>;
 
 [[nodiscard]] CodeTrace trace_aarch64(std::span<const uint8_t> code, uint64_t address);
 
-// One instruction of x86-64: its length, 0 where it is none, and what it needs. For tests and for those who ask little.
+// One x86-64 instruction. `length` is 0 if the bytes are no instruction.
 struct Instruction {
   size_t length = 0;
   FeatureSet features = 0;

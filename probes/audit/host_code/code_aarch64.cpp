@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kSveMask = 0x1E000000;
 constexpr uint32_t kSve = 0x04000000;
 
-// For each highest byte the rows that a word with it can belong to, in their order.
+// Rows that a word can match, in order, by the word's highest byte.
 class Rows {
  public:
   explicit Rows(std::span<const WordMask> masks) {
@@ -44,7 +44,7 @@ FeatureSet features_of(uint32_t word) {
   return base.features(word);
 }
 
-// A branch of 26, 19 or 14 bits, counted in words, or an address made by adr.
+// Finds the target of a branch of 26, 19 or 14 bits, counted in words, or the address of adr.
 bool leads_to(uint32_t word, uint64_t address, uint64_t& target) {
   const auto from = [&](uint32_t low, uint32_t bits) {
     const auto field = static_cast<int64_t>(static_cast<uint64_t>(word >> low) << (64U - bits));
@@ -62,7 +62,7 @@ bool leads_to(uint32_t word, uint64_t address, uint64_t& target) {
   return true;
 }
 
-// adrp x, page; add x, x, offset: an address that the code takes, where the two stand beside each other.
+// Matches adrp x, page; add x, x, offset, if they are adjacent: an address that the code takes.
 bool takes_address(uint32_t word, uint32_t next, uint64_t address, uint64_t& target) {
   if ((word & 0x9F000000) != 0x90000000 || (next & 0xFFC00000) != 0x91000000) return false;
   if (((next >> 5U) & 31U) != (word & 31U)) return false;
@@ -72,9 +72,8 @@ bool takes_address(uint32_t word, uint32_t next, uint64_t address, uint64_t& tar
   return true;
 }
 
-// Whole groups without an instruction: op0 of 0001 and 0011, and what is left of 0000 beside SME and udf. In the group
-// of SVE, each word that is no instruction.
-// Source: Arm ARM, C4.1 (A64 instruction set encoding).
+// Reports whether a word is unallocated: in group 0001, 0011 or the rest of 0000 without SME and udf (op0), or an
+// unknown word of SVE. Source: Arm ARM, C4.1 (A64 instruction set encoding).
 bool is_unallocated(uint32_t word) {
   static const Rows unknown_sve(unknown_sve_masks());
   if ((word & kSveMask) == kSve) return unknown_sve.features(word) != 0;
@@ -87,7 +86,7 @@ bool asks_cpu(uint32_t word) {
   return (word & 0xFFFFF000) == 0xD5380000;
 }
 
-// What the registers were loaded with, as far as straight code tells, and so where calls through them lead.
+// Tracks register contents through straight code, to find the targets of calls through registers.
 class Aarch64Tracer {
  public:
   explicit Aarch64Tracer(uint64_t address) : address_(address) {}
@@ -152,7 +151,7 @@ class Aarch64Tracer {
     if (call) forget_after_call();
   }
 
-  // x0 to x18 are the callee's.
+  // A callee may overwrite x0 to x18.
   void forget_after_call() { std::fill_n(registers_.begin(), 19, Register{}); }
 
   uint64_t address_;

@@ -14,7 +14,7 @@
 namespace pbprobe {
 namespace {
 
-// How an opcode goes on.
+// Bytes that follow an opcode.
 enum Shape : uint8_t {
   none = 0,
   modrm = 1,
@@ -94,7 +94,7 @@ constexpr size_t kWindow = 32;  // bytes that may be looked at from an instructi
 struct Prefixes {
   bool operand_size = false;
   bool address_size = false;
-  bool fixed = false;  // 66, F2, F3, F0 or REX: none of them may stand before VEX, EVEX or XOP
+  bool fixed = false;  // saw 66, F2, F3, F0 or REX, which must not precede VEX, EVEX or XOP
   uint8_t rep = 0;     // 1: F3, 2: F2
   uint8_t rex = 0;
   [[nodiscard]] bool wide() const { return (rex & 8) != 0; }
@@ -104,7 +104,7 @@ struct Decoded {
   size_t length = 0;  // 0: no instruction
   uint8_t set = 0;    // X86Forms' number; 0: nothing to ask about
   bool relative = false;
-  uint8_t operand = 0;  // where its ModRM lies, counted from its first byte; 0: it has none, or is not asked for
+  uint8_t operand = 0;  // offset of ModRM in the instruction; 0: no ModRM, or irrelevant
 };
 
 // ModRM, SIB and displacement.
@@ -194,7 +194,7 @@ class Decoder {
     return size;
   }
 
-  // APX: one byte of payload, and a legacy opcode of map 0 or 1. Of map 0 it may be no prefix and no escape again.
+  // APX: a payload byte, and a legacy opcode of map 0 or 1. In map 0, prefixes and escapes are invalid.
   Decoded rex2(const uint8_t* start, const uint8_t* at, Prefixes prefixes) const {
     if (prefixes.rex != 0) return {};
     const uint8_t payload = at[1];
@@ -348,8 +348,8 @@ bool asks_cpu(const uint8_t* at) {
   return at[0] == 0x0F && (at[1] == 0xA2 || (at[1] == 0x01 && at[2] == 0xD0));
 }
 
-// Calls `see` with each instruction, and with each byte that is none, as one of length 0. What the end cuts off is
-// passed over.
+// Calls `see` with each instruction, and with length 0 for each undecodable byte. Skips an instruction that the end
+// cuts off.
 template <class See>
 void for_each_instruction(std::span<const uint8_t> code, const See& see) {
   const Decoder decode(X86Forms::shared());
@@ -369,7 +369,7 @@ void for_each_instruction(std::span<const uint8_t> code, const See& see) {
   }
 }
 
-// What the registers were loaded with, as far as straight code tells, and so where calls through them lead.
+// Tracks register contents through straight code, to find the targets of calls through registers.
 class X86Tracer {
  public:
   explicit X86Tracer(uint64_t address) : address_(address) {}
@@ -440,7 +440,7 @@ class X86Tracer {
     if (call) forget_after_call();
   }
 
-  // rax, rcx, rdx, rsi, rdi, r8 to r11 are the callee's.
+  // A callee may overwrite rax, rcx, rdx, rsi, rdi and r8 to r11.
   void forget_after_call() {
     for (const size_t i : {0, 1, 2, 6, 7, 8, 9, 10, 11}) registers_[i] = {};
   }

@@ -10,11 +10,11 @@
 namespace pbprobe {
 namespace {
 
-// at::native and at::vec are compiled once for each, in a namespace or a file of this name.
+// torch compiles at::native and at::vec once for each, in a namespace or a file of this name.
 constexpr std::array<std::string_view, 5> kCpuCapabilities{"AVX512", "AVX2", "SVE256", "SVE128", kDefaultCapability};
 constexpr std::array<std::string_view, 5> kMangled{"6AVX512", "4AVX2", "6SVE256", "6SVE128", "7DEFAULT"};
 
-constexpr std::string_view kOutlined = "gcc's atomics";  // LSE where __aarch64_have_lse_atomics says so
+constexpr std::string_view kOutlined = "gcc's atomics";  // use LSE if __aarch64_have_lse_atomics is set
 
 // Libraries that choose their code when they run.
 constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {

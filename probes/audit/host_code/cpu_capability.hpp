@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Who decides whether a function runs: known by its name, and by the source file that its symbol names.
+// Owners of functions: the code that decides whether a function runs, by the function's name and source file.
 #pragma once
 
 #include <string_view>
@@ -15,18 +15,17 @@ inline constexpr size_t kCodeClasses = 8;
 
 struct CodeOwner {
   CodeClass code_class = CodeClass::unguarded;
-  std::string_view label;  // the CPU capability ("AVX2") or the library ("oneDNN"); empty where there is none
+  std::string_view label;  // CPU capability ("AVX2") or library ("oneDNN"); "" without an owner
 };
 
-// Judged by the function itself: CPU-capability leaks and what is nameless are found by comparing with others
-// (owners.cpp). Only of one that needs more than the base is it asked whether its name guards it: most functions need
-// nothing.
+// Decides by the function alone; owners.cpp compares functions to find leaks and nameless ones. Asks whether the name
+// guards a function only if the function needs more than the base: most need nothing.
 [[nodiscard]] CodeOwner owner_of(const Function& function, bool needs_more);
 
-// The CPU capability in a mangled name or in the name of a source file, else empty.
+// Returns the CPU capability in a mangled name or in the name of a source file, else "".
 [[nodiscard]] std::string_view cpu_capability_in(std::string_view name);
 
-// Whether a name says for which instruction set it was written: "sgemm_upto__avx2", "sdot_kernel_SKYLAKEX".
+// Reports whether the name states an instruction set: "sgemm_upto__avx2", "sdot_kernel_SKYLAKEX".
 [[nodiscard]] bool names_instruction_set(std::string_view name);
 
 inline constexpr std::string_view kDefaultCapability = "DEFAULT";

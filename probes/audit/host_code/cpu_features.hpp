@@ -40,7 +40,7 @@ inline constexpr std::array<std::string_view, 67> kAarch64Features{
 // clang-format on
 static_assert(kX86Features.size() <= 128 && kAarch64Features.size() <= 128);
 
-// The set of one name; an unknown name does not compile where it is a constant.
+// Returns the set of one name. An unknown name is a compile error in a constant expression.
 template <size_t N>
 constexpr FeatureSet feature(const std::array<std::string_view, N>& names, std::string_view name) {
   for (size_t i = 0; i < N; ++i) {
@@ -60,7 +60,7 @@ consteval FeatureSet arm(std::string_view name) {
 
 [[nodiscard]] std::vector<std::string> names_of(FeatureSet set, std::span<const std::string_view> names);
 
-// Those of `wanted` that the list has.
+// Returns the set of the names in `wanted` that occur in `names`.
 [[nodiscard]] FeatureSet set_of(std::span<const std::string> wanted, std::span<const std::string_view> names);
 
 }  // namespace pbprobe

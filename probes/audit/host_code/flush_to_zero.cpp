@@ -16,7 +16,7 @@ bool has_bits(const uint8_t* at, size_t length) {
   const uint8_t opcode = at[is_rex(at[0]) ? 1 : 0];
   const bool to_rax = opcode == 0x0D;
   if (!to_rax && (at[is_rex(at[0]) ? 2 : 1] & 0x38) != 0x08) return false;  // another of the group's operations
-  if (opcode == 0x80) return at[length - 1] == 0x80;                        // of bits 8 to 15
+  if (opcode == 0x80) return at[length - 1] == 0x80;                        // the byte holds bits 8 to 15
   if (opcode == 0x83) return at[length - 1] == 0x40;
   if (opcode != 0x81 && !to_rax) return false;
   uint32_t bits = 0;

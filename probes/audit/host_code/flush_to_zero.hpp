@@ -10,8 +10,8 @@
 
 namespace pbprobe {
 
-// Is shown the instructions of one function in their order, and says whether so far these bits were put into a value,
-// and after that a value into the register.
+// Tracks one function: reports whether it puts these bits into a value, and later the value into the register. Pass the
+// instructions in order.
 class FlushToZero {
  public:
   bool see_x86(const uint8_t* at, size_t length);

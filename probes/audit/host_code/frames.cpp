@@ -12,7 +12,7 @@ constexpr uint8_t kRelative = 0x10;  // DW_EH_PE_pcrel
 constexpr uint8_t kIndirect = 0x80;  // DW_EH_PE_indirect
 constexpr uint64_t kMaxFrames = 20'000'000;
 
-// A view that is read from front to back.
+// Sequential reader.
 class Cursor {
  public:
   Cursor(const Bytes& bytes, uint64_t at) : bytes_(bytes), at_(at) {}
@@ -34,7 +34,7 @@ class Cursor {
     return make_error(ErrorCode::malformed, "{}: a LEB128 number of more than 10 bytes", bytes_.at(at_));
   }
 
-  // An encoded pointer, `address` being that of the section's first byte.
+  // Reads an encoded pointer. `address`: address of the section's first byte.
   Result<uint64_t> pointer(uint8_t encoding, uint64_t address) {
     const uint64_t place = address + at_;
     uint64_t value = 0;
@@ -69,7 +69,7 @@ class Cursor {
   uint64_t at_;
 };
 
-// A common entry: only how its frames write addresses is wanted.
+// Reads from a common entry how its frames encode addresses.
 Result<uint8_t> read_encoding(const Bytes& section, uint64_t at) {
   Cursor cursor(section, at);
   PBPROBE_TRY(const auto version, cursor.next<uint8_t>("version of a common entry"));
@@ -98,8 +98,8 @@ Result<uint8_t> read_encoding(const Bytes& section, uint64_t at) {
   return 0;
 }
 
-// SHT_RELR: an even word is a place, an odd one tells by its bits which of the 63 words behind follow. The addend lies
-// in the place itself. Source: gABI proposal "relative relocations", as glibc 2.36 reads it.
+// SHT_RELR: an even word is a place; the bits of an odd word select from the 63 words after the last place. The addend
+// is in the place itself. Source: gABI proposal "relative relocations", as glibc 2.36 reads it.
 Result<void> add_packed(const Elf& elf, std::vector<Relocation>& relocations) {
   constexpr uint32_t kRelr = 19;
   const auto add = [&](uint64_t place) -> Result<void> {
@@ -128,7 +128,7 @@ Result<void> add_packed(const Elf& elf, std::vector<Relocation>& relocations) {
   return {};
 }
 
-// Without section headers: the table that the unwinder searches, where it is written as linkers write it.
+// Reads the unwinder's search table, for files without section headers. Expects the encoding that linkers use.
 Result<std::vector<uint64_t>> starts_by_table(const Elf& elf) {
   constexpr uint8_t kCount = 0x03;  // DW_EH_PE_udata4
   constexpr uint8_t kTable = 0x3B;  // DW_EH_PE_datarel | DW_EH_PE_sdata4
@@ -155,7 +155,7 @@ Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf) {
   if (elf.header.e_type == ET_REL) return starts;
   if (section == nullptr) return starts_by_table(elf);
   PBPROBE_TRY(const Bytes frames, section_bytes(elf, *section));
-  std::map<uint64_t, uint8_t> encodings;  // by the offset of the common entry
+  std::map<uint64_t, uint8_t> encodings;  // key: offset of the common entry
   for (uint64_t at = 0; at + 4 <= frames.size();) {
     PBPROBE_TRY(const auto length, frames.read<uint32_t>(at, "length of a frame"));
     if (length == 0) {  // the end of one object's frames; others may follow where files were put together

@@ -98,7 +98,7 @@ class Gather {
   const Elf& elf_;
 };
 
-// Sections lie in the file; that they lie beside each other, read_elf has seen.
+// Fails if a code section exceeds the file. read_elf() checks the overlap of sections.
 Result<void> check_sections(const Elf& elf) {
   for (const auto& section : elf.sections) {
     const Elf64_Shdr& header = section.header;
@@ -110,7 +110,7 @@ Result<void> check_sections(const Elf& elf) {
   return {};
 }
 
-// aarch64's marks have no names: what follows "$x" inside a function is still that function.
+// Marks of aarch64 have no names: code after "$x" inside a function still belongs to that function.
 void name_after_marks(std::vector<Function>& functions) {
   for (size_t i = 1; i < functions.size(); ++i) {
     Function& here = functions[i];
@@ -122,14 +122,14 @@ void name_after_marks(std::vector<Function>& functions) {
   }
 }
 
-// One function for each address: of several names the most public one; each ends where the next begins.
+// Keeps one function for each address, by its most public name. A function ends at the next one.
 void settle(const Elf& elf, std::vector<Function>& functions, bool marks) {
   const auto key = [](const Function& f) {
     return std::tuple(f.offset, f.section, -static_cast<int>(f.binding), f.name);
   };
   std::sort(functions.begin(), functions.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   size_t kept = 0;
-  uint64_t end_of_known = 0;  // of the function that says its size: labels before it are places inside
+  uint64_t end_of_known = 0;  // end of the last sized function: labels before this offset are inside it
   for (const auto& function : functions) {
     if (function.label && kept > 0 && functions[kept - 1].section == function.section && function.offset < end_of_known)
       continue;
@@ -152,7 +152,7 @@ void settle(const Elf& elf, std::vector<Function>& functions, bool marks) {
   }
 }
 
-// A symbol that calls code data is not believed where the unwinder knows a function there.
+// Ignores a symbol that declares data if the unwinder has a function at its address.
 Result<void> trust_frames(const Elf& elf, std::vector<Function>& functions) {
   const auto is_object = [](const Function& function) { return function.data && !function.name.empty(); };
   if (std::none_of(functions.begin(), functions.end(), is_object)) return {};
@@ -199,7 +199,7 @@ Result<Functions> list_functions(const Elf& elf) {
                                                                  : FunctionSource::none;
   }
   functions.all = std::move(gather.found);
-  // Marks stand only in .symtab; what .eh_frame adds is nameless, whatever comes before it.
+  // Only .symtab has marks. Functions from .eh_frame are nameless, whatever precedes them.
   settle(elf, functions.all, elf.header.e_machine == EM_AARCH64 && functions.source == FunctionSource::symtab);
   if (functions.source == FunctionSource::symtab) PBPROBE_CHECK(trust_frames(elf, functions.all));
   if (!is_object_file(elf)) PBPROBE_CHECK(add_starts(elf, functions));

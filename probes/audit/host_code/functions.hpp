@@ -12,34 +12,34 @@
 
 namespace pbprobe {
 
-enum class Binding : uint8_t { none, local, weak, global };  // none: nameless
+enum class Binding : uint8_t { none, local, weak, global };  // `none` for nameless functions
 
-// From one symbol (or frame description) to the next, or to the section's end.
+// Code from one symbol (or frame description) to the next, or to the section's end.
 struct Function {
-  uint64_t address = 0;  // in an object file, which has none: the offset in the file
+  uint64_t address = 0;  // in an object file: the offset in the file
   uint64_t offset = 0;   // in the file
   uint64_t size = 0;
-  std::string_view name;    // a view into the file; empty: nameless
+  std::string_view name;    // view of the file; "" for a nameless function
   std::string_view source;  // STT_FILE before a local symbol: "BinaryOpsKernel.cpp.AVX2.cpp"
   uint32_t section = 0;     // index
   Binding binding = Binding::none;
   bool resolver = false;  // STT_GNU_IFUNC: it runs before anything else, and chooses
   bool data = false;      // no code: an object among the functions, aarch64's literals
   bool label = false;     // STT_NOTYPE: a function of assembler, or a place inside one
-  uint64_t extent = 0;    // as the symbol says; 0: it does not
+  uint64_t extent = 0;    // size in the symbol; 0 if unknown
 };
 
 enum class FunctionSource : uint8_t { none, symtab, dynsym, eh_frame };
 
 struct Functions {
-  std::vector<Function> all;  // by address
+  std::vector<Function> all;  // sorted by address
   FunctionSource source = FunctionSource::none;
   std::vector<uint64_t> initializers;  // addresses that ld.so calls as it loads or unloads the file
 };
 
 [[nodiscard]] Result<Functions> list_functions(const Elf& elf);
 
-// Addresses where the functions of .eh_frame begin. Source: LSB core specification, 10.6 (.eh_frame).
+// Returns the start addresses of functions in .eh_frame. Source: LSB core specification, 10.6 (.eh_frame).
 [[nodiscard]] Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf);
 
 struct Relocation {
@@ -47,10 +47,10 @@ struct Relocation {
   uint64_t target = 0;  // address that is written there
 };
 
-// Relocations that write the address of something in this file: R_*_RELATIVE, and R_*_64 against its own symbols.
+// Returns relocations that write an address in this file: R_*_RELATIVE, and R_*_64 against its own symbols.
 [[nodiscard]] Result<std::vector<Relocation>> read_own_relocations(const Elf& elf);
 
-// The function that holds an address, or null.
+// Returns the function at an address, or null.
 [[nodiscard]] const Function* function_at(const Functions& functions, uint64_t address);
 
 }  // namespace pbprobe

@@ -17,7 +17,7 @@ namespace pbprobe {
 namespace {
 
 constexpr uint64_t kTaskBytes = 1 << 20;
-constexpr size_t kOffendersShown = 5;  // of each class, and those that show a further feature
+constexpr size_t kOffendersShown = 5;  // per class, plus functions that need a further feature
 constexpr std::array<CodeClass, 5> kShown{CodeClass::static_initializer, CodeClass::unguarded,
                                           CodeClass::default_capability, CodeClass::capability_leak,
                                           CodeClass::unclassified};
@@ -32,7 +32,7 @@ std::string_view name_of_source(FunctionSource source) {
   return "none";
 }
 
-// The first function of each task, and one past the last: stretches of about the same number of bytes.
+// Returns the first function of each task, and one past the last. Tasks have about equal sizes in bytes.
 std::vector<size_t> task_begins(const std::vector<Function>& functions) {
   std::vector<size_t> begins{0};
   uint64_t bytes = 0;
@@ -70,14 +70,14 @@ void count_all(const Elf& elf, Census& census, unsigned threads) {
   });
 }
 
-// A download that was resumed in the wrong place leaves a hole, which reads as zeros: no function begins with them.
+// A wrongly resumed download leaves a hole of zeros; no function begins with zeros.
 std::optional<Error> find_zeros(const Elf& elf, const Functions& functions) {
   constexpr size_t kEnough = 16;
   int64_t holes = 0;
   const Function* first = nullptr;
   for (const auto& function : functions.all) {
     if (function.data || function.label || function.size < kEnough) continue;
-    if (elf.sections[function.section].header.sh_type == SHT_NOBITS) continue;  // what was split off holds no code
+    if (elf.sections[function.section].header.sh_type == SHT_NOBITS) continue;  // split debug files keep no code
     const auto begin = code_of(elf, function).first(kEnough);
     if (std::any_of(begin.begin(), begin.end(), [](uint8_t byte) { return byte != 0; })) continue;
     if (++holes == 1) first = &function;
@@ -87,7 +87,7 @@ std::optional<Error> find_zeros(const Elf& elf, const Functions& functions) {
                     elf.file.name(), holes, first->address);
 }
 
-// What ld.so calls as it loads the file has to be there: a tool that knows only sections drops code without one.
+// Finds an initializer outside the file: tools that know only sections drop code without a section.
 std::optional<Error> find_missing_initializer(const Elf& elf, const Functions& functions) {
   const auto is_there = [&](uint64_t address) {
     return std::any_of(elf.segments.begin(), elf.segments.end(), [&](const auto& segment) {
@@ -166,8 +166,8 @@ class Summary {
     return sum;
   }
 
-  // Those with the most instructions that need something, and for each feature one at least: the judge asks for one
-  // that needs it, and what others of its class need.
+  // Returns the functions with the most instructions beyond the base, and at least one for each feature. The judge asks
+  // which functions need a feature, and what else they need.
   [[nodiscard]] std::vector<size_t> worst_of(const std::vector<size_t>& found) const {
     std::vector<std::pair<int64_t, size_t>> order;
     for (const size_t i : found) order.emplace_back(-instructions_of(i), i);
@@ -216,8 +216,8 @@ class Summary {
   std::array<std::vector<size_t>, kCodeClasses> found_;  // functions that need something, by class
 };
 
-// Of what runs as the file is loaded, names tell nothing: a CPU capability's function that an initializer calls is not
-// guarded. A library that chooses is believed to.
+// Reassigns functions that run while the file is loaded: an initializer calls them unguarded, whatever their names
+// state. Functions of a library that chooses its code keep their owner.
 void own_what_loading_reaches(Census& census, LoadFollower& follower) {
   for (const size_t i : follower.walk().reached) {
     CodeOwner& owner = census.owners[i];

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Census of a host binary's machine code: what each function needs of a CPU, and who decides whether it runs.
+// Census of a host binary's machine code: CPU features that each function needs, and code that guards it.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ struct FileCode {
 
 enum class CodeScope : uint8_t {
   at_load,        // only what runs as the file is loaded
-  by_names,       // each function; names tell which ones the file chooses by CPU
-  against_names,  // each function; a name counts only if no code of the file contradicts it
+  by_names,       // all functions; names decide whether the file chooses them by CPU
+  against_names,  // all functions; a name counts only if no code of the file contradicts it
 };
 
-// Nothing where the file has no code, or code of an architecture that is not read. `threads` as in AuditOptions.
+// Returns empty fields if the file has no code, or code of an unsupported architecture. `threads` as in AuditOptions.
 [[nodiscard]] Result<FileCode> read_code(const Elf& elf, CodeScope scope, unsigned threads);
 
-// What is only counted.
+// Returns only the counts.
 [[nodiscard]] Result<std::optional<HostCode>> read_host_code(const Elf& elf, unsigned threads);
 
 }  // namespace pbprobe

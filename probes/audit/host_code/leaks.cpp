@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Functions without a telling name that need more than what else runs unguarded: the order in which the linker laid
-// them out tells their object file, and the code that leads to them tells who runs them.
+// Weak and inline functions that need more than other unguarded code. Their place in the file shows their object file,
+// and their callers show whether they run unguarded.
 #include <algorithm>
 #include <unordered_map>
 
@@ -16,13 +16,13 @@ bool runs_unguarded(CodeClass code_class) {
          code_class == CodeClass::static_initializer;
 }
 
-// The linker keeps one copy of these; hidden ones have become local, after the symbols of the last source file.
+// The linker keeps one copy of these. Hidden ones become local, after the symbols of the last source file.
 bool is_merged(const Function& function) {
   if (!function.name.starts_with("_Z")) return false;
   return function.binding == Binding::weak || (function.binding == Binding::local && function.source.empty());
 }
 
-// "f" of "f.cold", "f.cold.0", "f.warm.1" and "f.org.0": parts and copies of f that optimizers made.
+// Returns "f" for "f.cold", "f.cold.0", "f.warm.1" and "f.org.0": parts and copies that optimizers make.
 std::string_view whole_name(std::string_view name) {
   const std::string_view rest = name.substr(0, name.find_last_not_of("0123456789") + 1);
   for (const std::string_view part : {".cold", ".warm", ".org"}) {
@@ -35,12 +35,12 @@ std::string_view whole_name(std::string_view name) {
 
 // One function with all its parts.
 struct Family {
-  std::vector<size_t> parts;    // those that run
+  std::vector<size_t> parts;    // parts that run
   std::vector<size_t> callers;  // other functions that lead to one of them
-  size_t home = SIZE_MAX;       // where the linker had put it, before BOLT moved it
+  size_t home = SIZE_MAX;       // function at the place before BOLT moved this one
   FeatureSet features = 0;
-  std::string_view capability;  // whose object file it lies in
-  bool exposed = false;         // others may lead to it unseen: it is exported, or data holds its address
+  std::string_view capability;  // CPU capability of the object file that contains the function
+  bool exposed = false;         // exported, or data holds its address: callers may be invisible
 };
 
 class Leaks {
@@ -59,7 +59,7 @@ class Leaks {
  private:
   [[nodiscard]] const std::vector<Function>& functions() const { return census_.functions.all; }
 
-  // Merged functions that need what nothing else needs that runs unguarded.
+  // Collects merged functions that need more than all other unguarded functions.
   void gather() {
     FeatureSet elsewhere = 0;
     const auto is_candidate = [&](size_t i) {
@@ -89,8 +89,8 @@ class Leaks {
     find_objects();
   }
 
-  // Each lies in the object file of the function before it that is known to have a CPU capability or none: an object
-  // file's inline functions follow its own ones.
+  // A function belongs to the object file of the last function before it with a known owner: inline functions follow
+  // the file's own functions.
   void find_objects() {
     std::unordered_map<size_t, Family*> at_home;
     for (auto& family : families_) at_home.emplace(family.home, &family);
@@ -149,7 +149,7 @@ class Leaks {
     return {};
   }
 
-  // Whether what calls it may run on CPUs that have not what it needs.
+  // Reports whether the caller may run on CPUs that lack features of the family.
   [[nodiscard]] bool runs_anywhere(const Family& family, size_t caller) const {
     const CodeClass code_class = census_.owners[caller].code_class;
     if (code_class == CodeClass::cpu_capability) return false;
@@ -157,7 +157,7 @@ class Leaks {
     return (family.features & ~census_.counts[caller].features) != 0;
   }
 
-  // At first each is its CPU capability's own; those that others lead to are not, and what these lead to in turn.
+  // Gives each family to its CPU capability; takes back families with other callers, until none changes.
   void decide() {
     const auto own = [&](const Family& family, CodeOwner owner) {
       for (const size_t i : family.parts) census_.owners[i] = owner;

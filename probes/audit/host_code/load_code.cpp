@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kShownOfFile = 5;
 constexpr size_t kMostFollowed = 200'000;  // functions: an initializer may lead to all of a library
 
-// What asks the system, or has been asked: glibc's, libgcc's, and what libraries of a torch call their own askers.
+// Functions and variables of glibc, libgcc and libraries in torch that ask the system about the CPU, or keep its
+// answer.
 constexpr std::string_view kAskers[] = {
     "getauxval",
     "__getauxval",
@@ -90,7 +91,7 @@ std::optional<size_t> LoadFollower::index_at(uint64_t address) const {
   return static_cast<size_t>(function - functions_.all.data());
 }
 
-// The entry of a procedure linkage table: a jump through a pointer, and little before it.
+// Reads an entry of a procedure linkage table: a jump through a pointer, near its start.
 std::optional<uint64_t> LoadFollower::read_stub(uint64_t address) const {
   const Function* holder = function_at(functions_, address);
   if (holder == nullptr) return std::nullopt;
@@ -118,7 +119,7 @@ std::string_view LoadFollower::import_of(uint64_t address) {
   return pointer == nullptr ? std::string_view() : pointer->symbol;
 }
 
-// The function of this file that a call to this address enters.
+// Returns the function of this file that a call to this address enters.
 std::optional<size_t> LoadFollower::resolve(uint64_t address) {
   if (const auto place = place_of_stub(address)) {
     const Pointer* pointer = pointers_.at(*place);
@@ -195,7 +196,7 @@ bool LoadFollower::find_asker(size_t function) {
                      [&](uint64_t address) { return is_asker(import_of(address)); });
 }
 
-// What one that asks the CPU names of writable memory is where it leaves its answer.
+// Records the writable memory that a function names which asks the CPU: the answer is stored there.
 void LoadFollower::remember_answers(size_t function) {
   const CodeTrace& trace = this->trace(function);
   for (const auto* places : {&trace.data, &trace.taken}) {
@@ -218,12 +219,12 @@ bool LoadFollower::find_question(size_t function) {
   };
   if (std::any_of(trace.data.begin(), trace.data.end(), is_answer)) return true;
   if (std::any_of(trace.taken.begin(), trace.taken.end(), is_answer)) return true;
-  // What it calls may ask for it: get_cpu_capability() does.
+  // A callee may ask instead: get_cpu_capability() does.
   const auto called = callees(function);
   return std::any_of(called.begin(), called.end(), [&](size_t callee) { return asks_by_itself(callee); });
 }
 
-// Addresses that it takes by itself, or from the global offset table.
+// Returns addresses that the function takes, or reads from the global offset table.
 std::vector<uint64_t> LoadFollower::held_by(size_t function) {
   const CodeTrace& trace = this->trace(function);
   std::vector<uint64_t> held = trace.taken;
@@ -267,7 +268,7 @@ void LoadFollower::add_askers(const std::vector<size_t>& askers) {
 }
 
 LoadWalk LoadFollower::walk() {
-  // Who asks is known once all of it was seen: what they learned is then read elsewhere.
+  // Only a whole walk finds all functions that ask. The second walk knows where their answers are stored.
   for (const size_t function : walk_once().reached) {
     if (asks_by_itself(function)) remember_answers(function);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What runs as ld.so loads a file, or unloads it: followed from where it begins, along calls that nothing guards.
+// Follows the code that runs as ld.so loads or unloads a file, from its start along unguarded calls.
 #pragma once
 
 #include <optional>
@@ -17,22 +17,23 @@ namespace pbprobe {
 
 // Functions by their indices.
 struct LoadWalk {
-  std::vector<size_t> reached;                      // that run, in the order in which they were found
+  std::vector<size_t> reached;                      // functions that run, in the order of discovery
   std::vector<std::pair<size_t, size_t>> may_call;  // one of these, and what it holds the address of and may call
 };
 
 class LoadFollower {
  public:
-  // Of what as_loaded() gave, with its functions.
+  // Requires an Elf from as_loaded(), with its functions.
   [[nodiscard]] static Result<LoadFollower> make(const Elf& elf, const Functions& functions);
 
-  // From initializers, terminators and resolvers. Of a function that asks the CPU nothing further is followed.
+  // Walks from initializers, terminators and resolvers. Stops at functions that ask the CPU.
   [[nodiscard]] LoadWalk walk();
 
-  // Further functions that ask, and run later.
+  // Adds functions that ask the CPU and run later.
   void add_askers(const std::vector<size_t>& askers);
 
-  // Whether a function asks the CPU: by its own instruction, of the system, or of what one that did left in memory.
+  // Reports whether a function asks the CPU: by an instruction, through the system, or in memory with an earlier
+  // answer.
   [[nodiscard]] bool asks(size_t function);
 
   [[nodiscard]] const CodeTrace& trace(size_t function);
@@ -47,7 +48,7 @@ class LoadFollower {
   // Reports whether a function reads the address of something in another file that does not ask the CPU.
   [[nodiscard]] bool holds_imports(size_t function);
 
-  // Where its calls lead in this file, through its linkage table and pointers that relocations tell.
+  // Returns the functions of this file that it calls, also through the linkage table and relocated pointers.
   [[nodiscard]] std::vector<size_t> callees(size_t function);
 
  private:
@@ -69,23 +70,22 @@ class LoadFollower {
   Starts starts_;
   Pointers pointers_;
   std::unordered_map<size_t, CodeTrace> traces_;
-  std::unordered_map<uint64_t, std::optional<uint64_t>> stubs_;  // by address: what was read there
-  std::unordered_map<size_t, bool> askers_;                      // those that ask by themselves, or do not
-  std::unordered_map<size_t, bool> asking_;                      // the same with what the answers tell
-  std::vector<uint64_t> answers_;  // places in memory where one that asked left what it learned
+  std::unordered_map<uint64_t, std::optional<uint64_t>> stubs_;  // places that stubs jump through, by address
+  std::unordered_map<size_t, bool> askers_;                      // does the function itself ask?
+  std::unordered_map<size_t, bool> asking_;                      // does the function ask, or read an answer?
+  std::vector<uint64_t> answers_;                                // addresses of memory with answers
 };
 
-// The same as facts; nothing where nothing runs then.
+// Returns the facts of the code that runs at load time; nullopt if no code does.
 [[nodiscard]] Result<std::optional<LoadCode>> read_load_code(const Elf& elf, const Functions& functions,
                                                              LoadFollower& follower);
 
-// refuted_names.cpp. Functions that their names excuse run unguarded if code of this file that runs everywhere, and
-// asks no CPU, leads to them; so does the candidate of a resolver that needs least. In a file that has no dispatcher,
-// names excuse nothing.
+// refuted_names.cpp. Marks functions as unguarded, against their names, if unguarded code that asks no CPU calls them.
+// Also marks the candidate of a resolver that needs least. Without a dispatcher in the file, names excuse nothing.
 [[nodiscard]] Result<void> refute_names(const Elf& elf, Census& census, LoadFollower& follower);
 
-// Functions that need more than others, and are nameless or called only within the file: those that are only led to by
-// code that asks the CPU, by a better CPU capability or by a library that chooses, are guarded by it.
+// Decides about nameless and local functions that need more than others: they are guarded if all callers ask the CPU,
+// or belong to a better CPU capability or to a library that chooses.
 void decide_nameless(Census& census, LoadFollower& follower);
 
 }  // namespace pbprobe

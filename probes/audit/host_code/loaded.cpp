@@ -31,7 +31,7 @@ uint64_t value_of(const Entries& entries, int64_t tag) {
   return found == entries.end() ? 0 : found->second;
 }
 
-// Symbols that a GNU hash table leads to: the last one ends its chain by an odd hash.
+// Counts the symbols of a GNU hash table. An odd hash ends a chain.
 Result<uint64_t> count_by_gnu_hash(const Elf& elf, uint64_t address) {
   PBPROBE_TRY(const Bytes table, bytes_at_address(elf, address, "hash table"));
   PBPROBE_TRY(const auto buckets, table.read<uint32_t>(0, "buckets"));
@@ -51,7 +51,7 @@ Result<uint64_t> count_by_gnu_hash(const Elf& elf, uint64_t address) {
   return make_error(ErrorCode::limit, "{}: more than {} dynamic symbols", elf.file.name(), kMostSymbols);
 }
 
-// The hash tables of a library that exports nothing end before what it imports: relocations tell of that.
+// Counts the symbols that relocations name: in a library without exports, hash tables omit imported symbols.
 Result<uint64_t> count_by_relocations(const Elf& elf, const Entries& entries) {
   uint64_t count = 0;
   for (const auto& [place, bytes] : {std::pair(DT_RELA, DT_RELASZ), std::pair(DT_JMPREL, DT_PLTRELSZ)}) {
@@ -106,7 +106,7 @@ class Completion {
   }
 
  private:
-  // The index of the section that is exactly there; a new one where there is none.
+  // Returns the index of the section with exactly this place; adds a section if there is no match.
   size_t require(const std::string& name, uint32_t type, uint64_t address, uint64_t size) {
     const Elf64_Phdr* segment = segment_at(elf_, address);
     const uint64_t offset = segment == nullptr ? 0 : segment->p_offset + (address - segment->p_vaddr);
@@ -145,7 +145,7 @@ class Completion {
     array(".fini_array", SHT_FINI_ARRAY, DT_FINI_ARRAY, DT_FINI_ARRAYSZ);
     array(".rela.dyn", SHT_RELA, DT_RELA, DT_RELASZ);
     array(".relr.dyn", kRelrTable, kRelr, kRelrBytes);
-    // Where one section holds both tables, ld.so reads its second part as the procedure linkage table's.
+    // If one section holds both tables, ld.so reads the second part as relocations of the procedure linkage table.
     const uint64_t plt = value_of(entries, DT_JMPREL);
     const uint64_t rest = value_of(entries, DT_RELA);
     if (plt != 0 && (plt < rest || plt - rest >= value_of(entries, DT_RELASZ)))
@@ -153,8 +153,8 @@ class Completion {
     return {};
   }
 
-  // Without any section header, constants may lie beside code. Code is what lies between the first and the last
-  // function that the unwinder or the loader knows, DT_INIT's before and DT_FINI's behind them.
+  // Without section headers, constants may be next to code. Takes for code the range between the first and the last
+  // function that the unwinder or the loader knows: DT_INIT begins it, DT_FINI ends it.
   Result<void> find_code(const Entries& entries) {
     PBPROBE_TRY(const Starts starts, read_starts(whole_));
     PBPROBE_TRY(std::vector<uint64_t> known, read_frame_starts(whole_));
@@ -164,12 +164,12 @@ class Completion {
       known.insert(known.end(), more->begin(), more->end());
     code_begin_ = *std::min_element(known.begin(), known.end());
     const uint64_t last = *std::max_element(known.begin(), known.end());
-    constexpr uint64_t kShort = 32;  // DT_FINI's
+    constexpr uint64_t kShort = 32;  // size of DT_FINI's function
     code_end_ = last == fini ? fini + kShort : UINT64_MAX;
     return {};
   }
 
-  // Executable segments, less the sections that say what they are.
+  // Adds the parts of executable segments that no section covers.
   void add_code() {
     const size_t known = whole_.sections.size();
     for (size_t s = 0; s < elf_.segments.size(); ++s) {
@@ -186,7 +186,7 @@ class Completion {
     }
   }
 
-  // By their addresses. A section that says it is not code, and is called as code always is, is set right.
+  // Returns the covered address ranges. Marks sections with a name of code as executable, against their flags.
   std::vector<std::pair<uint64_t, uint64_t>> covered(const Elf64_Phdr& segment, size_t known) {
     std::vector<std::pair<uint64_t, uint64_t>> covered;
     const uint64_t file_headers =
@@ -234,7 +234,7 @@ void keep_once(std::vector<uint64_t>& addresses) {
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
 }
 
-// The words of an array of pointers, as they lie in the file, and as relocations write them.
+// Adds the pointers of an array, from the file and from relocations.
 Result<void> read_array(const Elf& elf, std::string_view name, const std::vector<Relocation>& relocations,
                         std::vector<uint64_t>& addresses) {
   const ElfSection* section = find_section(elf, name);
@@ -251,7 +251,7 @@ Result<void> read_array(const Elf& elf, std::string_view name, const std::vector
   return {};
 }
 
-// Each entry of the tables of relocations with addends.
+// Visits each relocation with an addend.
 Result<void> visit_relocations(const Elf& elf, const std::function<void(const Elf64_Rela&)>& visit) {
   for (const auto& section : elf.sections) {
     if (section.header.sh_type != SHT_RELA || (section.header.sh_flags & SHF_ALLOC) == 0) continue;

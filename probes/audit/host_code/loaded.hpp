@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A file as ld.so takes it: by its segments and its dynamic table. Section headers are what linkers and strippers left;
-// nothing that runs needs them, and nothing holds them to the truth.
+// A file as ld.so reads it: by segments and dynamic table. Running code needs no section headers, so they may be wrong.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +13,27 @@
 
 namespace pbprobe {
 
-// The same file with sections for what is loaded and no section tells: the dynamic symbols, relocations and arrays of
-// initializers, and each stretch of an executable segment. What a section says of these otherwise is set right.
+// Returns the file with sections for all loaded parts that no section describes: dynamic symbols, relocations, arrays
+// of initializers, and executable ranges. Corrects sections that contradict the dynamic table.
 [[nodiscard]] Result<Elf> as_loaded(const Elf& elf);
 
-// Code that nothing calls by name: it runs when the file is loaded, or when it is unloaded.
+// Code that runs when the file is loaded or unloaded, without a call by name.
 struct Starts {
   std::vector<uint64_t> initializers;  // DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY
   std::vector<uint64_t> terminators;   // DT_FINI, DT_FINI_ARRAY
   std::vector<uint64_t> resolvers;     // R_*_IRELATIVE, and symbols that are ifuncs
 };
 
-// Of what as_loaded() gave. Addresses, each once.
+// Returns sorted unique addresses. Requires an Elf from as_loaded().
 [[nodiscard]] Result<Starts> read_starts(const Elf& elf);
 
-// What a place in memory holds once ld.so is done, where it is a pointer.
+// Pointer in memory after relocation by ld.so.
 struct Pointer {
   uint64_t target = 0;      // in this file; 0: elsewhere
-  std::string_view symbol;  // of another file; empty: of this one
+  std::string_view symbol;  // symbol of another file; "" for this file
 };
 
-// By the addresses of the places, in their order.
+// Pointers, sorted by the addresses of their places.
 class Pointers {
  public:
   [[nodiscard]] static Result<Pointers> read(const Elf& elf);
@@ -45,7 +44,7 @@ class Pointers {
   std::vector<std::pair<uint64_t, Pointer>> found_;
 };
 
-// Whether code may write there as it runs, and ld.so does not make it read-only before.
+// Reports whether code may write to the address at run time: ld.so has not made it read-only.
 [[nodiscard]] bool is_writable(const Elf& elf, uint64_t address);
 
 }  // namespace pbprobe

@@ -8,10 +8,10 @@
 namespace pbprobe {
 namespace {
 
-// One nameless function, and who leads to it.
+// One nameless function and its callers.
 struct Open {
   std::vector<size_t> callers;
-  bool exposed = false;  // data holds its address: who calls it is not known
+  bool exposed = false;  // data holds the address: some callers are unknown
 };
 
 class Nameless {
@@ -35,12 +35,12 @@ class Nameless {
 
   [[nodiscard]] bool is_nameless(size_t i) const { return census_.owners[i].code_class == CodeClass::unclassified; }
 
-  // Nobody but this file's own code calls it by its name.
+  // Reports whether only this file calls the function by name.
   [[nodiscard]] bool is_inner(size_t i) const {
     return census_.owners[i].code_class == CodeClass::unguarded && functions()[i].binding == Binding::local;
   }
 
-  // Only its name says for which CPUs it is, and everybody may call it.
+  // Reports whether only the name states a CPU capability, for a function that other files may call.
   [[nodiscard]] bool says_it_is_chosen(size_t i) const {
     const CodeOwner& owner = census_.owners[i];
     return owner.code_class == CodeClass::dispatched && owner.label.empty() &&
@@ -83,8 +83,8 @@ class Nameless {
     return follower_.asks(caller);
   }
 
-  // One that asks for itself is guarded, and then all that only such ones lead to. A name that nothing bears out is
-  // none.
+  // Functions that ask the CPU are guarded, as are functions that only guarded code calls. A claim in a name without
+  // evidence counts as no name.
   void settle() {
     for (const auto& [index, open] : open_) {
       if (says_it_is_chosen(index) && open.callers.empty() && !open.exposed && !follower_.asks(index))

@@ -13,14 +13,14 @@ void own_initializers(const Functions& functions, std::vector<CodeOwner>& owners
   }
 }
 
-// Neither C++ nor public: its name says nothing of where it belongs.
+// Reports whether the name helps to find the owner: it is of C++, or public.
 bool is_telling(const Function& function) {
   return function.binding != Binding::local || function.name.starts_with("_Z");
 }
 
 void own_neighbours(const Functions& functions, std::vector<CodeOwner>& owners) {
-  std::string_view library;  // of the last function that has one
-  size_t first = 0;          // of those since then that say nothing
+  std::string_view library;  // library of the last function with an owner
+  size_t first = 0;          // first function without an owner after it
   for (size_t i = 0; i < owners.size(); ++i) {
     const bool starts_section = i == 0 || functions.all[i].section != functions.all[i - 1].section;
     if (starts_section) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Functions whose name says that somebody chooses them by CPU, and whose callers show that nobody does.
+// Refutes names that state a choice by CPU, if the callers show that no code chooses.
 #include <algorithm>
 #include <set>
 
@@ -25,13 +25,13 @@ class NameRefuter {
   [[nodiscard]] const Function& function(size_t i) const { return census_.functions.all[i]; }
   [[nodiscard]] size_t count() const { return census_.functions.all.size(); }
 
-  // Inline functions, of which the linker keeps one copy: leaks.cpp tells who runs them.
+  // Inline functions, of which the linker keeps one copy: leaks.cpp decides about them.
   [[nodiscard]] bool is_merged(size_t i) const {
     const Function& named = function(i);
     return named.binding == Binding::weak || (named.binding == Binding::local && named.source.empty());
   }
 
-  // Its name, and nothing else so far, says that it runs on better CPUs only.
+  // Reports whether only the name states that the function runs on better CPUs.
   [[nodiscard]] bool is_excused(size_t i) const {
     const CodeClass code_class = census_.owners[i].code_class;
     if (function(i).resolver || census_.counts[i].features == 0) return false;
@@ -44,8 +44,8 @@ class NameRefuter {
            code_class == CodeClass::static_initializer || function(i).resolver;
   }
 
-  // Without a pointer of torch's dispatcher to a CPU capability, and without any question for the CPU in the file, a
-  // name of a CPU capability or of an instruction set tells nothing.
+  // Ignores names of CPU capabilities without a pointer of torch's dispatcher, and names of instruction sets if no code
+  // of the file asks the CPU.
   void distrust_strangers(const std::set<std::string_view>& capabilities) {
     bool file_asks = follower_.file_asks(census_);
     for (size_t i = 0; i < count() && !file_asks; ++i) file_asks = function(i).resolver && follower_.asks(i);
@@ -85,8 +85,7 @@ class NameRefuter {
     }
   }
 
-  // A resolver returns one of its candidates on every CPU: the one that needs least is for CPUs without any of what it
-  // asks for.
+  // On CPUs without any tested feature, a resolver returns the candidate that needs least.
   void enter_fallbacks() {
     for (size_t i = 0; i < count(); ++i) {
       if (!function(i).resolver || !follower_.asks(i) || follower_.holds_imports(i)) continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// SVE code that was compiled for one vector length, such as GCC's and Clang's -msve-vector-bits=256.
+// SVE code for one vector length, such as from -msve-vector-bits=256 of GCC and Clang.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class VectorLength {
 
   bool asks_ = false;
   bool sets_long_predicate_ = false;
-  // By register number: bytes of an element that the register counts, and bytes that one `add` of a constant moves it.
+  // Indexed by register: bytes of the element that it counts, and bytes that one `add` of a constant adds.
   std::array<uint32_t, 32> element_{};
   std::array<uint32_t, 32> step_{};
 };

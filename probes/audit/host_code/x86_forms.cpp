@@ -14,8 +14,8 @@ namespace {
 
 static_assert(ZYDIS_ISA_SET_INVALID == X86Forms::kInvalid && ZYDIS_ISA_SET_MAX_VALUE < 256);
 
-// What Zydis 4.0 does not know: VEX forms of Intel's ISA extensions since Sierra Forest, and EVEX forms of AVX10.2.
-// A row is a form without its register operand's bits. Source: Intel ISA extensions reference 319433, chapters 2 to 16.
+// Forms unknown to Zydis 4.0: VEX forms of Intel's ISA extensions since Sierra Forest, and EVEX forms of AVX10.2. A row
+// is a form without the register operand. Source: Intel ISA extensions reference 319433, chapters 2 to 16.
 struct NewerForm {
   uint32_t kind;  // kVex or kEvex
   uint32_t map;

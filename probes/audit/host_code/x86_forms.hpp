@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the forms of x86 instructions need of a CPU, asked of Zydis once per form and remembered.
+// CPU features of x86 instruction forms, from Zydis. Each form is looked up once.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ class X86Forms {
  public:
   static constexpr uint32_t kLegacy = 0;                  // map:2 opcode:8 66:1 rep:2 W:1 reg:3 register:1
   static constexpr uint32_t kVex = kLegacy + (1U << 18);  // map:2 opcode:8 pp:2 W:1 L:1 reg:3 register:1
-  static constexpr uint32_t kXop = kVex + (1U << 18);     // the same
+  static constexpr uint32_t kXop = kVex + (1U << 18);     // map:2 opcode:8 pp:2 W:1 L:1 reg:3 register:1
   static constexpr uint32_t kEvex = kXop + (1U << 18);    // map:3 opcode:8 pp:2 W:1 L:2 b:1 reg:3 register:1
   static constexpr uint32_t kForms = kEvex + (1U << 21);
   static constexpr uint32_t kVaried = kForms;  // no form: the whole ModRM byte selects the instruction (0F 01)
   static constexpr uint8_t kInvalid = 0;       // no instruction, as Zydis sees it
 
-  // A small number for the set of features that this form needs; `code` begins with an instruction of the form.
+  // Returns the number of the feature set that a form needs. `code` begins with an instruction of the form.
   [[nodiscard]] uint8_t set_of(uint32_t form, std::span<const uint8_t> code) {
     const uint8_t known = form == kVaried ? kInvalid : sets_[form].load(std::memory_order_relaxed);
     return known != kInvalid ? known : ask(form, code);
@@ -35,10 +35,10 @@ class X86Forms {
 
   [[nodiscard]] static FeatureSet features(uint8_t set);
 
-  // The number for APX: code with its prefix REX2, or with legacy instructions in EVEX.
+  // Number of APX: code with the prefix REX2, or legacy instructions in EVEX.
   static constexpr uint8_t kApx = 247;
 
-  // One for all threads: what one has asked, the others know.
+  // Returns the instance that all threads share.
   [[nodiscard]] static X86Forms& shared();
 
  private:

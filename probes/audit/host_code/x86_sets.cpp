@@ -115,14 +115,13 @@ constexpr std::string_view kBaseSets[] = {
     "I86", "I186", "I286REAL", "I286PROTECTED", "I386", "I486", "I486REAL", "PENTIUMREAL", "PENTIUMMMX", "PPRO",
     "LONGMODE", "X87", "CMOV", "FCMOV", "FXSAVE", "FXSAVE64", "SSE", "SSE2", "SSE2MMX", "SSEMXCSR", "SSE_PREFETCH",
     "CLFSH", "PAUSE", "FAT_NOP", "RDPMC",
-    // CPUs without them run them as no operation. CET: rdssp then leaves its register as it was, and code that
-    // compilers make uses the shadow stack only if rdssp changed it.
+    // CPUs without these sets run them as no operation. CET: rdssp then keeps its register, and compilers use the
+    // shadow stack only if rdssp changed it.
     "CET", "CLDEMOTE", "MPX", "PREFETCHWT1", "PREFETCH_NOP",
-    // Kernels and hypervisors only: every CPU refuses them in a process.
+    // Only for kernels and hypervisors: each CPU rejects them in a process.
     "AMD_INVLPGB", "HRESET", "INVPCID", "MONITOR", "PCONFIG", "SMAP", "SNP", "TDX", "XSAVES"};
 
-// Knights Corner is no x86-64 CPU that loads ELF files of a torch; Zydis has no instruction of AMD, and the invalid set
-// is no set.
+// Knights Corner does not load ELF files of x86-64; Zydis has no instruction of AMD; INVALID is no set.
 constexpr std::string_view kUnknownSets[] = {"INVALID",   "AMD",  "KNCE",     "KNCJKBR",
                                              "KNCSTREAM", "KNCV", "KNC_MISC", "KNC_PF_HINT"};
 

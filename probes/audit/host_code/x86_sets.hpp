@@ -16,7 +16,7 @@ struct IsaSet {
   bool unknown = false;     // no CPU feature tells which CPU runs it: its bytes count as an unknown instruction
 };
 
-// Returns the decision about the set that Zydis calls `name`; nullopt if there is none.
+// Returns the decision about the ISA set that Zydis calls `name`; nullopt for unknown names.
 [[nodiscard]] std::optional<IsaSet> find_isa_set(std::string_view name);
 
 }  // namespace pbprobe

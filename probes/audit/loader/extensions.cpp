@@ -34,7 +34,7 @@ std::string own_machine() {
   return uname(&system) == 0 ? system.machine : "";
 }
 
-// "libgomp.so.1" of "libgomp-24e2ab19.so.1.0.0", as auditwheel renames it.
+// Returns "libgomp.so.1" for "libgomp-24e2ab19.so.1.0.0", a name by auditwheel.
 std::string family_of(const std::string& name) {
   const size_t dash = name.find('-');
   const size_t end = name.find(".so", dash == name.npos ? 0 : dash);
@@ -45,7 +45,7 @@ std::string family_of(const std::string& name) {
   return family.substr(0, major);
 }
 
-// Of the driver's libraries: cuMemAlloc_v2, nvmlInit_v2.
+// Names of the driver's libraries: cuMemAlloc_v2, nvmlInit_v2.
 bool is_driver_name(std::string_view name) {
   const bool cuda = name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0;
   return cuda || name.starts_with("nvml");
@@ -69,7 +69,7 @@ bool may_be_opened(const File& file, const std::set<std::string>& needed) {
          !needed.contains(name) && !(file.soname && needed.contains(*file.soname));
 }
 
-// What comes with the driver may be there where it runs.
+// Removes findings about libraries of the driver: the target machine may have them.
 void forgive_driver(Loading& loading) {
   std::set<std::string> need_driver;
   std::erase_if(loading.missing_libraries, [&](const MissingLibrary& library) {
@@ -261,7 +261,8 @@ bool Extensions::links_torch(const File& file) const {
   return std::any_of(file.needed.begin(), file.needed.end(), is_of_torch);
 }
 
-// Packages load what lies on no search path themselves before: ctypes.CDLL of nvidia/cublas/lib/libcublas.so.12.
+// Assumes that the package opens libraries outside the search path first: ctypes.CDLL of
+// nvidia/cublas/lib/libcublas.so.12.
 std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, const std::string& name,
                                              const Process& before) {
   const fs::path path = package.layout.root / name;
@@ -293,7 +294,7 @@ std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, co
   return {std::move(loading), std::move(process)};
 }
 
-// What another library of the same package defines, that one was loaded for, with RTLD_GLOBAL.
+// Removes symbols that another library of the package defines: the package loads that library with RTLD_GLOBAL.
 void Extensions::take_siblings(const InstalledPackage& package, Loading& loading) {
   std::set<std::string> siblings;
   std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
@@ -310,7 +311,8 @@ void Extensions::take_siblings(const InstalledPackage& package, Loading& loading
   loading.assumed.insert(loading.assumed.end(), siblings.begin(), siblings.end());
 }
 
-// cuda-core links no torch: before it opens what needs torch's symbols it opens torch again, with RTLD_GLOBAL.
+// Removes symbols of torch for files that link no torch, as in cuda-core: the package first opens torch's libraries
+// with RTLD_GLOBAL.
 void Extensions::take_torch(const fs::path& path, Loading& loading) {
   const auto& file = store_.at(path);
   if (!with_torch_ || torch_.empty() || loading.unresolved.empty() || file.object == nullptr) return;

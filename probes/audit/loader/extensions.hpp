@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Which files of an environment Python would import, and whether the loader would take them.
+// Loads the extension modules of an environment by the loader's rules. Nothing is run.
 #pragma once
 
 #include <filesystem>
@@ -22,35 +22,34 @@ namespace pbprobe {
 
 class Extensions {
  public:
-  // `library_path`: LD_LIBRARY_PATH, as whoever imports them has it. `root`: of another system that they are installed
-  // in; empty: this one.
-  // `path`: packages of each folder on sys.path; it has to outlive this object.
+  // `library_path`: LD_LIBRARY_PATH of the importing process. `root`: root of another system that contains the
+  // packages, or "". `path`: packages of each folder on sys.path; must outlive this object.
   Extensions(const std::vector<InstalledPackages>& path, const std::string& library_path,
              std::filesystem::path root = {});
 
-  // Its extension modules for this Python, what links torch (torch is imported before), and libraries that it opens
-  // itself. Null: the environment has no interpreter of its own for (in no other root) this machine. What is linked
-  // with another C library than the interpreter is left out.
+  // Loads the extension modules for this Python, files that link torch (after torch), and libraries that the package
+  // opens itself. Omits files for another C library. Returns nullopt without an interpreter that can run here or in
+  // `root`.
   [[nodiscard]] std::optional<std::vector<Loading>> of(const InstalledPackage& package, const std::vector<File>& files);
 
   // Returns CUDA's libraries that torch's process takes from elsewhere than from the packages on sys.path; nullopt if
   // `package` is not torch, or no process was followed.
   [[nodiscard]] std::optional<std::vector<RedirectedLibrary>> find_redirected(const InstalledPackage& package);
 
-  // Libraries that torch's process has loaded and that lie in more than one place.
+  // Returns libraries that torch's process has loaded and that have copies elsewhere.
   [[nodiscard]] std::vector<SharedLibrary> shared_libraries() const;
 
   [[nodiscard]] std::optional<std::string> interpreter() const;
-  // Why nothing is followed though an interpreter is there: a library that it needs itself; empty: no such thing.
+  // Returns the library that the interpreter itself lacks; "" if the interpreter starts.
   [[nodiscard]] const std::string& not_started() const { return not_started_; }
 
-  // A process that has imported torch; null: none was followed.
+  // Returns a process that has imported torch; null if no import was followed.
   [[nodiscard]] const Process* with_torch() const { return with_torch_ ? &*with_torch_ : nullptr; }
-  [[nodiscard]] const std::filesystem::path& torch_module() const { return torch_module_; }  // empty: there is none
-  // Whether a file of another package links torch, and is not for another Python.
+  [[nodiscard]] const std::filesystem::path& torch_module() const { return torch_module_; }  // "" without torch._C
+  // Reports whether a file of another package links torch and fits this Python.
   [[nodiscard]] bool needs_torch(const Item& item);
   [[nodiscard]] std::pair<Loading, Process> open_after_torch(const InstalledPackage& package, const Item& item);
-  // "vllm._C" of "vllm/_C.abi3.so"; null: it has no PyInit_.
+  // Returns "vllm._C" for "vllm/_C.abi3.so"; nullopt without PyInit_.
   [[nodiscard]] std::optional<std::string> module_of(const Item& item);
   [[nodiscard]] bool is_module(const std::filesystem::path& path);
 
@@ -75,18 +74,18 @@ class Extensions {
 
   const std::vector<InstalledPackages>& path_;
   std::filesystem::path root_;
-  std::map<std::string, std::vector<std::filesystem::path>> libraries_;  // of all packages, by file name
-  std::map<std::string, std::filesystem::path> others_;                  // the same, built for another processor
-  std::filesystem::path python_;                                         // empty: none
-  std::string c_library_;                                                // of it: "musl"
+  std::map<std::string, std::vector<std::filesystem::path>> libraries_;  // paths by file name, from all packages
+  std::map<std::string, std::filesystem::path> others_;  // paths by file name, built for another processor or C library
+  std::filesystem::path python_;                         // interpreter; empty if not found
+  std::string c_library_;                                // C library of the interpreter: "musl"
   std::string not_started_;
-  std::string tag_;  // "cpython-311"; empty: not known
+  std::string tag_;  // "cpython-311"; "" if unknown
   ObjectStore store_;
   LoaderFolders folders_;
-  std::optional<Process> plain_;       // Python, with what torch loads first; null: not followed
+  std::optional<Process> plain_;       // Python with torch's preloads; null if not followed
   std::optional<Process> with_torch_;  // torch._C too
-  std::filesystem::path torch_;        // its folder; empty: none
-  std::vector<Loading> start_faults_;  // of libtorch_global_deps.so and of what torch opens by path
+  std::filesystem::path torch_;        // folder of torch; empty if not found
+  std::vector<Loading> start_faults_;  // faults of libtorch_global_deps.so and of libraries that torch opens by path
   std::filesystem::path torch_module_;
 };
 

@@ -54,7 +54,7 @@ std::string without_digits(std::string text) {
   return text;
 }
 
-// glibc opens these for names of users and hosts, and of character sets.
+// glibc opens these libraries for names of users, hosts and character sets.
 bool is_of_glibc(const std::string& path) {
   return file_name_of(path).starts_with("libnss_") || path.find("/gconv/") != path.npos;
 }
@@ -115,7 +115,7 @@ void Imports::compare(Import& tried) {
                             .predicted = path,
                             .loaded = other == by_name.end() ? std::nullopt : std::optional(other->second)});
   }
-  // Python opens modules of its own accord, which bring what they need.
+  // Python itself opens modules, with the libraries that they need.
   Process process = *extensions_.with_torch();
   for (const auto& path : tried.loaded) {
     if (!holds(tried.predicted, path) && extensions_.is_module(path)) (void)process.open(path, false);

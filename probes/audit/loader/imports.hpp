@@ -22,8 +22,8 @@ class Imports {
   // Returns the interpreter of the environment; "" if none was found.
   [[nodiscard]] std::filesystem::path python() const;
 
-  // Returns torch first, then each file of another package that links torch. Of files whose names differ only by
-  // numbers, returns one that should load. Omits files for which their package opens other libraries first.
+  // Returns torch first, then each file of another package that links torch. If names differ only by numbers, returns
+  // one file that should load. Omits files for which their package opens other libraries first.
   [[nodiscard]] std::vector<Import> predicted();
 
   // Records the differences between `loaded` and the prediction.

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel follows
+constexpr int kMostLinks = 40;  // limit of the Linux kernel
 
 void put_before(std::deque<fs::path>& left, const fs::path& parts) {
   std::deque<fs::path> all;

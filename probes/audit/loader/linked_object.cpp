@@ -47,7 +47,7 @@ uint32_t gnu_hash_of(std::string_view name) {
 }
 
 struct LinkedObject::Tables {
-  std::map<int64_t, uint64_t> values;  // by DT_*
+  std::map<int64_t, uint64_t> values;  // key: DT_*
 
   [[nodiscard]] uint64_t of(int64_t tag) const {
     const auto found = values.find(tag);
@@ -55,7 +55,7 @@ struct LinkedObject::Tables {
   }
 };
 
-// What was found of one name: a definition with just that version, or the only one with any; or a default one.
+// Definitions of one name: with the exact version (or unversioned), number of versioned ones, and any default version.
 struct LinkedObject::Match {
   bool exact = false;
   int versioned = 0;

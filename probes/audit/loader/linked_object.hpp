@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A shared object as ld.so sees it, by its dynamic section: what it exports, and what its relocations ask of others.
+// A shared object as ld.so sees it, by its dynamic section: exports, and references of relocations.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,24 @@ namespace pbprobe {
 
 // A version that another library has to define.
 struct NeededVersion {
-  std::string library;  // as needed: "libstdc++.so.6"
+  std::string library;  // DT_NEEDED name: "libstdc++.so.6"
   std::string version;  // "GLIBCXX_3.4.32"
   bool weak = false;
 };
 
 // An undefined symbol that a relocation names.
 struct SymbolReference {
-  std::string_view name;  // in the object's own bytes
-  uint32_t hash = 0;      // GNU's
+  std::string_view name;  // view of the object's bytes
+  uint32_t hash = 0;      // GNU hash of the name
   const NeededVersion* version = nullptr;
   bool weak = false;
 };
 
 class LinkedObject {
  public:
-  // Errors: those of map_file and read_elf; malformed, where a table leads out of the file.
+  // Reads a file. Errors: the errors of map_file and read_elf; malformed, if a table leads out of the file.
   [[nodiscard]] static Result<LinkedObject> open(const std::filesystem::path& path);
-  // The same of bytes in memory, which have to outlive the object.
+  // Reads bytes in memory, which must outlive the object.
   [[nodiscard]] static Result<LinkedObject> read(const Bytes& bytes);
 
   LinkedObject(LinkedObject&&) = default;
@@ -44,18 +44,18 @@ class LinkedObject {
 
   [[nodiscard]] uint16_t machine() const { return machine_; }
   [[nodiscard]] const ElfDynamic& dynamic() const { return dynamic_; }
-  [[nodiscard]] const std::string& interpreter() const { return interpreter_; }  // empty: a library
+  [[nodiscard]] const std::string& interpreter() const { return interpreter_; }  // "" for a library
   [[nodiscard]] bool avoids_default_folders() const { return avoids_default_folders_; }
   [[nodiscard]] const std::vector<NeededVersion>& needed_versions() const { return needed_versions_; }
   [[nodiscard]] const std::vector<SymbolReference>& references() const { return references_; }
 
-  // Whether a reference binds to it, by do_lookup_x and check_match of glibc's elf/dl-lookup.c.
+  // Reports whether a reference binds to this object, by do_lookup_x and check_match of glibc's elf/dl-lookup.c.
   [[nodiscard]] bool resolves(const SymbolReference& reference) const;
-  // The same by find_sym of musl's ldso/dynlink.c: whatever version is asked for, the default one is taken.
+  // Reports whether musl's find_sym (ldso/dynlink.c) binds here: it takes the default version for any requested one.
   [[nodiscard]] bool resolves_by_musl(const SymbolReference& reference) const;
-  // "glibc" or "musl", by what its own tables ask for; empty: they do not tell.
+  // Returns "glibc" or "musl", by the needed libraries, versions and interpreter; "" if they do not tell.
   [[nodiscard]] std::string c_library() const;
-  // What has no versions at all, defines any: ld.so warns, and goes on.
+  // Reports whether the object defines `version`. An object without versions defines each one: ld.so only warns.
   [[nodiscard]] bool defines_version(const std::string& version) const;
 
  private:
@@ -86,12 +86,12 @@ class LinkedObject {
   bool avoids_default_folders_ = false;
   Bytes strings_;
   Bytes symbols_;
-  Bytes versions_;  // of symbols, by their index; empty: it has none
+  Bytes versions_;  // indices by symbol; empty without versions
   Bytes hash_;      // DT_GNU_HASH, else DT_HASH
   bool gnu_hash_ = false;
   std::vector<NeededVersion> needed_versions_;
-  std::vector<std::optional<size_t>> needed_by_index_;  // of needed_versions_, by the index of a symbol's version
-  std::vector<std::string> defined_versions_;           // by index; empty: none of that index
+  std::vector<std::optional<size_t>> needed_by_index_;  // index into needed_versions_, by version index
+  std::vector<std::string> defined_versions_;           // names by version index; "" for an unused index
   std::vector<SymbolReference> references_;
 };
 

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 using PreloadedLibrary = std::pair<std::string, std::string>;  // folder in nvidia/, and library
 
-// After libtorch_global_deps.so, in the order of torch 2.11.
+// Libraries that torch 2.11 opens after libtorch_global_deps.so, in its order.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kPreloaded{{
     {"cublas", "libcublasLt"},
     {"cublas", "libcublas"},
@@ -45,7 +45,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kPreload
     {"nvtx", "libnvToolsExt"},
 }};
 
-// Older releases name each library twice: the list is the last place.
+// Takes the last place of each name: older releases name each library twice.
 std::vector<PreloadedLibrary> read_order(const fs::path& torch) {
   const auto text = read_whole_file(torch / "__init__.py");
   std::map<size_t, PreloadedLibrary> order;
@@ -147,7 +147,7 @@ class RedirectedLibraries {
     }
   }
 
-  // What lies beside a library of CUDA and would be found elsewhere, if that library names it.
+  // Adds libraries that a library of CUDA opens by name, and that the loader finds elsewhere than beside it.
   void add_opened() {
     const auto objects = process_.objects();
     for (const auto& object : objects) {

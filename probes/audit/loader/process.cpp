@@ -40,7 +40,8 @@ std::vector<std::string> folders_of_musl(const fs::path& root, uint16_t machine)
   return split_folders(text);
 }
 
-// "libm.so.6", "libc.musl-x86_64.so.1": its loader is all of these itself, whatever file has the name.
+// Reports whether musl's loader provides the library itself, for any file of this name: "libm.so.6",
+// "libc.musl-x86_64.so.1".
 bool is_of_musl(std::string_view name) {
   constexpr std::array<std::string_view, 7> kOwn{"c.", "pthread.", "rt.", "m.", "dl.", "util.", "xnet."};
   return name.starts_with("lib") && std::any_of(kOwn.begin(), kOwn.end(), [&](std::string_view begin) {
@@ -82,7 +83,7 @@ void ObjectStore::close_unused() {
 LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter, const std::string& library_path,
                              const fs::path& root) {
   LoaderFolders folders{.machine = machine, .root = root};
-  if (root.empty()) folders.environment = split_folders(library_path);  // nobody knows how another system is started
+  if (root.empty()) folders.environment = split_folders(library_path);  // the environment of another system is unknown
   if (interpreter.starts_with("/nix/store/")) {
     folders.defaults = {fs::path(interpreter).parent_path().string()};
     return folders;
@@ -106,7 +107,7 @@ const LoadedObject* Process::find(const std::string& name) const {
   return nullptr;
 }
 
-// ld.so passes over files of other machines.
+// ld.so skips files of other machines.
 bool Process::is_usable(const fs::path& path) {
   struct stat status {};
   if (stat(inside_root(folders_->root, path).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -124,7 +125,7 @@ std::optional<Process::Place> Process::search_in(const std::string& name, const 
   return std::nullopt;
 }
 
-// load_library of musl's ldso/dynlink.c: both kinds of run paths are inherited, and come after the environment's.
+// Follows load_library of musl's ldso/dynlink.c: the environment is first, and both kinds of run paths are inherited.
 std::optional<Process::Place> Process::search_by_musl(const std::string& name, const LoadedObject& by) {
   for (const auto& folder : folders_->environment) {
     const fs::path path = fs::path(folder) / name;
@@ -214,7 +215,7 @@ LoadedObject* Process::need(const std::string& name, const LoadedObject& by, Loa
   return object;
 }
 
-// Breadth first, as _dl_map_object_deps; what was loaded before is in it too.
+// Maps dependencies breadth first, as _dl_map_object_deps. The result includes objects that were loaded before.
 std::vector<const LoadedObject*> Process::map_closure(LoadedObject& root, Loading& loading) {
   std::vector<const LoadedObject*> order{&root};
   for (size_t i = 0; i < order.size() && order.size() < kMostObjects; ++i) {
@@ -233,7 +234,7 @@ std::vector<const LoadedObject*> Process::map_closure(LoadedObject& root, Loadin
 
 void Process::relocate(const LoadedObject& object, const std::vector<const LoadedObject*>& scope,
                        Loading& loading) const {
-  const bool musl = !folders_->musl.empty();  // which asks for no versions
+  const bool musl = !folders_->musl.empty();  // musl ignores versions
   for (const auto& version : musl ? std::vector<NeededVersion>() : object.object->needed_versions()) {
     const LoadedObject* library = find(version.library);
     if (version.weak || library == nullptr || library->object->defines_version(version.version)) continue;
@@ -266,7 +267,7 @@ Loading Process::open(const fs::path& path, bool global) {
   const size_t before = objects_.size();
   std::string problem;
   LoadedObject* root = map({path, ""}, nullptr, problem);
-  if (root == nullptr) return loading;  // its package says why it cannot be read
+  if (root == nullptr) return loading;  // the file's own package reports why
   const auto scope = map_closure(*root, loading);
   if (global || before == 0) {
     for (const LoadedObject* object : scope) {
@@ -286,7 +287,7 @@ constexpr uint32_t kLibc6Elf = 3;
 constexpr uint32_t kX86Libraries = 0x0300;
 constexpr uint32_t kAarch64Libraries = 0x0a00;
 
-// What ldconfig calls libraries of this machine (sysdeps/generic/ldconfig.h).
+// Returns the flags that ldconfig gives to libraries of `machine` (sysdeps/generic/ldconfig.h).
 uint32_t flags_of(uint16_t machine) {
   return kLibc6Elf | (machine == EM_AARCH64 ? kAarch64Libraries : kX86Libraries);
 }
@@ -295,7 +296,7 @@ uint32_t flags_of(uint16_t machine) {
 
 LoaderCache parse_loader_cache(const Bytes& file, uint16_t machine) {
   LoaderCache cache;
-  const size_t magic = file.text().find(kMagic);  // an old cache may stand before it
+  const size_t magic = file.text().find(kMagic);  // a cache of the old format may precede the new one
   if (magic == std::string_view::npos) return cache;
   const auto rest = file.slice(magic, file.size() - magic, "cache");
   const auto count = rest ? rest->read<uint32_t>(kMagic.size(), "count") : Result<uint32_t>(rest.error());

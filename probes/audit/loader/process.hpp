@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a process would have loaded, by the rules of glibc's ld.so, or of musl's. Nothing is run.
+// Libraries that a process would load, by the rules of ld.so of glibc or musl. Nothing is run.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,19 @@ using LoaderCache = std::multimap<std::string, std::string, std::less<>>;
 
 // Reads a cache file; returns an empty cache if the file is missing.
 [[nodiscard]] LoaderCache loader_cache(const std::filesystem::path& file, uint16_t machine);
-// Shared objects that were read already, by their paths: for many processes.
+// Cache of parsed shared objects by path, shared between processes.
 class ObjectStore {
  public:
-  // Null: it cannot be read; `problem` has the sentence.
+  // `object` is null if the file is unreadable; `problem` then explains why.
   struct Entry {
     std::shared_ptr<const LinkedObject> object;
     std::string problem;
     std::pair<uint64_t, uint64_t> file;  // device and inode
   };
   [[nodiscard]] const Entry& at(const std::filesystem::path& path);
-  // What paths and their links begin at; empty: this system's.
+  // Sets the root of all paths and their links; "" for this system.
   void set_root(std::filesystem::path root) { root_ = std::move(root); }
-  // Closes what no process holds: each open one costs a file descriptor.
+  // Closes objects that no process uses: each open one costs a file descriptor.
   void close_unused();
 
  private:
@@ -48,28 +48,28 @@ class ObjectStore {
   std::filesystem::path root_;
 };
 
-// Where the loader looks beside RPATH and RUNPATH.
+// Folders that the loader searches besides RPATH and RUNPATH.
 struct LoaderFolders {
   uint16_t machine = 0;
-  std::filesystem::path root;            // of another system, to which all others belong; empty: this one
-  std::vector<std::string> environment;  // of LD_LIBRARY_PATH
+  std::filesystem::path root;            // root of another system that the folders belong to; "" for this system
+  std::vector<std::string> environment;  // from LD_LIBRARY_PATH
   LoaderCache cache;
   std::vector<std::string> defaults;
-  std::filesystem::path musl;  // its loader, which is its libc too; empty: glibc's rules hold
+  std::filesystem::path musl;  // path of musl's loader, which is also its libc; "" for glibc
 };
 
-// Of a program that this loader ("/lib64/ld-linux-x86-64.so.2") starts. Nix's reads no cache, and knows its own folder;
-// musl's has a list of folders in /etc.
+// Returns the folders for programs of this loader ("/lib64/ld-linux-x86-64.so.2"). Nix's loader reads no cache and has
+// its own default folder; musl's loader reads a list of folders in /etc.
 [[nodiscard]] LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter,
                                            const std::string& library_path, const std::filesystem::path& root = {});
 
 struct LoadedObject {
   std::filesystem::path path;
-  std::string how;  // "DT_RPATH of …", "LD_LIBRARY_PATH"; empty: opened by its path
+  std::string how;  // "DT_RPATH of …", "LD_LIBRARY_PATH"; "" if opened by path
   std::shared_ptr<const LinkedObject> object;
   std::pair<uint64_t, uint64_t> file;
-  std::set<std::string> names;  // that it is known by, its SONAME beside them
-  bool mapped = false;          // its dependencies were looked for
+  std::set<std::string> names;  // requested names and SONAME
+  bool mapped = false;          // were its dependencies searched?
   std::vector<const LoadedObject*> dependencies;
   const LoadedObject* loader = nullptr;
 };
@@ -78,7 +78,7 @@ class Process {
  public:
   Process(ObjectStore& store, const LoaderFolders& folders) : store_(&store), folders_(&folders) {}
 
-  // As the program, or by dlopen() with RTLD_NOW. What of it is new is relocated; `global`: as with RTLD_GLOBAL.
+  // Starts the program, or calls dlopen() with RTLD_NOW. Relocates new objects. `global`: RTLD_GLOBAL.
   Loading open(const std::filesystem::path& path, bool global);
 
   struct Place {
@@ -88,7 +88,7 @@ class Process {
   // Returns the file that dlopen() of `name` by `by` takes; nullopt if the loader finds none.
   [[nodiscard]] std::optional<Place> find_for_dlopen(const std::string& name, const LoadedObject& by);
 
-  // Whether a library of this name is loaded.
+  // Returns the loaded library of this name, or null.
   [[nodiscard]] const LoadedObject* find(const std::string& name) const;
   [[nodiscard]] const std::vector<std::shared_ptr<LoadedObject>>& objects() const { return objects_; }
 

@@ -65,7 +65,7 @@ class SymbolSearch {
     if (!symbol.library.empty()) return names_.contains(symbol.library);
     if (is_of_python(symbol.name)) return false;
     if (is_reserved_for_torch(symbol.name)) return knows_torch(file);
-    // What GCC's toolset links of libstdc++ asks for the rest without a version, as torch's libtorch.so does.
+    // GCC toolsets link parts of libstdc++ statically and leave unversioned references, as in torch's libtorch.so.
     return !symbol.name.starts_with("_") && needs_only_torch(file);
   }
 

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Symbols of an artifact's files, held against each other: what the loader would miss however the artifact is
-// installed.
+// Comparison of the symbols of an artifact's files: symbols that the loader would miss in each installation.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +17,12 @@
 namespace pbprobe {
 
 struct WantedSymbol {
-  std::string name;     // as mangled
-  std::string library;  // that the symbol's version names: "libcudart.so.13"; empty: no version
+  std::string name;     // mangled
+  std::string library;  // library of the symbol's version: "libcudart.so.13"; "" without a version
   std::string version;
 };
 
-// What one file defines for others, and what its relocations want from them.
+// Symbols that one file defines for others, and symbols that its relocations need.
 struct SymbolTable {
   std::vector<uint64_t> defined;  // hashes of the names, sorted
   std::vector<WantedSymbol> wanted;
@@ -31,9 +30,9 @@ struct SymbolTable {
   [[nodiscard]] bool defines(std::string_view name) const;
 };
 
-using SymbolTables = std::map<std::string, SymbolTable>;  // by File::path
+using SymbolTables = std::map<std::string, SymbolTable>;  // key: File::path
 
-// Errors: those of LinkedObject; malformed, if there is no .dynsym.
+// Reads the dynamic symbols. Errors: the errors of LinkedObject; malformed, if there is no .dynsym.
 [[nodiscard]] Result<SymbolTable> read_symbol_table(const Bytes& file);
 
 // Returns the files of torch that lack a symbol, each with the symbols that no file defines. Requires the closure of

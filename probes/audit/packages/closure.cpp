@@ -32,14 +32,14 @@ const std::vector<Dependency>& dependencies_of(const File& file) {
 
 std::string expand(const std::string& folder, const File& file) {
   const std::string parent = fs::path(file.path).parent_path().string();
-  return expand_origin(folder, parent.empty() ? "." : parent);  // the artifact's root, not the system's
+  return expand_origin(folder, parent.empty() ? "." : parent);  // root of the artifact, not of the system
 }
 
 struct Closure {
   std::vector<File>& files;
   const Lookup& lookup;
   std::map<std::string, size_t> by_path = {};
-  std::vector<std::vector<size_t>> loaders = {};  // of each file: those that need it
+  std::vector<std::vector<size_t>> loaders = {};  // files that need each file
 
   std::optional<Dependency> search(const std::string& name, const File& owner, const std::vector<std::string>& folders,
                                    const char* tag) const {
@@ -51,7 +51,7 @@ struct Closure {
     return std::nullopt;
   }
 
-  // Every file that leads to this one, nearest first.
+  // Returns the files that lead to this file, nearest first.
   [[nodiscard]] std::vector<size_t> above(size_t index) const {
     std::vector<size_t> order{index};
     std::set<size_t> seen{index};
@@ -79,7 +79,7 @@ std::vector<std::string> default_folders(const File& file) {
 Dependency Closure::resolve(const std::string& name, const File& file) const {
   auto found = file.runpath.empty() ? search(name, file, file.rpath, "DT_RPATH")
                                     : search(name, file, file.runpath, "DT_RUNPATH");
-  // Nix's RUNPATH names the folder of the driver that runs there; what another one holds is the driver's all the same.
+  // Nix's RUNPATH names the folder of the running driver. A copy in another folder still belongs to the driver.
   if (found && found->provider == Provider::outside && is_of_driver(name)) found->provider = Provider::driver;
   if (found) return *found;
   if (is_of_driver(name)) return {name, Provider::driver, std::nullopt, std::nullopt};
@@ -93,7 +93,7 @@ Dependency Closure::resolve(const std::string& name, const File& file) const {
 
 void Closure::connect() {
   loaders.assign(files.size(), {});
-  std::map<std::string, std::vector<size_t>> copies;  // of a library, for CPUs of some level: ld.so takes one of them
+  std::map<std::string, std::vector<size_t>> copies;  // copies of a library for CPU levels: ld.so takes one of them
   for (size_t i = 0; i < files.size(); ++i) {
     by_path[files[i].path] = i;
     const fs::path path = files[i].path;
@@ -111,7 +111,7 @@ void Closure::connect() {
   }
 }
 
-// What the file's own folders do not hold may stand in a DT_RPATH of a file that loads it, or be loaded before.
+// Searches the DT_RPATH of each file that loads this one, and libraries that were loaded before.
 void Closure::resolve_by_loaders(size_t index) {
   File& file = files[index];
   if (!file.links) return;
@@ -152,7 +152,7 @@ std::optional<Dependency> Closure::opened_under(const std::string& name, size_t 
   return std::nullopt;
 }
 
-// cuDNN opens "libcudnn_ops.so" with the number of its own SONAME behind it.
+// cuDNN appends the number of its own SONAME to "libcudnn_ops.so".
 void Closure::resolve_opened(size_t index) {
   File& file = files[index];
   if (!file.links || !file.links->opened) return;
@@ -198,7 +198,7 @@ std::string expand_origin(std::string folder, const std::string& origin) {
   return folder;
 }
 
-// The multiarch folders name their machine; lib64 is this machine's.
+// Returns the multiarch folders of `machine`, and lib64 if `machine` is the running one.
 std::vector<std::string> system_folders(const std::string& machine) {
   std::vector<std::string> folders;
   for (const char* root : {"/lib/", "/usr/lib/"}) folders.push_back(root + machine + "-linux-gnu");
@@ -218,7 +218,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sub-libraries of cuDNN 8 and 9 by NVIDIA's backend guide, and the one of NVRTC.
+// Sub-libraries of cuDNN 8 and 9 by NVIDIA's backend guide, and libnvrtc-builtins.
 constexpr std::array<std::string_view, 14> kDocumentedParts{"libcudnn_adv",       "libcudnn_adv_infer",
                                                             "libcudnn_adv_train", "libcudnn_cnn",
                                                             "libcudnn_cnn_infer", "libcudnn_cnn_train",

@@ -34,7 +34,7 @@ void visit_strings(std::string_view text, std::string_view mark, const Visit& vi
   }
 }
 
-// Fatbin entries among the constants are passed over: in a wheel they are left out of memory.
+// Skips fatbin entries among the constants: in a wheel, they are not in memory.
 template <class Visit>
 Result<void> in_constants(const Elf& elf, const Visit& visit) {
   for (const auto& section : elf.sections) {
@@ -78,7 +78,7 @@ std::optional<std::string> version_in(std::string_view text) {
 Result<std::vector<std::string>> read_library_names(const Elf& elf) {
   std::set<std::string> names;
   PBPROBE_CHECK(in_constants(elf, [&](std::string_view text) {
-    const std::string_view first = text.substr(0, text.find('\0'));  // nothing stands before it
+    const std::string_view first = text.substr(0, text.find('\0'));  // has no NUL before it
     if (first.size() < text.size() && first.size() <= kLongestName && first.starts_with("lib") &&
         is_library_name(first))
       names.emplace(first);
@@ -117,7 +117,7 @@ Result<Compiler> read_compiler(const Elf& elf) {
   Compiler compiler;
   std::set<Sm> knows;
   PBPROBE_CHECK(in_constants(elf, [&](std::string_view text) {
-    // As an option ("-arch=compute_90") or by itself; after a space it is part of a sentence about old ones.
+    // An option ("-arch=compute_90") or a whole string. After a space, it is part of a sentence about old ones.
     visit_strings(text, "compute_", [&](std::string_view word, char before) {
       const auto sm = before == ' ' ? std::nullopt : parse_sm(word);
       if (sm) knows.insert(*sm);

@@ -16,7 +16,7 @@ namespace pbprobe {
 namespace {
 
 struct Signature {
-  std::string_view prefix;  // of a defined symbol, as mangled
+  std::string_view prefix;  // mangled prefix of a defined symbol
   std::string_view component;
 };
 
@@ -91,7 +91,7 @@ Result<Contents> read_contents(const Elf& elf) {
   PBPROBE_CHECK(visit_symbols(elf, ".symtab", count));
   PBPROBE_CHECK(visit_symbols(elf, ".dynsym", [&](std::string_view name, const Elf64_Sym& symbol) {
     count(name, symbol);
-    // The loader leaves a weak one that nothing defines at 0.
+    // The loader sets an undefined weak symbol to 0.
     if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_WEAK) taken.add(name);
     if (symbol.st_shndx == SHN_UNDEF || classify_torch_name(name) != TorchName::member) return;
     if (name.find("7__cxx1112basic_string") != std::string_view::npos) {
@@ -114,11 +114,11 @@ Result<Contents> read_contents(const Elf& elf) {
 
 namespace {
 
-// The first prefix that fits wins, so longer ones stand before shorter ones.
+// The first match wins, so longer prefixes precede shorter ones.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kComponents{{
     {"libtorch.", "libtorch"},
     {"libtorch_", "libtorch"},
-    {"libtorch-", "libtorch"},  // as auditwheel renames what it takes into a wheel: libtorch-d6f8e1a2.so
+    {"libtorch-", "libtorch"},  // renamed by auditwheel: libtorch-d6f8e1a2.so
     {"libtorchbind", "libtorch"},
     {"libc10", "libtorch"},
     {"libATen", "libtorch"},

@@ -44,7 +44,7 @@ bool holds_info(const fs::path& folder) {
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(kInfo); });
 }
 
-// What packages may write to: an environment also has bin, lib and share.
+// Returns the environment that packages write to: it also has bin, lib and share.
 fs::path environment_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   const bool of_python = folder.parent_path().filename().string().starts_with("python3");
@@ -53,7 +53,7 @@ fs::path environment_of(const fs::path& folder) {
   return folder;
 }
 
-// A folder that this user may not enter is named by the walk through all of them: what lies in it is not missing.
+// A folder without permission is reported by the walk; its files are not missing.
 bool may_enter(const fs::path& folder) {
   return access(folder.c_str(), X_OK) == 0 || errno != EACCES;
 }
@@ -149,7 +149,7 @@ class Packages {
     for (const auto& item : layout.items) own(item.disk);
   }
 
-  // conda relocates libraries, and what comes by the system's own packages was stripped after it had been recorded.
+  // conda relocates libraries; the system's package tools strip files after they were recorded.
   bool changes_files(const std::string& installer) const {
     const bool by_user = installer == "pip" || installer == "uv";
     return installer == "conda" || installer == "rpm" || installer == "debian" ||
@@ -188,7 +188,7 @@ class Packages {
     return std::move(record.files);
   }
 
-  // Whether a link led out of the environment.
+  // Returns whether a link led out of the environment.
   bool take_recorded(const std::string& info, const RecordedFile& file, ArtifactLayout& layout,
                      std::vector<std::string>& closed) {
     const fs::path path = fs::path(file.path).lexically_normal();
@@ -255,7 +255,7 @@ class Packages {
                                             fmt::join(folders, ", ")));
   }
 
-  // Two that pip takes for one.
+  // Marks packages that pip takes for one.
   void name_twins() {
     std::map<std::string, std::vector<InstalledPackage*>> all;
     for (auto& installed : packages_.packages) {
@@ -277,7 +277,7 @@ class Packages {
     }
   }
 
-  // What conda installed that is not a Python package: CUDA's libraries, in lib. Its Python packages have rows already.
+  // Adds conda packages that are not Python packages: CUDA's libraries, in lib.
   void add_conda() {
     std::error_code error;
     for (const auto& entry : list_folder(environment_ / "conda-meta", error)) {
@@ -319,7 +319,7 @@ class Packages {
     }
   }
 
-  // Left over, or put there by hand.
+  // Adds files without an owner, left over or copied by hand.
   void add_ownerless() {
     ArtifactLayout rest;
     rest.kind = "distribution";
@@ -389,7 +389,7 @@ namespace {
 
 constexpr size_t kFields = 3;
 
-// The fields of one line of CSV; a quote in a quoted one is written twice. Null: a quote has no end.
+// Splits a line of CSV; a doubled quote in a quoted field is one quote. Returns nullopt if a quote has no end.
 std::optional<std::vector<std::string>> fields_of(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;

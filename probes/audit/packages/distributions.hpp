@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The packages that were installed into a folder, each with the files that are its own: by its RECORD, and where there
-// is none by the folders that its name stands for.
+// Packages of a folder, each with its own files: by RECORD, or without a RECORD by the folders that its name implies.
 #pragma once
 
 #include <cstdint>
@@ -30,27 +29,27 @@ struct Record {
 
 [[nodiscard]] Record parse_record(std::string_view text);
 struct InstalledPackage {
-  ArtifactLayout layout;  // of kind "distribution", with one package
-  std::string info;       // "xformers-0.0.35.dist-info"; empty: the files that nobody owns
-  std::string installer;  // "pip", "uv", "conda"; empty: it does not say
+  ArtifactLayout layout;  // layout of kind "distribution", with one package
+  std::string info;       // "xformers-0.0.35.dist-info"; "" for files without an owner
+  std::string installer;  // "pip", "uv", "conda"; "" if unknown
   std::vector<RecordedFile> record;
-  bool relocated = false;  // its files were changed after it had recorded them: conda, Nix and Debian do
-  bool twin = false;       // another one has its name: whose files are there is not known
+  bool relocated = false;  // files may differ from RECORD: conda, Nix and Debian change them later
+  bool twin = false;       // another package has this name: the owner of the files is unknown
 };
 
 struct InstalledPackages {
   std::filesystem::path folder;
-  std::filesystem::path environment;  // that the folder belongs to: with bin and lib
+  std::filesystem::path environment;  // parent environment, with bin and lib
   std::vector<InstalledPackage> packages;
   std::vector<std::string> problems;
   std::vector<std::string> notes;  // no faults: how packages without a RECORD were read, links that lead out
 };
 
-// The folder with *.dist-info in it: this one, or site-packages of the environment that it is. Null: there is none.
+// Returns the folder with *.dist-info: `root`, or site-packages of the environment `root`; nullopt without *.dist-info.
 [[nodiscard]] std::optional<std::filesystem::path> packages_folder(const std::filesystem::path& root);
 
-// Whether a path, as RECORD has it, stays in the environment. `pip install --target` puts scripts elsewhere than it
-// says.
+// Reports whether a path in RECORD stays in the environment. `pip install --target` moves scripts away from their paths
+// in RECORD.
 [[nodiscard]] bool stays_inside(const InstalledPackages& installed, const std::filesystem::path& path);
 
 // Returns the packages of each folder on sys.path, `folder` first. A package that an earlier folder has is left out.

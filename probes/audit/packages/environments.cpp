@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kDeepest = 5;             // /home/ada/src/project/.venv
-constexpr size_t kMostFolders = 20000;  // that are looked into
+constexpr size_t kMostFolders = 20000;  // limit of visited folders
 constexpr uint64_t kMaxListBytes = 1 << 20;
 
 void add(const fs::path& root, std::vector<fs::path>& folders) {
@@ -66,7 +66,7 @@ void search(const fs::path& given, std::vector<fs::path>& folders) {
   }
 }
 
-// What Nix puts into the environment of whoever uses the result, one file of store paths each.
+// Adds the packages that Nix adds to the environment of a build that uses the result, from files of store paths.
 void add_propagated(const fs::path& root, std::vector<fs::path>& folders) {
   std::deque<fs::path> left{root};
   std::set<std::string> seen;
@@ -131,7 +131,7 @@ class SysPath {
     }
   }
 
-  // `python`: "python3.11". Debian's Python has packages in dist-packages, and those of apt without a minor version.
+  // `python`: "python3.11". Debian's Python has dist-packages; the folder of apt's packages has no minor version.
   void add_base(const fs::path& given, const std::string& python) {
     const fs::path prefix = inside_root(root_, given);
     for (const auto& folder : {"lib/" + python + "/site-packages", "lib64/" + python + "/site-packages",
@@ -223,7 +223,7 @@ std::vector<fs::path> site_packages_of(const fs::path& root) {
   return folders;
 }
 
-// The first line of "torch.egg-link"; the second says where setup.py lies from there.
+// Reads the first line of "torch.egg-link"; the second line is the relative path of setup.py.
 std::vector<fs::path> folders_of_egg_link(const std::string& text) {
   return folders_of_pth(text.substr(0, text.find('\n')));
 }
@@ -280,8 +280,8 @@ std::vector<fs::path> folders_named_by(const fs::path& packages, const std::stri
   return {};
 }
 
-// Returns the torch of the Python that the virtual environment `root`, or that of the site-packages folder `root`, was
-// made from; nullopt if the environment does not see that Python's packages.
+// Returns the torch of the base Python of `root`, a virtual environment or its site-packages folder; nullopt if the
+// environment does not see the base packages.
 std::optional<LinkedTorch> torch_of_base(const fs::path& root) {
   for (const auto& environment : {root, root.parent_path().parent_path().parent_path()}) {
     const auto base = find_base_prefix(environment);

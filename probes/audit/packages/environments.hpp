@@ -14,13 +14,13 @@
 namespace pbprobe {
 
 struct FoundEnvironments {
-  std::vector<std::filesystem::path> folders;  // each contains *.dist-info
+  std::vector<std::filesystem::path> folders;  // folders with *.dist-info
 };
 
 [[nodiscard]] FoundEnvironments environments_in(const std::filesystem::path& root);
 
-// Returns `packages` (a site-packages folder), then the folders that its .pth files name, then those of the base Python
-// if pyvenv.cfg says include-system-site-packages. Folders without packages and torch are left out, `packages` is not.
+// Returns `packages` (a site-packages folder), then the folders in its .pth files, then the folders of the base Python
+// if pyvenv.cfg sets include-system-site-packages. Omits other folders without packages and torch.
 [[nodiscard]] std::vector<std::filesystem::path> sys_path(const std::filesystem::path& packages);
 
 // Returns the prefix of the base Python whose packages the virtual environment `root` sees; nullopt if it sees none.

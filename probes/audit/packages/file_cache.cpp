@@ -32,7 +32,7 @@ std::string state_of(const struct stat& status) {
                      status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
 }
 
-// Another build of the same commit sees other things.
+// Another build of the same commit may have other findings.
 const std::string& program_state() {
   static const std::string state = [] {
     Dl_info own{};
@@ -44,14 +44,14 @@ const std::string& program_state() {
   return state;
 }
 
-// Ours, and nobody else may put anything there.
+// Reports whether only this user may write to the folder.
 bool is_private(const fs::path& folder) {
   struct stat status {};
   return stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Entries that were not asked for in a month, of one of the folders at a time.
+// Deletes entries of one folder that were unused for a month.
 void forget_old(const fs::path& folder) {
   std::error_code error;
   const time_t now = std::time(nullptr);

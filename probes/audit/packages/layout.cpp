@@ -30,10 +30,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view kWanted =
     "give a wheel, an environment, a site-packages, torch or libtorch folder, a Nix result, or a shared object";
 constexpr uint64_t kMaxTextBytes = 1 << 20;
-constexpr size_t kMaxHeadBytes = 1 << 14;  // of METADATA: name and version stand at its beginning
+constexpr size_t kMaxHeadBytes = 1 << 14;  // METADATA begins with name and version
 constexpr std::array kVersionTexts{"version.py", "build-version", "build-hash", "TorchConfigVersion.cmake"};
 constexpr std::array kBesideTorch{"nvidia", "cusparselt", "torch.libs", "functorch", "triton/backends/nvidia/bin"};
-constexpr std::string_view kOtherWheel = "WHEEL of another package";  // until it is known that torch's is not there
+constexpr std::string_view kOtherWheel = "WHEEL of another package";  // torch's WHEEL may follow, and has precedence
 constexpr std::array kPackageTexts{"METADATA", "WHEEL"};
 
 // "torch-2.11.0.dist-info"
@@ -62,14 +62,14 @@ bool holds_libtorch(const fs::path& folder) {
   return std::any_of(names.begin(), names.end(), is_libtorch_name);
 }
 
-// Of a checkout that was built and not installed into its torch/lib.
+// Returns build/lib of a checkout that was built and not installed into torch/lib.
 std::optional<fs::path> build_lib_of(const fs::path& torch) {
   const fs::path built = torch.parent_path() / "build/lib";
   if (holds_libtorch(torch / "lib") || !holds_libtorch(built)) return std::nullopt;
   return built;
 }
 
-// It is there, and this user may not look into it: what lies there is not missing.
+// Reports whether this user lacks permission for an existing folder: its files are not missing.
 bool is_closed(const fs::path& folder) {
   std::error_code error;
   return fs::is_directory(folder, error) && access(folder.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
@@ -111,7 +111,7 @@ void note_distribution(std::string_view name, ArtifactLayout& layout) {
   if (name.ends_with(kSuffix)) layout.distributions.emplace_back(name.substr(0, name.size() - kSuffix.size()));
 }
 
-// Of each package the folder's name or the metadata may say torch. Python finds both kinds of folders.
+// Records a package whose folder name or metadata claims to be torch. Python finds both kinds of folders.
 void note_package(const fs::path& packages, const std::string& name, ArtifactLayout& layout) {
   const bool info = name.ends_with(".dist-info");
   if (!info && !(name.ends_with(".egg-info") && name.find('-') != std::string::npos)) return;
@@ -120,7 +120,7 @@ void note_package(const fs::path& packages, const std::string& name, ArtifactLay
   if (calls_itself_torch(name, metadata)) layout.packages.push_back({name, std::move(metadata)});
 }
 
-// "-lib", "-dev": what Nix links beside result-NAME.
+// Returns the link that Nix puts beside a result: "-lib", "-dev".
 fs::path nix_output_beside(const fs::path& artifact, std::string_view output) {
   const fs::path plain = artifact.has_filename() ? artifact : artifact.parent_path();
   return plain.string() + std::string(output);
@@ -136,7 +136,7 @@ void set_libtorch_dir(const fs::path& folder, ArtifactLayout& layout) {
   if (!error && holds_libtorch(real)) layout.libtorch_dir = real;
 }
 
-// What stands in a folder of packages about torch's own.
+// Reads the metadata of torch's own packages in a folder of packages.
 void read_packages(const fs::path& packages, ArtifactLayout& layout) {
   for (const auto& name : names_in(packages)) {
     note_distribution(name, layout);
@@ -146,7 +146,7 @@ void read_packages(const fs::path& packages, ArtifactLayout& layout) {
   }
 }
 
-// conda keeps the libraries that torch loads, NVIDIA's among them, in its own lib, beside those of everybody.
+// conda has the libraries that torch loads, NVIDIA's included, in its own lib, with libraries of other packages.
 void walk_conda_prefix(const fs::path& packages, ArtifactLayout& layout) {
   const fs::path lib = packages.parent_path().parent_path();
   if (!is_there(lib.parent_path() / "conda-meta")) return;
@@ -157,7 +157,7 @@ void walk_conda_prefix(const fs::path& packages, ArtifactLayout& layout) {
   walk_shared_objects(lib, "../../", false, wanted, layout);
 }
 
-// "/unpacked" of /unpacked/usr/lib/python3/dist-packages, whose libraries are looked for there before this system's.
+// Returns "/unpacked" for /unpacked/usr/lib/python3/dist-packages: its libraries precede those of this system.
 fs::path unpacked_root(const fs::path& below, std::string_view expected) {
   const std::string whole = below.string();
   return whole.ends_with(expected) ? fs::path(whole.substr(0, whole.size() - expected.size())) : fs::path();
@@ -179,7 +179,7 @@ Result<ArtifactLayout> torch_layout(const fs::path& artifact, const fs::path& to
   if (const auto built = build_lib_of(torch)) {
     lib = *built;
     walk_shared_objects(lib, "torch/lib/", false, is_shared_object_name, layout);
-  } else if (!is_there(lib)) {  // a link into the -lib output, which may stand beside the others by itself
+  } else if (!is_there(lib)) {  // a link into the -lib output, which may be a separate result
     lib = nix_output_beside(artifact, "-lib") / "lib";
     layout.kind = "nix";
     walk_shared_objects(lib, "torch/lib/", true, is_shared_object_name, layout);
@@ -235,7 +235,7 @@ std::optional<fs::path> debian_folder(const fs::path& root) {
   return std::nullopt;
 }
 
-// A Hugging Face kernel as kernel-builder leaves it: its extension module with metadata.json beside it.
+// Returns the layout of a Hugging Face kernel from kernel-builder: an extension module beside metadata.json.
 std::optional<ArtifactLayout> kernel_layout(const fs::path& folder) {
   if (!is_there(folder / "metadata.json")) return std::nullopt;
   ArtifactLayout layout;
@@ -294,7 +294,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
   const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch" ||
                                                 folder == "libtorch" || folder == "libtorch/share/cmake/Torch");
-  // A wheel holds one package: a second one's metadata is looked at, whatever it is called.
+  // A wheel contains one package; the metadata of a second package is read too, with any name.
   const bool metadata = name == "METADATA" && folder.ends_with(".dist-info") && folder.find('/') == std::string::npos;
   const bool of_torch = among(kPackageTexts) && is_of_torch_package(folder);
   const bool of_other = name == "WHEEL" && !of_torch && folder.ends_with(".dist-info");
@@ -315,8 +315,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
   }
 }
 
-// A wheel without METADATA is a package all the same, known by its folder or by its file's name; torch has files that
-// tell.
+// Names a wheel without METADATA by its folder or by its file name. torch has version files.
 void name_package_without_metadata(const fs::path& path, const Wheel& wheel, ArtifactLayout& layout) {
   const auto of_torch = [](const auto& member) {
     return member.name == "torch/version.py" || member.name.starts_with("libtorch/lib/libtorch");  // an archive
@@ -419,7 +418,7 @@ std::optional<fs::path> torch_folder(const fs::path& root) {
   if (is_torch_folder(root / "torch")) return root / "torch";
   if (is_torch_folder(root)) return root;
   constexpr std::array kPackages{"site-packages", "dist-packages"};
-  for (const char* packages : kPackages) {  // of lib/python3 itself
+  for (const char* packages : kPackages) {  // for lib/python3 itself
     if (is_torch_folder(root / packages / "torch")) return root / packages / "torch";
   }
   for (const char* lib : {"lib", "lib64", "local/lib", "usr/lib", "."}) {

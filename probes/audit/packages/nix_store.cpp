@@ -23,7 +23,7 @@ bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
 
-// As Nix tells name and version apart: at the first dash that no letter follows.
+// Nix separates name and version at the first dash without a letter after it.
 size_t dash_before_version(std::string_view name) {
   for (size_t at = name.find('-'); at != std::string_view::npos; at = name.find('-', at + 1)) {
     if (at + 1 < name.size() && !is_letter(name[at + 1])) return at;
@@ -31,7 +31,7 @@ size_t dash_before_version(std::string_view name) {
   return std::string_view::npos;
 }
 
-// "2.40-66-bin" is 2.40-66: the rest names an output.
+// Returns "2.40-66" for "2.40-66-bin": the rest names an output.
 std::string_view without_output(std::string_view version) {
   for (size_t at = version.find('-'); at != std::string_view::npos; at = version.find('-', at + 1)) {
     if (at + 1 < version.size() && is_letter(version[at + 1])) return version.substr(0, at);

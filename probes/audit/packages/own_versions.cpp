@@ -14,13 +14,13 @@
 namespace pbprobe {
 namespace {
 
-// What dnnl_version() returns begins with three numbers. The compiler names it after the function; where the file has
-// lost its local names, the function's own code leads to it.
+// dnnl_version() returns a struct that begins with three numbers. The compiler names the struct after the function; in
+// a file without local names, the code of dnnl_version() has its address.
 constexpr std::string_view kOneDnnObject = "_ZZ12dnnl_versionE3ver";
 constexpr std::string_view kOneDnn = "dnnl_version";
 // magma_version(int*, int*, int*) stores three numbers where its arguments point.
 constexpr std::string_view kMagma = "magma_version";
-constexpr uint64_t kMostCode = 256;  // of magma_version
+constexpr uint64_t kMostCode = 256;  // size limit of magma_version
 // Returns the numbers of the release in its three highest bytes (torch/headeronly/version.h, TORCH_ABI_VERSION).
 constexpr std::string_view kTorch = "aoti_torch_abi_version";
 
@@ -74,7 +74,7 @@ std::optional<std::string> version_of_onednn(const Elf& elf, uint64_t function) 
   return address ? version_at(elf, *address) : std::nullopt;
 }
 
-// The first three of mov dword [register], number.
+// Returns the numbers of the first three instructions `mov dword [register], number`.
 std::optional<Numbers> stored_by_x86(const Bytes& code) {
   Numbers numbers{};
   size_t stored = 0;
@@ -94,7 +94,7 @@ std::optional<Numbers> stored_by_x86(const Bytes& code) {
   return std::nullopt;
 }
 
-// The first three of str w, [x], whose w is zero or was set by mov w, number.
+// Returns the numbers of the first three `str w, [x]`, if w is zero or set by `mov w, number`.
 std::optional<Numbers> stored_by_aarch64(const Bytes& code) {
   std::array<std::optional<int32_t>, 32> registers{};
   registers[31] = 0;  // wzr

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What libraries inside a file would answer if they were asked for their version.
+// Versions of libraries that are linked into a file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace pbprobe {
 
-// Of oneDNN, MAGMA and torch, by the code of their version functions: nothing of it is run.
+// Reads the versions of oneDNN, MAGMA and torch from the code of their version functions. Runs nothing.
 class OwnVersions {
  public:
   void look_at(std::string_view name, const Elf64_Sym& symbol);
@@ -22,7 +22,7 @@ class OwnVersions {
   [[nodiscard]] std::map<std::string, std::string> read(const Elf& elf) const;
 
  private:
-  std::optional<uint64_t> onednn_object_;  // what dnnl_version() returns
+  std::optional<uint64_t> onednn_object_;  // address of the result of dnnl_version()
   std::optional<uint64_t> onednn_;
   std::optional<uint64_t> magma_;
   std::optional<uint64_t> torch_;

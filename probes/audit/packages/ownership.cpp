@@ -26,7 +26,7 @@ std::string plain_path(const std::string& path) {
   return fs::path(path).lexically_normal().string();
 }
 
-// Python writes these anew.
+// Reports whether Python writes the file itself.
 bool is_compiled(std::string_view path) {
   return path.ends_with(".pyc");
 }
@@ -35,7 +35,7 @@ void name(std::vector<std::string>& first, const std::string& path) {
   if (first.size() < kNamedFiles) first.push_back(path);
 }
 
-// How a file differs from what was recorded; empty: it does not, or nothing was recorded.
+// Describes how a file differs from its record; "" if it does not differ or has no record.
 std::string difference(const RecordedFile& file, uint64_t size, const File* read) {
   if (file.size_bytes && *file.size_bytes != size) return "another size";
   const std::string hash = hex_of_record(file.hash);

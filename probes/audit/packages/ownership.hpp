@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether the files of a package are those that it installed, and who else installed them.
+// Comparison of a package's files with its RECORD and with other packages.
 #pragma once
 
 #include <map>
@@ -44,16 +44,16 @@ class Owners {
     const RecordedFile* file;
   };
   std::vector<Package> packages_;
-  std::map<std::string, std::vector<Claim>> claims_;  // by path
+  std::map<std::string, std::vector<Claim>> claims_;  // keys: paths
 };
 
-// `files`: the package's own as they were read, with their digests. Null: it has no RECORD.
+// `files`: the package's files with their digests. Returns nullopt without a RECORD.
 [[nodiscard]] std::optional<RecordedFiles> compare_with_record(const InstalledPackages& installed,
                                                                const InstalledPackage& package,
                                                                const std::vector<File>& files, const Owners& owners);
 
-// Returns the hex digits of a hash as RECORD writes it: "sha256=" and URL-safe base64 without padding. Empty: another
-// algorithm, or no hash.
+// Converts a hash of RECORD ("sha256=" and URL-safe base64 without padding) to hex digits; returns "" for other
+// algorithms or without a hash.
 [[nodiscard]] std::string hex_of_record(std::string_view hash);
 
 }  // namespace pbprobe

@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kDistrib
     {"mkl", "MKL"},
 }};
 
-// As nixpkgs names them, without its "cuda13.0-".
+// Names in nixpkgs, without the prefix "cuda13.0-".
 constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kStorePackages{{
     {"libcublas", "cuBLAS"},
     {"cuda_cupti", "CUPTI"},
@@ -79,7 +79,7 @@ std::optional<std::string> version_of_file(std::string_view path) {
   return std::string(version);
 }
 
-// Calls `visit` with what stands behind `key` in each line that begins with it, in letters of any case.
+// Calls `visit` with the rest of each line that begins with `key`, ignoring case.
 template <class Visit>
 void visit_lines(std::string_view text, std::string_view key, const Visit& visit) {
   for (size_t at = 0; at < text.size();) {
@@ -109,7 +109,7 @@ std::string_view header_of(std::string_view metadata) {
   return metadata.substr(0, std::min(unix_end, metadata.find("\r\n\r\n")));
 }
 
-// "torch" and "2.11.0" of "torch-2.11.0.dist-info".
+// Returns "torch" and "2.11.0" for "torch-2.11.0.dist-info".
 std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
   const size_t dash = folder.find('-');
   const size_t end = folder.rfind('.');
@@ -121,8 +121,8 @@ std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
 
 // One requirement of METADATA (PEP 508): "Torch [opt] (== 2.11.0) ; python_version > '3.8'".
 struct Requirement {
-  std::string name;       // by PEP 503: "torch"
-  std::string versions;   // "==2.11.0"; empty: any, or a URL
+  std::string name;       // normalized by PEP 503: "torch"
+  std::string versions;   // "==2.11.0"; "" for any version, or a URL
   std::string condition;  // "python_version>'3.8'", without blanks
 };
 
@@ -148,8 +148,8 @@ Requirement parse_requirement(std::string_view text) {
   return requirement;
 }
 
-// "==2.11.0" of "Requires-Dist: torch (==2.11.0)". What holds only under a condition is left out; of several
-// requirements, each has to hold.
+// Returns "==2.11.0" for "Requires-Dist: torch (==2.11.0)", and joins several requirements with commas. Ignores
+// requirements with a condition.
 std::optional<std::string> torch_asked_for(std::string_view header) {
   std::string asked;
   visit_lines(header, "Requires-Dist:", [&](std::string_view text) {
@@ -199,7 +199,7 @@ std::optional<StatedVersion> version_stated_by_wheel(const std::string& file_nam
   if (!file_name.ends_with(kExtension) || (dashes != 4 && dashes != 5)) return std::nullopt;
   const size_t begin = file_name.find('-') + 1;
   std::string version = file_name.substr(begin, file_name.find('-', begin) - begin);
-  for (const std::string_view plus : {"%2B", "%2b"}) {  // as a URL has it
+  for (const std::string_view plus : {"%2B", "%2b"}) {  // encodings of "+" in URLs
     if (const size_t at = version.find(plus); at != std::string::npos) version.replace(at, plus.size(), "+");
   }
   return StatedVersion{.of = "torch", .where = file_name, .stated = std::move(version)};

@@ -20,10 +20,10 @@ namespace pbprobe {
 [[nodiscard]] std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
                                                                     const std::vector<File>& files);
 
-// Of a Nix closure: what stands there in one version.
+// Returns the components that a Nix closure has in only one version.
 [[nodiscard]] std::map<std::string, std::string> component_versions(const StoreClosure& closure);
 
-// "CUDA runtime" of "cuda13.0-cuda_cudart" or "cuda_cudart".
+// Returns "CUDA runtime" for "cuda13.0-cuda_cudart" or "cuda_cudart".
 [[nodiscard]] std::optional<std::string> component_of_store_package(std::string_view package);
 
 // Returns the names, as package_name() writes them, that METADATA requires. Requirements of an extra are left out.
@@ -32,30 +32,29 @@ namespace pbprobe {
 // {"cuDNN": "9.19.0.56", "CUDA toolkit": "13.0.2"}: what the METADATA of torch's package pins with "==".
 [[nodiscard]] std::map<std::string, std::string> required_versions(std::string_view metadata);
 
-// The tags of a WHEEL file: "cp313-cp313-manylinux_2_28_x86_64".
+// Returns the tags of a WHEEL file: "cp313-cp313-manylinux_2_28_x86_64".
 [[nodiscard]] std::vector<std::string> wheel_tags(std::string_view wheel);
 
-// Whether a folder's name ("torch-2.11.0.dist-info") or the metadata in it says torch.
+// Reports whether a folder's name ("torch-2.11.0.dist-info") or the metadata in it claims to be torch.
 [[nodiscard]] bool calls_itself_torch(std::string_view folder, std::string_view metadata);
 
 // Returns the first value of `key` ("Name:") in the header of METADATA or WHEEL, without spaces around it.
 [[nodiscard]] std::optional<std::string> value_in_header(std::string_view metadata, std::string_view key);
 
-// Name and version as the metadata says them.
+// Returns the name and version in the metadata.
 [[nodiscard]] Package package_of(std::string folder, std::string_view metadata);
 
-// What its folder and its metadata say of torch's version.
+// Returns the torch versions that the package's folder and metadata state.
 [[nodiscard]] std::vector<StatedVersion> versions_stated_by(const Package& package);
 
-// What the name of a wheel says of it ("torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl"); null: it is none of a
-// wheel.
+// Returns the version in a wheel's name ("torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl"); nullopt for other names.
 [[nodiscard]] std::optional<StatedVersion> version_stated_by_wheel(const std::string& file_name);
 
-// What in METADATA and WHEEL is not as Python's packaging writes it.
+// Returns violations of Python's packaging standards in METADATA and WHEEL.
 [[nodiscard]] std::vector<Error> faults_of_metadata(std::string_view metadata);
 [[nodiscard]] std::vector<Error> faults_of_wheel(std::string_view wheel);
 
-// "cp313", "cp313t" or "abi3", from the name of torch's own extension module.
+// Returns "cp313", "cp313t" or "abi3", from the name of torch's own extension module.
 [[nodiscard]] std::optional<std::string> python_abi(const std::vector<File>& files);
 
 }  // namespace pbprobe

@@ -45,7 +45,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// The environment that site-packages lies in; without one, the folder.
+// Returns the environment around site-packages, else the folder itself.
 fs::path environment_around(const fs::path& packages) {
   const bool of_python = packages.parent_path().filename().string().starts_with("python3");
   return of_python ? packages.parent_path().parent_path().parent_path() : packages;
@@ -55,7 +55,7 @@ class Looking {
  public:
   Looking(const fs::path& packages, const PreflightSources& sources)
       : sources_(sources), packages_(packages), nvidia_(packages / "triton/backends/nvidia") {
-    // Nix's copy asks no ldconfig, and older ones link by another name.
+    // Nix's copy runs no ldconfig, and older copies link by another name.
     const auto driver = read_whole_file(nvidia_ / "driver.py");
     if (driver) driver_source_ = *driver;
   }
@@ -85,7 +85,7 @@ class Looking {
     return std::nullopt;
   }
 
-  // Why it does not; null: it does.
+  // Returns why a program does not start; nullopt if it starts.
   [[nodiscard]] static std::optional<std::string> starts(const fs::path& path) {
     std::error_code error;
     if (fs::is_directory(path, error)) return "it is a folder";
@@ -110,7 +110,7 @@ class Looking {
     return found;
   }
 
-  // As sysconfig has it: of the interpreter that the environment was made from.
+  // Finds Python.h as sysconfig does, for the interpreter that the environment was made from.
   [[nodiscard]] std::optional<PythonHeader> python_header() const {
     const fs::path environment = environment_around(packages_);
     std::error_code error;
@@ -128,7 +128,7 @@ class Looking {
     return std::nullopt;
   }
 
-  // Of a virtual environment with a copy of the interpreter, by "home = /opt/python/bin".
+  // Reads "home = /opt/python/bin" of a virtual environment with a copy of the interpreter.
   [[nodiscard]] static std::optional<fs::path> home_of(const fs::path& environment) {
     const auto config = read_whole_file(environment / "pyvenv.cfg");
     if (!config) return std::nullopt;
@@ -142,7 +142,7 @@ class Looking {
     return std::nullopt;
   }
 
-  // As libcuda_dirs() of triton/backends/nvidia/driver.py.
+  // Follows libcuda_dirs() of triton/backends/nvidia/driver.py.
   [[nodiscard]] LinkedDriver driver() const {
     LinkedDriver driver;
     driver.name = driver_source_.find("libraries = ['cuda']") == std::string::npos ? kDriverLibrary : "libcuda.so";
@@ -182,7 +182,7 @@ class Looking {
     return folders;
   }
 
-  // As env_nvidia_tool of triton/knobs.py: where nothing is at the named path, its own.
+  // Follows env_nvidia_tool of triton/knobs.py: takes Triton's own ptxas if the named path is missing.
   [[nodiscard]] CalledPtxas ptxas(const std::string& name) const {
     CalledPtxas tool{.name = name, .path = (nvidia_ / "bin" / name).string()};
     const char* const key = name == "ptxas" ? "TRITON_PTXAS_PATH" : "TRITON_PTXAS_BLACKWELL_PATH";
@@ -232,7 +232,7 @@ class Looking {
     return cache("CUDA driver", folder.value_or(home() + "/.nv/ComputeCache"), "CUDA_CACHE_PATH", false);
   }
 
-  // As Python's tempfile has it.
+  // Follows Python's tempfile.
   [[nodiscard]] std::string temporary_folder() const {
     std::vector<std::string> folders;
     for (const char* name : {"TMPDIR", "TEMP", "TMP"}) {
@@ -248,14 +248,14 @@ class Looking {
   [[nodiscard]] std::string home() const {
     if (const auto home = variable("HOME")) return *home;
     const passwd* const entry = getpwuid(getuid());
-    return entry != nullptr && entry->pw_dir != nullptr ? entry->pw_dir : "~";  // as os.path.expanduser leaves it
+    return entry != nullptr && entry->pw_dir != nullptr ? entry->pw_dir : "~";  // os.path.expanduser keeps "~" too
   }
 
   [[nodiscard]] static CompiledCache cache(const char* of, const std::string& path, const char* variable, bool loads) {
     return {.of = of, .path = path, .variable = variable, .problem = why_not_kept(path, loads)};
   }
 
-  // `loads`: shared objects are loaded from there. What is not there yet is made in the folder above it.
+  // `loads`: the program loads shared objects from the folder. A missing folder is created in its parent.
   [[nodiscard]] static std::optional<std::string> why_not_kept(const fs::path& path, bool loads) {
     std::error_code error;
     fs::path there = fs::absolute(path, error);
@@ -277,7 +277,7 @@ class Looking {
   const PreflightSources& sources_;
   fs::path packages_;
   fs::path nvidia_;
-  std::string driver_source_;  // empty: there is no Triton
+  std::string driver_source_;  // "" without Triton
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ bool is_torch(const InstalledPackage& package) {
   return calls_itself_torch(text.folder, text.metadata);
 }
 
-// The first of its libraries that tells.
+// Returns the processor of the package's first library that has one.
 std::string processor_of(const InstalledPackage& package) {
   for (const auto& item : package.layout.items) {
     if (!is_shared_object_name(item.disk.filename().string())) continue;
@@ -43,7 +43,7 @@ std::string processor_of(const InstalledPackage& package) {
   return {};
 }
 
-// "ext/_C" of "ext/_C.cpython-311-aarch64-linux-gnu.so".
+// Returns "ext/_C" for "ext/_C.cpython-311-aarch64-linux-gnu.so".
 std::string stem_of(const std::string& path) {
   return path.substr(0, path.find('.', path.rfind('/') + 1));
 }
@@ -71,7 +71,7 @@ std::vector<std::string> tags_of(const InstalledPackage& package) {
   return wheel_tags(wheel->second);
 }
 
-// A wheel of a platform brings what is loaded on it. One of any platform, and conda's cross compilers, bring files of
+// A wheel for a platform has files to load there. A wheel for any platform, and conda's cross compilers, have files of
 // all kinds as data.
 bool is_of_a_platform(const InstalledPackage& package) {
   const auto tags = tags_of(package);
@@ -89,7 +89,7 @@ std::string c_library_of_file(const fs::path& path) {
   return object ? object->c_library() : "";
 }
 
-// gcompat, with which Alpine's loader takes some of glibc's libraries.
+// Reports whether the root has gcompat, with which Alpine's loader accepts some of glibc's libraries.
 bool has_both_c_libraries(const fs::path& root) {
   std::error_code error;
   return fs::exists(inside_root(root, root / "lib/libgcompat.so.0"), error) ||
@@ -109,11 +109,11 @@ struct Expected {
   std::string known_by;
 };
 
-// Files of the package that Python or the loader would open, and that are for another one.
+// Returns files of another kind that Python or the loader would open.
 std::optional<OtherProcessor> other_than(const InstalledPackage& package, const Expected& expected,
                                          std::string (*kind_of)(const fs::path&)) {
   std::vector<std::pair<const Item*, std::string>> others;
-  std::set<std::string> own;  // stems of those for the environment's
+  std::set<std::string> own;  // stems of files for the environment's own kind
   std::set<std::string> needed;
   for (const auto& item : package.layout.items) {
     if (!is_shared_object_name(item.disk.filename().string())) continue;
@@ -142,7 +142,7 @@ std::optional<OtherProcessor> other_than(const InstalledPackage& package, const 
   return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
 }
 
-// "311" of "python3.11", "313t" of "python3.13t".
+// Returns "311" for "python3.11", "313t" for "python3.13t".
 std::string tag_of(const fs::path& path) {
   constexpr std::string_view kBegin = "python3.";
   const std::string name = path.filename().string();
@@ -165,7 +165,7 @@ std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, c
     const bool taken = module == tag || (module == "abi3" && !tag.ends_with('t'));
     if (taken || (module.empty() && is_opened_by_itself(item))) return std::nullopt;
     if (module.empty()) continue;
-    if (!is_imported(item)) return std::nullopt;  // torch loads it by its path, as torchao's
+    if (!is_imported(item)) return std::nullopt;  // torch loads such a file by path, as for torchao
     if (found.files++ > 0) continue;
     found.processor = module == "abi3" ? "a Python with the GIL (abi3)" : name_of_python(module);
     found.first = item.path;
@@ -176,7 +176,8 @@ std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, c
   return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
 }
 
-// The one processor that a text like "cp311-cp311-linux_x86_64" or "torch29-cu128-aarch64-linux" names; empty: none.
+// Returns the only processor that a text like "cp311-cp311-linux_x86_64" or "torch29-cu128-aarch64-linux" names, else
+// "".
 std::string processor_in(std::string_view text) {
   std::string found;
   for (const char* processor : {"x86_64", "aarch64"}) {
@@ -200,14 +201,15 @@ Expected expected_of(const ArtifactLayout& layout, const std::vector<File>& file
   return {processor_in(layout.packages.front().folder), "its folder's name"};
 }
 
-// Python imports it, it runs beside torch, or another file needs it.
+// Reports whether Python imports the file, torch's process loads it, or another file needs it.
 bool is_loaded(const File& file, const std::set<std::string>& needed) {
   const std::string name = fs::path(file.path).filename().string();
   const bool torch = file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable > 0;
   return torch || file.component == "libtorch" || !python_of_module(name).empty() || needed.contains(name);
 }
 
-// Returns the names of libraries that libtorch needs. The judge compares their processor with libtorch's by itself.
+// Returns the names of libraries that libtorch needs. The judge itself compares their processor with libtorch's
+// processor.
 std::set<std::string> find_needed_by_libtorch(const std::vector<File>& files) {
   std::set<std::string> needed;
   for (const auto& file : files) {

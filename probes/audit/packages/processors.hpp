@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Which processor, C library and Python an environment is for, and what in it is for another: after an rsync from
-// another machine, a container's layer of another platform, a manylinux wheel in Alpine, or an upgrade of Python.
+// Processor, C library and Python of an environment, and files for others. Causes: an rsync from another machine, a
+// container layer of another platform, a manylinux wheel in Alpine, an upgrade of Python.
 #pragma once
 
 #include <filesystem>
@@ -16,30 +16,29 @@
 
 namespace pbprobe {
 
-// "x86_64" or "aarch64", by the file's first bytes; empty: another one, or no ELF file.
+// Returns "x86_64" or "aarch64", by the file's first bytes; "" for other processors and files.
 [[nodiscard]] std::string processor_of_file(const std::filesystem::path& path);
 
 class Processors {
  public:
-  // Its Python tells, where any package is for the same processor; else torch, else what most packages are for.
-  // `root`: of another system that they are installed in; empty: this one. Of C libraries its Python tells.
+  // `root`: root of another system, or "". The environment's Python decides if a package matches its processor; else
+  // torch, else most packages. Only Python decides the C library.
   Processors(const InstalledPackages& installed, const std::filesystem::path& root);
 
-  // Files of the package that Python or the loader would open here. Of a package of tools only: extension modules, what
-  // links torch, what its own files need. Of another Python only, where it has no module for this one. Null: there are
-  // none.
+  // Returns files for another processor or Python that would be opened here, or nullopt. In a package of tools, counts
+  // only modules, files that link torch, and needed files. For another Python, counts only modules that this Python
+  // lacks.
   [[nodiscard]] std::optional<OtherProcessor> other(const InstalledPackage& package) const;
 
  private:
-  std::string expected_;  // empty: nothing tells
+  std::string expected_;  // "" if unknown
   std::string known_by_;
-  std::string c_library_;  // empty: nothing tells, or both are there
-  std::string tag_;        // "311", "313t": of its Python; empty: not known
+  std::string c_library_;  // "" if unknown or ambiguous
+  std::string tag_;        // "311", "313t", for the environment's Python; "" if unknown
 };
 
-// Returns the libraries of an artifact that are built for another processor than its tag, the name of its folder or
-// libtorch says; nullopt if there are none, or if nothing says it. A library for the right processor beside it stands
-// in.
+// Returns libraries for another processor than the wheel's tag, the folder's name or libtorch states; nullopt if all
+// match or the processor is unknown. Ignores a library that also exists for the right processor.
 [[nodiscard]] std::optional<OtherProcessor> find_other_processor(const ArtifactLayout& layout,
                                                                  const std::vector<File>& files);
 

@@ -33,7 +33,7 @@ bool is_of_known_torch(std::string_view library) {
   return std::find(kLibraries.begin(), kLibraries.end(), library) != kLibraries.end();
 }
 
-// Libraries of C that PEP 600 lets a wheel need from the system, and Python's.
+// Libraries that PEP 600 lets a wheel need from the system, and libraries of Python.
 bool is_allowed_from_system(std::string_view library) {
   constexpr std::array<std::string_view, 14> kLibraries{
       "libpython3",        "libz.so",           "libexpat.so",    "libX11.so", "libXext.so",
@@ -42,7 +42,7 @@ bool is_allowed_from_system(std::string_view library) {
   return std::any_of(kLibraries.begin(), kLibraries.end(), [&](auto name) { return library.starts_with(name); });
 }
 
-// Reports whether nobody read the library, which may define names in torch's namespaces.
+// Reports whether the library was not read: it may define names in torch's namespaces.
 bool is_foreign(const Dependency& dependency) {
   const std::string_view name = base_name(dependency.name);
   if (dependency.provider != Provider::unresolved || is_of_known_torch(name) || is_allowed_from_system(name))
@@ -71,7 +71,7 @@ void erase_defined(const ArtifactLayout& layout, const AuditOptions& options, co
   if (member) erase_defined(Bytes(member->memory.bytes(), item.path), names);
 }
 
-// The names of all files at once, so that each library is read once.
+// Collects the names of all files, so that each library is read once.
 Names find_undefined(const ArtifactLayout& layout, const AuditOptions& options, const std::vector<File>& files) {
   Names names;
   std::set<std::string> outside;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Symbols in torch's namespaces that no known release of torch exports: whether another library defines them.
+// Search for definitions of symbols in torch's namespaces that no known release of torch exports.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,9 @@
 
 namespace pbprobe {
 
-// Removes from TorchSymbols::unknown of each file what another file of the package or a dependency defines. If a name
-// remains, `releases` becomes empty: no known torch loads the file. If a needed library is missing that may define
-// the rest, and for torch itself, `unknown` becomes empty and `releases` stays. Call after resolve_closure().
+// Removes names from TorchSymbols::unknown that another file of the package or a dependency defines. A remaining name
+// clears `releases`: no known torch loads the file. For torch, and if a library is missing that may define the rest,
+// clears `unknown` and keeps `releases`. Call after resolve_closure().
 void settle_unknown_torch_names(const ArtifactLayout& layout, const AuditOptions& options, std::vector<File>& files);
 
 }  // namespace pbprobe

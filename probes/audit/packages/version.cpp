@@ -21,7 +21,7 @@ std::optional<std::string> quoted(std::string_view text) {
   return std::string(text.substr(1, end - 1));
 }
 
-// "2.11.0+cu130" was built for CUDA 13.0: the last digit is the minor version.
+// Returns "13.0" for "2.11.0+cu130": the last digit is the minor version.
 std::optional<std::string> cuda_of_version(std::string_view version) {
   const size_t mark = version.find("+cu");
   if (mark == std::string_view::npos) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<std::string> cmake_version(std::string_view text) {
   return quoted(text.substr(found + kSet.size()));
 }
 
-// Why a text does not tell its version; `where`: what was looked for in it.
+// Returns why a text states no version. `where`: the searched name.
 std::optional<std::string> fault_of(std::string_view text, std::string_view where,
                                     const std::optional<std::string>& version) {
   if (text.find('\0') != std::string_view::npos) return "holds NUL bytes, so it is not text";
@@ -54,7 +54,7 @@ std::optional<std::string> fault_of(std::string_view text, std::string_view wher
   return std::nullopt;
 }
 
-// What the assignments of version.py say; a name that is assigned None, or not at all, says nothing.
+// Reads the assignments of version.py. A name that is None or not assigned has no version.
 Result<std::optional<std::string>> read_version_py(const std::string& text, Versions& versions) {
   std::optional<std::string> torch;
   if (text.find('\0') != std::string::npos) return torch;
@@ -104,7 +104,7 @@ Versions read_versions(const std::map<std::string, std::string>& texts) {
 
 namespace {
 
-enum class Kind { name, number, text, sign, end };  // `end`: of a statement
+enum class Kind { name, number, text, sign, end };  // `end`: end of a statement
 
 struct Token {
   Kind kind = Kind::end;
@@ -184,7 +184,7 @@ class Lexer {
     const size_t begin = at_;
     while (continues_name(peek())) at_ += 1;
     add(Kind::name, std::string(text_.substr(begin, at_ - begin)));
-    // r'…', b'…' and f'…' are not read as they stand.
+    // Only running the module would show r'…', b'…' and f'…'.
     return peek() == '\'' || peek() == '"' ? Result<void>(only_known_when_run(line_)) : Result<void>();
   }
 
@@ -229,9 +229,9 @@ class Lexer {
 
   std::string_view text_;
   size_t at_ = 0;
-  size_t continued_at_ = std::string_view::npos;  // where a line goes on that a backslash ended
+  size_t continued_at_ = std::string_view::npos;  // begin of a line after a backslash
   size_t line_ = 1;
-  int depth_ = 0;  // of brackets
+  int depth_ = 0;  // open brackets
   std::vector<Token> tokens_;
 };
 
@@ -245,7 +245,7 @@ bool all_of(const Tokens& tokens, size_t from, bool (*test)(const Token&)) {
   return std::all_of(tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.end(), test);
 }
 
-// "import x", "from typing import Optional": neither may bind a name that is assigned, nor names that are not written.
+// Accepts "import x" and "from typing import Optional", but no import that binds an assigned name or all names.
 bool is_import(const Tokens& statement) {
   const bool begins = is(statement[0], "import") || is(statement[0], "from");
   return begins && all_of(statement, 1, [](const Token& token) {
@@ -260,7 +260,7 @@ bool is_constant(const Token& token) {
   return token.kind != Kind::sign || std::string_view("[](){},:-").find(token.text) != std::string_view::npos;
 }
 
-// Of "name = value" and "name: annotation = value"; null: it is neither.
+// Returns the value's place in "name = value" or "name: annotation = value"; nullopt for other statements.
 std::optional<size_t> place_of_value(const Tokens& statement) {
   if (statement.size() < 2 || statement[0].kind != Kind::name) return std::nullopt;
   if (!is(statement[1], "=") && !is(statement[1], ":")) return std::nullopt;
@@ -269,7 +269,7 @@ std::optional<size_t> place_of_value(const Tokens& statement) {
   return static_cast<size_t>(equals - statement.begin()) + 1;
 }
 
-// "Optional[str]": looked up, and nothing is called or bound by it.
+// Accepts "Optional[str]", which calls and binds nothing.
 bool is_plain_annotation(const Tokens& statement, size_t value) {
   for (size_t i = 2; i + 1 < value && i < statement.size(); ++i) {
     const Token& token = statement[i];

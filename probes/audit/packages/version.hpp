@@ -19,7 +19,7 @@ struct Versions {
   std::optional<std::string> torch;  // "2.11.0+cu130"
   std::optional<std::string> cuda;   // "13.0"; null for a CPU build, or if unknown
   std::optional<std::string> git;
-  std::vector<StatedVersion> stated;  // each assignment of version.py, and the versions of other files
+  std::vector<StatedVersion> stated;  // assignments of version.py, and the versions of other files
   std::vector<Error> problems;        // faults of these files
 };
 

@@ -86,7 +86,7 @@ void walk_shared_objects(const fs::path& folder, const std::string& prefix, bool
 
 void settle_items(ArtifactLayout& layout) {
   std::sort(layout.items.begin(), layout.items.end(), [](const Item& a, const Item& b) { return a.path < b.path; });
-  std::set<FileId> by_name;  // files that stand under a name of their own
+  std::set<FileId> by_name;  // files with a name that is not a link
   std::error_code error;
   for (const auto& item : layout.items) {
     struct stat status {};

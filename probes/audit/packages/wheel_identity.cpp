@@ -47,14 +47,14 @@ std::optional<WheelName> parse_name(std::string file) {
   if (parts.size() != 5 && parts.size() != 6) return std::nullopt;
   const size_t tag = parts.size() - 3;
   std::string version = parts[1];
-  for (const std::string_view plus : {"%2B", "%2b"}) {  // as a URL has it
+  for (const std::string_view plus : {"%2B", "%2b"}) {  // encodings of "+" in URLs
     if (const size_t at = version.find(plus); at != version.npos) version.replace(at, plus.size(), "+");
   }
   return WheelName{parts[0], version, split_name(parts[tag], '.'), split_name(parts[tag + 1], '.'),
                    split_name(parts[tag + 2], '.')};
 }
 
-// glibc's release that a platform's tag promises; null: another tag.
+// Returns the glibc release that a platform tag promises; nullopt for other tags.
 std::optional<MajorMinor> glibc_promised(const std::string& platform) {
   constexpr std::array<std::pair<std::string_view, MajorMinor>, 3> kOld{
       {{"manylinux1_", {2, 5}}, {"manylinux2010_", {2, 12}}, {"manylinux2014_", {2, 17}}}};
@@ -96,7 +96,7 @@ class Identity {
   std::vector<std::string> run() {
     if (infos_.size() != 1) {
       if (infos_.empty()) fault("it has no .dist-info folder: no installer takes it");
-      if (infos_.size() > 1 && !of_torch_)  // of torch another check's
+      if (infos_.size() > 1 && !of_torch_)  // another check reports torch
         fault("it has {} .dist-info folders: {}", infos_.size(), fmt::join(infos_, ", "));
       return std::move(faults_);
     }
@@ -120,7 +120,7 @@ class Identity {
     if (folder_of(member).ends_with(".dist-info") && member.find('/') != member.npos) infos_.insert(folder_of(member));
   }
 
-  // Such a member is reported where the archive is read.
+  // read_zip() reports such a member.
   [[nodiscard]] bool is_unread(const char* name) const { return unread_.contains(*infos_.begin() + "/" + name); }
 
   [[nodiscard]] std::optional<std::string> text_of(const char* name) const {
@@ -140,7 +140,7 @@ class Identity {
     if (!metadata) return fault("{} has no METADATA: no installer takes it", *infos_.begin());
     const Package package = package_of(*infos_.begin(), *metadata);
     if (name_) ask_requires_python(*metadata);
-    if (!name_ || of_torch_) return;  // of torch other checks compare both
+    if (!name_ || of_torch_) return;  // other checks compare torch's name and version
     const std::string info = infos_.begin()->substr(0, infos_.begin()->find('-'));
     if (package_name(info) != package_name(name_->name))
       fault("its name says {}, and its folder is {}: pip refuses it", name_->name, *infos_.begin());
@@ -154,7 +154,7 @@ class Identity {
       fault("its name says version {}, and METADATA {}: pip refuses it", name_->version, *package.version);
   }
 
-  // Of the one Python that the tag names.
+  // Requires-Python must match the one Python in the tag.
   void ask_requires_python(const std::string& metadata) {
     const auto asked = value_in_header(metadata, "Requires-Python:");
     if (!asked || name_->python.size() != 1 || name_->abi.front() == "abi3") return;
@@ -175,7 +175,7 @@ class Identity {
     if (!version) return fault("WHEEL has no Wheel-Version: pip refuses it");
     const auto number = parse_major_minor(*version);
     if (!number || number->major != 1) fault("its Wheel-Version is {}, and installers take 1.x", *version);
-    if (!name_ || of_torch_) return;  // of torch another check's
+    if (!name_ || of_torch_) return;  // another check compares torch's tags
     const auto tags = wheel_tags(*wheel);
     std::vector<std::string> missing;
     for (const auto& python : name_->python) {
@@ -189,7 +189,7 @@ class Identity {
     if (!missing.empty()) fault("its name says {}, and WHEEL has the tags {}", listed(missing), fmt::join(tags, ", "));
   }
 
-  // What the platform promises, file by file.
+  // Compares each file with the promise of the platform tag.
   void ask_tags() {
     for (const auto& platform : name_->platform) {
       const auto promised = glibc_promised(platform);
@@ -198,7 +198,7 @@ class Identity {
       std::vector<std::string> broken;
       std::string most;
       for (const auto& file : files_) {
-        if (!file.links || (of_torch_ && !musl && file.component == "libtorch")) continue;  // another check's
+        if (!file.links || (of_torch_ && !musl && file.component == "libtorch")) continue;  // another check reports it
         const auto floor = file.links->version_floors.find("GLIBC");
         const auto needed = floor == file.links->version_floors.end() ? std::nullopt : parse_major_minor(floor->second);
         const bool glibc = std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end();
@@ -295,7 +295,7 @@ MemberDigests digest_members(const Wheel& wheel, const std::vector<File>& files,
       hash.update(piece);
       return true;
     });
-    if (!read) return;  // a damaged member is reported where it is read
+    if (!read) return;  // the audit of the member reports the damage
     const std::lock_guard lock(mutex);
     digests.emplace(open[i]->name, hash.hex());
   });
@@ -312,7 +312,7 @@ namespace {
 using Features = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
 struct VariantDocument {
-  std::map<std::string, Features> variants;  // by label
+  std::map<std::string, Features> variants;  // keyed by label
 };
 
 template <class Visitor, SameAs<VariantDocument> T>

@@ -145,7 +145,7 @@ def test_exits_with_2_for_an_invalid_claim_file(tmp_path, claims, says):
 
 
 def kernel(folder, archs, units):
-    """As Hugging Face's kernel-builder leaves one."""
+    """Writes a folder as Hugging Face's kernel-builder does."""
     folder.mkdir(parents=True)
     library = Package("x", {"_spam_1234.abi3.so": Library(units=units, needs=("libcudart.so.13",))}).write(
         folder.parent / "made"

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Environments that are no virtual ones: conda's, the root of a container, a Nix result and what it propagates; and
-what the bytes of a package state as the properties of a wheel variant."""
+"""Environments other than virtual ones: conda, the root of a container, a Nix result with its propagated packages; and
+wheel variant properties that the bytes of a package state."""
 
 import json
 import shutil
@@ -93,7 +93,7 @@ def container(folder, *packages, machine=MACHINE):
 
 
 def test_libraries_are_looked_for_in_the_root_of_the_container(tmp_path):
-    """What is planted is that its system lacks one, though this machine's has it."""
+    """The container's system lacks libz, which this machine has."""
     ext = extension(needs=("libc10.so", "libz.so.1"), runpath=(*TO_TORCH, "/srv/lib"))
     root, site = container(tmp_path, torch(), ext)
     for place in (root, site):
@@ -165,7 +165,7 @@ def test_properties_are_those_that_every_file_keeps(tmp_path):
     assert "75_real is not stated: 1 of the files with device code have units without it" in notes
 
 
-def test_derives_true_properties_of_a_wheel(tmp_path):
+def test_computes_true_properties_of_a_wheel(tmp_path):
     file = wheel(CODE, tmp_path)
     document, _ = derived(file)
     with zipfile.ZipFile(file, "a") as archive:
@@ -183,7 +183,7 @@ def test_variantlib_reads_what_is_derived(tmp_path):
 
 
 def editable(folder, ext, site):
-    """As `pip install -e` leaves it: the files stay in their tree, and RECORD names a .pth file."""
+    """Installs as `pip install -e` does: the files stay in their tree, and RECORD names a .pth file."""
     tree = folder / "a tree"
     (tree / "src").mkdir(parents=True)
     ext.write(site)

@@ -117,7 +117,8 @@ def line_of_documentation():
 
 @pytest.mark.parametrize(("claims", "passes"), [("claim sm90,sm120\n", True), ("claim sm90,sm80\n", False)])
 def test_cibuildwheel_s_line_lets_through_what_holds_its_claim(tmp_path, claims, passes):
-    """As cibuildwheel runs it: the names in braces put in, by a shell. auditwheel is a copy here: it needs patchelf."""
+    """Fills in the braces and starts a shell, as cibuildwheel does. auditwheel is a plain copy here: it needs
+    patchelf."""
     (tmp_path / "wheel.claims").write_text(claims)
     (tmp_path / "repaired").mkdir()
     programs = tmp_path / "bin"

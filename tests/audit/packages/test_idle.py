@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Kernels that store nothing and only print, assert or trap deliver no SM, whoever claims them."""
+"""Kernels that store nothing and only print, assert or trap deliver no SM, whichever package claims them."""
 
 import json
 import subprocess

@@ -160,14 +160,14 @@ def test_requires_another_build_for_another_cuda_major(tmp_path):
     finding = only_finding(row)
     assert finding["id"] == "PB161"
     assert finding["remedy"].startswith("install the build of it for CUDA 13, as torch 2.11.0+cu130 is")
-    # What does not link torch may have a CUDA of its own, which its package brings.
+    # A file that does not link torch may need the CUDA of its own package.
     own = extension(needs=("libcudart.so.12",), code=MODULE.format(""))
     row, _ = audited(environment(tmp_path / "own", torch(version="2.11.0+cu130"), own), FAILED)
     assert only_finding(row)["remedy"].startswith("pip install nvidia-cuda-runtime-cu12, or the build")
 
 
 def test_does_not_blame_torch_for_a_colliding_name(tmp_path):
-    """As of torchcodec without FFmpeg: the digest of av_frame_alloc25810 is that of one that torch 2.8 to 2.10 have."""
+    """torchcodec without FFmpeg: av_frame_alloc25810 has the digest of a name in torch 2.8 to 2.10."""
     uses = 'extern "C" int av_frame_alloc25810();\n' + MODULE.format("av_frame_alloc25810();")
     lacking = extension(code=uses, needs=("libc10.so", "libavutil.so.56"), runpath=TO_TORCH)
     row, _ = audited(environment(tmp_path / "library", torch(), lacking), FAILED)
@@ -207,7 +207,7 @@ def test_accepts_symbols_of_the_same_package(tmp_path):
     assert row["loading"][0]["assumed"] == ["ext/libown.so"]
 
 
-# As cuda-core's _tensor_bridge: it links no torch, and its package opens torch's libraries with RTLD_GLOBAL before.
+# cuda-core's _tensor_bridge links no torch: its package first opens torch's libraries with RTLD_GLOBAL.
 def test_accepts_torch_symbols_in_a_file_without_torch(tmp_path):
     row, _ = audited(environment(tmp_path, torch(), extension(needs=())))
     assert row["findings"] == []
@@ -285,7 +285,7 @@ def test_ld_library_path_comes_before_runpath_and_the_one_that_wins_is_named(tmp
 
 
 def test_accepts_two_modules_of_one_name(tmp_path):
-    """vllm brings DeepGEMM's `_C`, which is not torch's."""
+    """vllm brings the `_C` of DeepGEMM beside torch's `_C`."""
     site = environment(tmp_path, torch(), extension())
     assert audited(site)[1]["shared_libraries"] == []
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Roots of Alpine and its like: their loader is musl's, which is their libc too. What it would load is followed by its
-own rules, and what is linked with glibc is named once."""
+"""Roots of Alpine and similar systems, whose loader is musl's libc. Loading follows the rules of musl, and a file for
+glibc is reported once."""
 
 import shutil
 import sys
@@ -24,7 +24,7 @@ def built(name, code, *flags):
 
 
 def libc(versions=""):
-    """musl's, with a function of each kind: the file that the loader is."""
+    """Builds musl's libc, which is also its loader, with one function."""
     flags = [f"-Wl,--version-script={text('versions', versions)}"] if versions else []
     return built(LIBC, 'extern "C" int getpid() { return 1; }\n', *flags)
 

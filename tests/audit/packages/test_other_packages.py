@@ -43,7 +43,7 @@ def test_counts_a_cubin_as_device_code(tmp_path):
     assert "spam-cubins 1.0 holds machine code for sm_100a" in text_of(wheel(package, tmp_path))
 
 
-def test_recognizes_a_torch_without_its_libraries(tmp_path):
+def test_finds_a_torch_without_its_libraries(tmp_path):
     package = Package("torch", {"torch/_C.cpython-311-x86_64-linux-gnu.so": Library()}, version="2.11.0")
     result = audit(wheel(package, tmp_path))
     assert result.returncode == FAILED

@@ -54,7 +54,7 @@ def test_finds_no_fault_in_a_sound_environment(site):
     [(with_another_byte, "another SHA-256"), (lambda content: content + bytes(8), "another size")],
     ids=["of the same size", "longer"],
 )
-def test_assigns_a_changed_library_to_its_package(site, change, how):
+def test_names_the_package_of_a_changed_library(site, change, how):
     own_copy(site / "one/lib/libone.so", change)
     found, document = rows(site, exit_code=FAILED)
     [changed] = found["one"]["recorded"]["changed_libraries"]
@@ -65,7 +65,7 @@ def test_assigns_a_changed_library_to_its_package(site, change, how):
     assert found["other"]["recorded"]["changed"] == 0
 
 
-def test_assigns_an_overwritten_path_to_its_former_owner(site):
+def test_names_the_former_owner_of_an_overwritten_path(site):
     cu13 = Package("one-cu13", {"one/lib/libone.so": Library(code="int thirteen() { return 13; }\n")})
     (site / "one/lib/libone.so").unlink()
     cu13.write(site)
@@ -116,7 +116,7 @@ def test_notes_files_without_a_record(site):
 
 
 def test_misses_no_file_of_two_packages_that_pip_merges(site):
-    """What an update that was interrupted leaves: which files are the older one's is not known."""
+    """An interrupted update leaves two dist-info folders: the owner of each file is unknown."""
     older = site / "one-0.9.dist-info"
     older.mkdir()
     (older / "METADATA").write_text("Metadata-Version: 2.1\nName: one\nVersion: 0.9\n")
@@ -142,7 +142,7 @@ def test_recommends_reinstalling_missing_files(site):
     assert document["reinstall"].endswith("--no-deps one==1.0")
 
 
-def test_only_notes_an_edited_text(site):
+def test_notes_an_edited_text(site):
     (site / "other-1.0.dist-info/METADATA").write_text("Name: other\nVersion: 1.0\nSummary: edited\n")
     found, document = rows(site)
     assert found["other"]["recorded"]["first_changed"] == ["other-1.0.dist-info/METADATA"]
@@ -158,7 +158,7 @@ def test_ignores_recorded_files_outside_the_environment(tmp_path):
 
 
 def test_does_not_compare_files_stripped_by_the_system(tmp_path):
-    """Debian's PyYAML has RECORD as it was before dh_strip, and no INSTALLER. What pip put there is compared."""
+    """Debian's PyYAML has a RECORD from before dh_strip, and no INSTALLER. Files that pip installed are compared."""
     site = ONE.write(tmp_path / "usr/lib/python3/dist-packages")
     own_copy(site / "one/lib/libone.so", lambda content: content + b"\0")
     found, document = rows(site)
@@ -216,8 +216,8 @@ def test_prints_the_conda_command_for_conda_packages(site):
     )
 
 
-def test_repairs_the_environment_by_the_command(tmp_path):
-    """By pip itself: what was pasted is run by a shell."""
+def test_printed_command_fixes_the_environment(tmp_path):
+    """Runs the printed command in a shell, with pip itself."""
     environment = tmp_path / "an environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     files = [wheel(package.but(tag="py3-none-any"), tmp_path) for package in (ONE, OTHER)]

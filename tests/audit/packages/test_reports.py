@@ -162,8 +162,8 @@ def test_recommends_reinstalling_a_package_of_another_python(tmp_path):
         assert findings == []
 
 
-def test_assigns_an_overwritten_library_to_its_writer(tmp_path):
-    """cupy-cuda12x beside cupy-cuda13x: the same paths, and what lies there does not load."""
+def test_names_the_writer_of_an_overwritten_library(tmp_path):
+    """cupy-cuda12x beside cupy-cuda13x: the packages share paths, and the library there does not load."""
     ext = extension()
     [path] = ext.libraries
     other = Package("ext-cu12", {path: ext.libraries[path].but(needs=("libc10.so", "libcudart.so.12"))})
@@ -204,8 +204,8 @@ def test_names_one_module_of_another_processor(tmp_path):
     )
 
 
-def test_assigns_a_library_of_another_processor_to_its_package(tmp_path):
-    """Who needs it is not reported as well. A twin for the right processor in the same package may stand in for it."""
+def test_names_the_package_of_a_foreign_library(tmp_path):
+    """Reports no file that needs the library. A twin for the right processor in the same package replaces it."""
     runtime = Package("nvidia-cuda-runtime", {"nvidia/lib/libcudart.so.13": of_other_machine(Library())})
     ext = extension(needs=("libc10.so", "libcudart.so.13"), runpath=("$ORIGIN/../torch/lib", "$ORIGIN/../nvidia/lib"))
     findings, _ = reported(environment(tmp_path / "planted", torch(), runtime, ext))

@@ -183,7 +183,7 @@ def test_lists_unowned_files_in_their_own_row(site):
     assert set(found["(no package)"]["cubin"]) == {"sm_100a"}
 
 
-def test_continues_after_a_loop_and_missing_metadata(site):
+def test_reads_past_a_loop_and_missing_metadata(site):
     (site / "loop").symlink_to(site)
     (site / "nothing-1.0.dist-info").mkdir()
     found, document = rows(site, exit_code=FAILED)
@@ -254,7 +254,7 @@ def test_does_not_call_files_of_a_closed_folder_missing(site, closed, problems):
     assert document["reinstall"] is None
 
 
-def test_ranks_a_damaged_file_as_worst_finding(site):
+def test_marks_a_damaged_file_as_worst_finding(site):
     CODE.but(libraries={"code/_C.abi3.so": Library(units=("first120.o",), keeps=0.5)}).write(site)
     found, _ = rows(site, exit_code=FAILED)
     assert found["code"]["worst"] == "warn"

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What torch.compile and Triton need, and device code for the GPU: `pbprobe report` of whole environments, judged for
-this machine with a GB10's GPU and driver. Each fault is planted in one that has no such finding."""
+"""`pbprobe report` of whole environments: tools that torch.compile and Triton need, and device code for the GPU, judged
+for this machine with a GB10's GPU and driver. Each fault is planted in an environment without findings."""
 
 import json
 import os
@@ -107,7 +107,7 @@ def test_ptxas_is_missing(compiling):
 
 
 def test_accepts_a_missing_unused_ptxas(compiling):
-    """A GB10's is ptxas-blackwell."""
+    """A GB10 needs only ptxas-blackwell."""
     (compiling.nvidia / "bin/ptxas").unlink()
     assert compiling.findings() == []
 

@@ -30,7 +30,7 @@ SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packag
 
 
 def library(name, code, against=(), runpath="$ORIGIN"):
-    """Makes a library like those of CUDA: each symbol has the library's name as version."""
+    """Makes a library in the form of CUDA's libraries: each symbol has the library's name as version."""
     script = text("script.map", f"{name} {{ global: *; }};\n")
     return made(
         name, compiler(MACHINE, "gcc"), "-shared", "-fPIC", "-Wl,--no-as-needed", f"-Wl,--version-script={script}",
@@ -78,7 +78,7 @@ def test_names_the_path_and_the_cause_of_a_redirected_library(tmp_path, monkeypa
 
 
 def test_torch_opens_libraries_by_path_after_a_failed_start(tmp_path, monkeypatch):
-    """Its __init__.py opens nvJitLink before cuSPARSE, so that LD_LIBRARY_PATH is not asked."""
+    """torch/__init__.py opens nvJitLink before cuSPARSE, so that LD_LIBRARY_PATH does not matter."""
     site = environment(tmp_path, *torch_with_cuda())
     order = '"cuda_runtime": "libcudart.so.*[0-9]", "nvjitlink": "libnvJitLink.so.*[0-9]", "cusparse": "libcusparse.so"'
     (site / "torch/__init__.py").write_text(f"cuda_libs = {{{order}}}\n")
@@ -111,7 +111,7 @@ def test_accepts_a_copy_of_the_same_cudnn(tmp_path, monkeypatch):
     assert of_torch(environment(tmp_path, *cudnn())) == []
 
 
-def test_accepts_another_library_that_nobody_opens(tmp_path, monkeypatch):
+def test_accepts_another_unopened_library(tmp_path, monkeypatch):
     elsewhere(tmp_path / "other", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", NEW)}, monkeypatch)
     assert of_torch(environment(tmp_path, *cudnn("libcudnn_cnn.so.9"))) == []
 
@@ -174,7 +174,7 @@ def test_prefers_a_package_of_the_environment_to_the_base(tmp_path):
 
 
 def engine(code, installed):
-    """A package that opens libengine.so by ctypes; `installed`: the cuBLASLt that is there."""
+    """A package that opens libengine.so by ctypes. `installed`: code of the installed cuBLASLt."""
     lt = library("libcublasLt.so.13", NEW)
     built = library("libengine.so", code, [lt], "$ORIGIN/../nvidia/cublas/lib")
     return (

@@ -72,7 +72,7 @@ def test_does_not_blame_torch_for_names_of_the_same_package(tmp_path):
 
 
 def test_allows_an_unread_library_to_define_a_name(tmp_path):
-    """As libc10_hip.so of a build for ROCm, or libexecutorch.so of another package."""
+    """A build for ROCm has libc10_hip.so; another package has libexecutorch.so."""
     built = Package("ext", {"ext/_C.abi3.so": Library(needs=("libc10.so", "libc10_hip.so"), code=INVENTED)})
     assert releases(tmp_path, built) == (ALL, None)
 

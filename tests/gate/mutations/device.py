@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Operators on device code: entries and containers. sections.py has those on all of it."""
+"""Operators on entries and containers of device code. sections.py has operators on all of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Place = tuple[int, int]  # container, entry
 
 
 def holder(content: bytes) -> str | None:
-    """The section with device code, whatever its name: where it was linked, the runtime loads what the linker wrote."""
+    """Returns the section with device code, by content. In a linked file, it holds the linker's output."""
     found = [
         one.name
         for one in elves.sections(content)
@@ -37,7 +37,7 @@ def holder(content: bytes) -> str | None:
 
 
 def holders(tree: Tree, about: About) -> list[str]:
-    """Files with device code whose loss breaks the claim: of others' large libraries one cubin among many does not."""
+    """Returns files whose device code the claim needs. Large libraries of others may lack a cubin."""
     return [path for path in (tree.libraries() if about.small else tree.own()) if looked_at(tree, path)[1]]
 
 
@@ -46,7 +46,7 @@ def is_elf(tree: Tree, path: str) -> bool:
 
 
 def looked_at(tree: Tree, path: str) -> tuple[bool, str | None]:
-    """Whether it is an ELF with sections, and where its device code is."""
+    """Reports whether a file is an ELF with sections, and names the section of its device code."""
     content = tree.files[path]
     if isinstance(content, pathlib.Path):
         return file_looked_at(content)
@@ -131,8 +131,7 @@ def on_entry(
 def on_claimed(
     tree: Tree, about: About, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], what: str
 ) -> str | None:
-    """All cubins of one label of a tiny build; of a real one a third and more, since some units hold nothing for some
-    SMs."""
+    """Changes all cubins of one label, in a real build a third or more: some units have none for some SMs."""
     path = chosen(rng, holders(tree, about))
     if path is None:
         return None
@@ -155,7 +154,7 @@ def any_cubin(one: fatbins.Entry) -> bool:
 
 @changes("drop", "entry")
 def the_claimed_cubin(tree, about, rng):
-    """A plain one goes with those of the same chip's suffixes in its unit: each of them runs there as well."""
+    """Drops a claimed cubin. With a plain one, also drops the suffixes of its chip, which run there too."""
     path = chosen(rng, holders(tree, about))
     at = path and chosen(rng, places(tree, path, claimed_in(tree, about, path)))
     if not at:
@@ -179,7 +178,7 @@ def of_same_chip(one: fatbins.Entry, other: fatbins.Entry) -> bool:
 
 @changes("drop", "entry")
 def whole_translation_units(tree, about, rng):
-    """A third and more of a real file's; of a tiny build all but one, which what such builds hold tells."""
+    """Drops a third or more of a real file's units; in a tiny build all but one, which the reference table reveals."""
     files = [tree.named(name) for name in ("libtorch_cuda.so", "libtorch_cuda_linalg.so")[: 1 if about.small else 2]]
     path = chosen(rng, [path for path in files if path in holders(tree, about)])
     if path is None:
@@ -211,7 +210,7 @@ def a_cubin_of_another_sm_under_its_own_label(tree, about, rng):
 
 
 def foreign(about: About, rng: random.Random, path: str = "libtorch_cuda.so") -> fatbins.Entry:
-    """Of another SM. Others' libraries deliver what runs on the claimed one: of them one that does not."""
+    """Returns an entry for another SM; for libraries of others, an SM whose code cannot run on the claimed one."""
     numbers = [sm for sm in OTHER_SMS if sm not in about.numbers]
     if path.rsplit("/", 1)[-1].startswith(CLOSED):
         numbers = [sm for sm in numbers if not any(runs_on(sm, chip) for chip in about.numbers)]

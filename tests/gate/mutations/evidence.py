@@ -128,7 +128,7 @@ def a_file_that_was_not_signed(files, rng):
 
 @changes("swap", VERIFY)
 def what_another_key_signed(files, rng):
-    """The same build, attested by somebody else."""
+    """Replaces files by the attestation of another key for the same build."""
     names = rng.choice((FILES, FILES[-1:], FILES[-2:]))  # report and statement are the same, byte for byte
     files |= {name: files[name + OTHERS] for name in names}
     return ", ".join(names)

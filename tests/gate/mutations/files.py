@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Operators on whole files, and on where they lie."""
+"""Operators on whole files and their places."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def zipped(files: dict[str, bytes], how: str = "stored") -> bytes:
 
 
 class Stream(io.BytesIO):
-    """As a pipe is: sizes follow each member."""
+    """A pipe, which cannot seek: zipfile writes sizes after each member."""
 
     def seekable(self) -> bool:
         return False
@@ -104,7 +104,7 @@ def a_library_cut_short(tree, about, rng):
 
 @changes("truncate", "file")
 def a_hole_in_a_library(tree, about, rng):
-    """Its end is there: a copy that was resumed wrongly."""
+    """Zeroes the code and keeps the end, as a wrongly resumed copy does."""
     path = needed(tree, rng)
     if path is None:
         return None
@@ -152,7 +152,7 @@ def a_stub_of_libtorch(tree, about, rng):
 
 @changes("hide", "file")
 def libtorch_cuda_under_another_name(tree, about, rng):
-    """Kernels for another SM, where nobody looks for them."""
+    """Renames libtorch_cuda.so to a name that readers may skip, with kernels for another SM."""
     path = tree.named("libtorch_cuda.so")
     if path is None or not holder(tree.read(path)):
         return None
@@ -176,7 +176,7 @@ def libtorch_cuda_as_a_link_to_nowhere(tree, about, rng):
 
 @changes("add", "file")
 def kernels_for_another_sm_beside(tree, about, rng):
-    """A further library of libtorch's, only for another SM."""
+    """Adds a library of libtorch with code only for another SM."""
     path = tree.named("libtorch_cuda_linalg.so")
     if path is None or not about.exact or not holder(tree.read(path)):
         return None
@@ -212,7 +212,7 @@ def what_is_no_library(tree, about, rng):
 
 @keeps("move", "file")
 def the_whole_build_to_another_folder(tree, about, rng):
-    """Its store paths, if it has any, stay."""
+    """Keeps the store paths, if the build has any."""
     if tree.top.startswith("elsewhere"):
         return None
     tree.files = {f"elsewhere/{n}/{path}": one for n in [rng.randrange(9)] for path, one in tree.files.items()}
@@ -290,7 +290,7 @@ def repacked(tree, about, rng, change, *, again: bool) -> bool:
 
 @changes("retag", "file")
 def a_wheel_for_another_python(tree, about, rng):
-    """By its name; its modules are as they were."""
+    """Changes the wheel's name; its modules stay."""
     if not a_wheel(tree, about, rng) or not tree.top.endswith(".whl"):
         return None
     other = rng.choice(("cp312-cp312", "cp313-cp313t", "cp314-cp314"))
@@ -310,7 +310,7 @@ def a_member_that_record_does_not_list(tree, about, rng):
 
 @changes("gut", "file")
 def a_page_of_a_member_that_record_reveals(tree, about, rng):
-    """Zeros in the symbols' names of a library, where nothing else looks at each byte."""
+    """Changes a byte that only the digest in RECORD reveals."""
 
     def change(members):
         path = chosen(rng, [name for name in members if name.startswith("torch/lib/")])
@@ -376,7 +376,7 @@ def the_folder_of_the_libraries_as_a_link(tree, about, rng):
 
 @changes("hide", "file")
 def a_member_that_is_twice_in_the_wheel(tree, about, rng):
-    """Whoever unpacks it is left with the second one, which is cut short or for another SM."""
+    """Installers unpack the second member, which is cut short or for another SM."""
     broken = tree.copy()
     operator = rng.choice((a_library_cut_short, a_library_of_no_bytes))
     reported = operator(broken, about, rng)
@@ -396,7 +396,7 @@ def a_member_that_is_twice_in_the_wheel(tree, about, rng):
 
 @changes("add", "file")
 def another_libtorch_cuda_elsewhere(tree, about, rng):
-    """A second copy, for another SM, where one SM is claimed exactly."""
+    """Adds a second copy for another SM, if one SM is claimed exactly."""
     path = tree.named("libtorch_cuda.so")
     version = tree.named("version.py")
     if path is None or version is None or not about.exact or not holder(tree.read(path)):
@@ -417,7 +417,7 @@ EXTREMES = (0, 1, 0x7F, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0xFFFF
 
 @changes("scramble", "file", ANSWERS)
 def numbers_in_headers(tree, about, rng):
-    """Whether that changes anything nobody knows; the program answers, and in time."""
+    """May or may not matter: the program must only answer, and in time."""
     path = chosen(rng, [path for path in tree.libraries() if is_elf(tree, path)])
     if path is None or not about.small:
         return None

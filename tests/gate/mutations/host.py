@@ -17,7 +17,7 @@ from small_builds import ENTRY, PLAIN, Library, linked
 from trees import OWN, Tree
 from variants import sound
 
-# Instructions with operands that are harmless, and what a CPU must have to run them. The first ones: of newer sets.
+# Instructions with harmless operands, and the CPU features that they need. The first ones are of newer sets.
 NEWER = {
     "x86_64": {
         "vpdpbssd %ymm2, %ymm1, %ymm0 (AVX-VNNI-INT8)": "c4e27750c2",
@@ -71,7 +71,7 @@ def body(about: About, code: str, size: int) -> bytes:
 
 def planted(tree: Tree, about: About, rng: random.Random) -> tuple[str, str, str] | None:
     """A function that runs everywhere gets such an instruction: path, function, what."""
-    # Of a real libtorch_cpu.so nobody knows from outside which functions others guard.
+    # In a real libtorch_cpu.so, it is unknown which functions are guarded.
     paths = [path for path in tree.own() if about.small or not path.endswith(("libtorch_cpu.so", "libtorch_cuda.so"))]
     path = chosen(rng, [path for path in paths if is_elf(tree, path)])
     if path is None:
@@ -281,7 +281,7 @@ LINKING = {
 
 
 def library_for(tree: Tree, about: About, rng: random.Random, names: tuple[str, ...]) -> tuple[str, Library] | None:
-    """What one of the variant's own libraries is linked from, and where it lies."""
+    """Returns the path and the inputs of one of the variant's own libraries."""
     path = chosen(rng, [path for path in tree.own() if path.rsplit("/", 1)[-1].startswith(names)])
     if path is None or not about.small:
         return None
@@ -369,7 +369,7 @@ def what_debuggers_need(tree, about, rng):
 
 @keeps("strip", "symbol")
 def all_symbols_of_a_library_without_capabilities(tree, about, rng):
-    """Of libtorch_cpu.so they say which functions are whose."""
+    """Omits libtorch_cpu.so, whose symbols show the CPU capabilities."""
     path = chosen(rng, [path for path in tree.libraries() if is_elf(tree, path) and "torch_cpu" not in path])
     if path is None:
         return None

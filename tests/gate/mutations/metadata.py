@@ -86,7 +86,7 @@ def metadata_of_another_version_or_package(tree, about, rng):
     field, other = rng.choice(
         (("Version", "2.9.1"), ("Version", "2.10.0rc1"), ("Name", "torchvision"), ("Name", "torch-cpu"))
     )
-    # What stands behind the first empty line is the description, and says nothing.
+    # Text behind the first empty line is the description, which no tool parses.
     head, *description = text.split("\n\n", 1)
     changed = re.sub(rf"^{field}: .*$", f"{field}: {other}", head, count=1, flags=re.MULTILINE)
     changed = changed if changed != head else f"{field}: {other}\n{head}"
@@ -133,7 +133,7 @@ def a_runpath_to_a_shared_folder(tree, about, rng):
 
 
 def runpath(content: bytes) -> tuple[int, str] | None:
-    """Where it stands among the strings, if no symbol shares them."""
+    """Returns the place and text of the RUNPATH among the strings, if it begins with $ORIGIN."""
     names = [one.name for one in elves.sections(content)]
     if ".dynstr" not in names:
         return None

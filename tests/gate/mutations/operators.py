@@ -13,7 +13,7 @@ from trees import Tree
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """What an operator may know of the build."""
+    """Facts of the build that operators may use."""
 
     variant: str  # or whatever is claimed of it
     machine: str
@@ -53,7 +53,7 @@ ANSWERS = frozenset({0, 1, 2})  # whatever it says, it says something
 
 
 def changes(verb: str, subject: str, due: frozenset[int] = FAILS) -> Callable[[Change], Change]:
-    """The build no longer delivers what is claimed of it. The function tells what it did, None: it does not apply."""
+    """Registers a function that breaks the claim. It returns what it did, or None if it does not apply."""
 
     def add(change: Change) -> Change:
         OPERATORS.append(Operator(verb, subject, change, due, keeps=False))

@@ -64,16 +64,16 @@ VARIANTS = tuple(
         *("cpu-avx", "cpu-avx512bf16", "cpu-armv9"),
     )
 )
-# Faults that end where it is no longer a result of Nix: in a wheel NVIDIA's libraries come with others.
+# Faults that need a result of Nix: in a wheel, NVIDIA's libraries come with others.
 NIX = {"PB112", "PB115", "PB116", "PB119", "PB129", "PB130", "PB131", "PB132"}
 # A folder with a version.py and no library is not an artifact at all.
 NO_TORCH = {"PB103"}
 # A capability without its own instructions: planting some there fixes it.
 EMPTY_CAPABILITY = "PB206"
-# What gives back what the deciding one took. A section that says less than it holds counts by its name: under another
-# one its bytes do, which the loader takes. Only the names of a baseline tell one more unit from a dropped one.
+# Pairs whose second operator repairs the first. A section with a false size counts by its name; under another name its
+# bytes count, which the loader reads. Only the names of a baseline tell an added unit from a dropped one.
 UNDOING = {("truncate section", "rename section"), ("drop entry", "add section")}
-# What operators meet in a file that another one, or a planted fault, has broken before.
+# Raised by operators on a file that another operator, or a planted fault, has broken before.
 DOES_NOT_APPLY = (ValueError, LookupError, StopIteration, struct.error, subprocess.CalledProcessError)
 SECONDS = 600 if os.environ.get("REAL") else 120  # that one verdict may take, on a busy machine too
 SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -118,7 +118,7 @@ def about_of(variant: str) -> About:
 
 @functools.cache
 def scratch() -> pathlib.Path:
-    """Of this run: processes are forked when it is there. Large files are linked, so it lies where they do."""
+    """Folder of this run, made before processes fork. REAL links large files, so it shares their file system."""
     return pathlib.Path(tempfile.mkdtemp(dir=BUILD if REAL in asked_for() else SCRATCH, prefix="pbprobe-mutations-"))
 
 
@@ -131,7 +131,7 @@ def base_of(variant: str) -> Tree:
 
 
 def real_claim() -> str:
-    """What is true of the installed torch."""
+    """Returns the claim of the installed torch."""
     packages = pathlib.Path(os.environ["PBPROBE_TEST_TORCH"])
     version = re.search(r"__version__ = '([^'+]*)", (packages / "torch/version.py").read_text())[1]
     return next(one.claim for one in builds.BUILDS if one.name.startswith(f"torch-{version}-") and MACHINE in one.name)
@@ -214,7 +214,7 @@ class Drawn:
 
 
 def operator_of(rng: random.Random, operators: list[Operator]) -> Operator:
-    """Each kind of operator as often as another, however many ways there are of it."""
+    """Draws each kind of operator equally often, however many functions it has."""
     name = rng.choice(sorted({one.name for one in operators}))
     return rng.choice([one for one in operators if one.name == name])
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Operators on device code as a whole: the sections that hold it, and the order of what lies in them."""
+"""Operators on device code as a whole: its sections, and their order."""
 
 from __future__ import annotations
 
@@ -72,8 +72,7 @@ def other_device_code_in_a_section_of_another_name(tree, about, rng):
 
 @changes("add", "section")
 def a_second_section_of_the_same_name(tree, about, rng):
-    """With code only for another SM, where one SM is claimed exactly. By its name it counts: no segment loads it, so
-    under another name it is dead bytes."""
+    """Adds a section for another SM, if one SM is claimed exactly. No segment loads it: only its name counts."""
     path = chosen(rng, [path for path in holders(tree, about) if path in tree.own()])
     if path is None or not about.exact:
         return None
@@ -89,7 +88,7 @@ def a_second_section_of_the_same_name(tree, about, rng):
 
 @keeps("relabel", "section")
 def the_type_of_the_section(tree, about, rng):
-    """The loader asks segments, and the runtime pointers: nobody asks for a section's type."""
+    """Changes the section's type: the loader reads segments, and the runtime reads pointers."""
     path = chosen(rng, holders(tree, about))
     if path is None:
         return None

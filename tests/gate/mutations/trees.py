@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A build's files, some of them changed: the others stay where they are, and are linked."""
+"""A build's files, some of them changed. Unchanged files stay in place and are linked."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def placed(source: pathlib.Path, file: pathlib.Path) -> None:
 
 
 def read_tree(root: pathlib.Path, top: pathlib.Path) -> Tree:
-    """What was written below `root`; links that lead below it go with it."""
+    """Reads the files below `root`, and the links that lead below it."""
     files: dict[str, Content] = {}
     for folder, names, others in os.walk(root):
         here = pathlib.Path(folder)

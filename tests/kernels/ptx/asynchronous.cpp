@@ -40,7 +40,7 @@ void map_address(Thread& t, const Instruction& i) {
 
 // --- copies by tensor maps ---
 
-TensorMap map_at(const Thread& t, uint64_t address) {
+TensorMap load_map(const Thread& t, uint64_t address) {
   TensorMap map;
   std::memcpy(&map, t.block.parameter(address, sizeof map), sizeof map);
   if (map.rank == 0 || address % 64 != 0) throw Fault(fmt::format("no tensor map at {:#x}", address));
@@ -48,7 +48,7 @@ TensorMap map_at(const Thread& t, uint64_t address) {
 }
 
 // The bytes of a box, element by element, zeros outside of the tensor.
-std::vector<std::byte> box_of(const Block& block, const TensorMap& map, const std::array<int64_t, 5>& at) {
+std::vector<std::byte> read_box(const Block& block, const TensorMap& map, const std::array<int64_t, 5>& at) {
   uint64_t lines = 1;
   for (unsigned d = 1; d < map.rank; ++d) lines *= map.box[d];
   const uint64_t line_bytes = uint64_t{map.box[0]} * map.bits / 8;
@@ -96,7 +96,7 @@ void deliver(Cluster& cluster, const TensorMap& map, const std::vector<std::byte
 void copy_tensor(Thread& t, const Instruction& i) {
   const bool multicast = i.name.find(".multicast::cluster") != std::string::npos;
   const bool pairs = i.name.find(".cta_group::2") != std::string::npos;
-  const TensorMap map = map_at(t, t.value(i.operands[1]));
+  const TensorMap map = load_map(t, t.value(i.operands[1]));
   if (i.operands.size() != size_t{map.rank} + (multicast ? 5 : 4)) throw Fault("a copy of another rank than its map");
   std::array<int64_t, 5> at{};
   for (unsigned d = 0; d < map.rank; ++d) at[d] = t.get<int>(i, 2 + d);
@@ -107,7 +107,7 @@ void copy_tensor(Thread& t, const Instruction& i) {
   Cluster& cluster = t.block.cluster;
   const Block& block = t.block;
   cluster.copies.emplace_back([&cluster, &block, map, at, to, barrier, mask, pairs] {
-    deliver(cluster, map, box_of(block, map, at), to, barrier, mask, pairs);
+    deliver(cluster, map, read_box(block, map, at), to, barrier, mask, pairs);
   });
 }
 

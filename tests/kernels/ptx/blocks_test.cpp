@@ -31,7 +31,7 @@ TEST_P(Blocks, AreRightAtEveryEdge) {
 TEST_P(Blocks, AreRightBeyondATileOfScales) {
   for (const Kernel* kernel : kernels()) {
     if (kernel->tile.m == 128) continue;  // the others are in tiles of scales that their own do not begin
-    expect_right(*kernel, problem_of(*kernel, 150, 300, 200));
+    expect_right(*kernel, make_launch_problem(*kernel, 150, 300, 200));
     if (HasFailure()) return;
   }
 }
@@ -51,9 +51,9 @@ TEST_P(Blocks, AreRightInEveryLayoutTypeAndPart) {
       expect_right(*kernel, problem, 1, layout == Layout::tn ? 1 : 0);
       if (HasFailure()) return;
     }
-    expect_right(*kernel, problem_of(*kernel, 40, 70, 900, DType::fp16), 3);
+    expect_right(*kernel, make_launch_problem(*kernel, 40, 70, 900, DType::fp16), 3);
     if (writes_c_nm(*kernel)) {
-      Problem problem = problem_of(*kernel, 13, 70, 160, DType::bf16);
+      Problem problem = make_launch_problem(*kernel, 13, 70, 160, DType::bf16);
       problem.c_is_nm = problem.bias = true;
       problem.ldc = problem.m + 1;
       expect_right(*kernel, problem);
@@ -70,10 +70,10 @@ TEST_P(Blocks, HaveProofsOfTheirInstructions) {
 TEST_P(Blocks, FailWhereAnIndexIsWrong) {
   const Kernel& kernel = *find_kernel("gemm_mx_e4m3_64x64_" + target_);
   const std::string symbol = "gemm_mx_e4m3_64x64_nt";
-  const Problem problem = problem_of(kernel, 64, 64, 256);
+  const Problem problem = make_launch_problem(kernel, 64, 64, 256);
   expect_right(kernel, problem);
   const auto passes = [&](const std::string& what, const std::string& instead) {
-    return passes_with(what, instead, symbol, kernel, problem);
+    return passes_after_edit(what, instead, symbol, kernel, problem);
   };
   EXPECT_FALSE(passes("\\{1, 1\\}, ", "{1, 0}, ")) << "thread-id-a";
   EXPECT_FALSE(passes(", \\{2, 3\\};", ", {2, 2};")) << "thread-id-b";
@@ -83,7 +83,7 @@ TEST_P(Blocks, FailWhereAnIndexIsWrong) {
 }
 
 TEST_P(Blocks, RefuseWhatTheyCannotMultiply) {
-  const Host host = test::host_of(target_);
+  const Host host = test::make_tcgen05_host(target_);
   ChooseOptions options{.gpu = 0};
   Problem plain = make_problem(64, 64, 64, DType::e2m1x2);
   auto plan = choose(plain, host, {}, options);
@@ -94,7 +94,7 @@ TEST_P(Blocks, RefuseWhatTheyCannotMultiply) {
   plan = choose(mx, host, {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_THAT(std::string(plan->kernel->name), HasSubstr("gemm_mx_e4m3"));
-  plan = choose(mx, test::host_of("sm90", 132), {}, options);
+  plan = choose(mx, test::make_tcgen05_host("sm90", 132), {}, options);
   ASSERT_FALSE(plan.ok());
   EXPECT_THAT(plan.error().message, HasSubstr("its machine code is for capability 12.0"));
   mx.blocks = BlockScale::none;

@@ -40,7 +40,7 @@ void shuffle_xor(Warp& warp, const Instruction& i) {
 }
 
 // The value of a lane that each names.
-void shuffle_from(Warp& warp, const Instruction& i) {
+void shuffle_lanes(Warp& warp, const Instruction& i) {
   const bool says = i.operands.size() == 6;  // also returns a predicate
   uint32_t values[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) values[lane] = warp.get<uint32_t>(lane, i, says ? 2 : 1);
@@ -59,13 +59,13 @@ void elect(Warp& warp, const Instruction& i) {
 
 void nothing(Warp&, const Instruction&) {}
 
-Block& block_of(Warp& warp) {
+Block& get_block(Warp& warp) {
   return warp.threads.front().block;
 }
 
 // bar.sync and bar.arrive, of all threads or of so many.
 Block::Named& arrive(Warp& warp, const Instruction& i) {
-  Block& block = block_of(warp);
+  Block& block = get_block(warp);
   auto& named = block.named[warp.get<int>(0, i, 0)];
   const int64_t count = i.operands.size() > 1 ? warp.get<int>(0, i, 1) : int64_t{block.launch.threads};
   warp.generation = named.generation;
@@ -82,12 +82,12 @@ void arrive_only(Warp& warp, const Instruction& i) {
   arrive(warp, i);
 }
 void barrier(Warp& warp, const Instruction& i) {
-  const auto& named = warp.arrived ? block_of(warp).named[warp.get<int>(0, i, 0)] : arrive(warp, i);
+  const auto& named = warp.arrived ? get_block(warp).named[warp.get<int>(0, i, 0)] : arrive(warp, i);
   warp.arrived = warp.waits = named.generation == warp.generation;
 }
 
 void arrive_at_cluster(Warp& warp, const Instruction&) {
-  Cluster& cluster = block_of(warp).cluster;
+  Cluster& cluster = get_block(warp).cluster;
   warp.of_cluster = cluster.generation;
   cluster.arrived += kLanes;
   if (cluster.arrived < static_cast<int64_t>(cluster.blocks.size()) * cluster.launch.threads) return;
@@ -96,7 +96,7 @@ void arrive_at_cluster(Warp& warp, const Instruction&) {
   ++cluster.moves;
 }
 void await_cluster(Warp& warp, const Instruction&) {
-  warp.waits = block_of(warp).cluster.generation == warp.of_cluster;
+  warp.waits = get_block(warp).cluster.generation == warp.of_cluster;
 }
 
 struct Kind {
@@ -105,7 +105,7 @@ struct Kind {
   int scales = 1;  // along k
 };
 
-Kind kind_of(std::string_view name) {
+Kind parse_kind(std::string_view name) {
   Kind kind;
   if (name.find(".e5m2.") != std::string_view::npos) kind.type = DType::e5m2;
   if (name.find(".e2m1.") != std::string_view::npos) kind.type = DType::e2m1x2;
@@ -118,7 +118,7 @@ Kind kind_of(std::string_view name) {
 // Operands: 0-3 D, 4-7 A, 8-9 B, 10-13 C, 14 scale A, 15 its byte, 16 its thread, 17 scale B, 18, 19.
 class Mma {
  public:
-  Mma(const Warp& warp, const Instruction& i) : warp_(warp), i_(i), kind_(kind_of(i.name)) {
+  Mma(const Warp& warp, const Instruction& i) : warp_(warp), i_(i), kind_(parse_kind(i.name)) {
     for (int row = 0; row < 16; ++row) {
       const int lane = 4 * (row % 8) + 2 * warp.get<int>(0, i, 16) + row / 8;
       read_line(row % 8, 4 + static_cast<size_t>(row / 8), 2, lane, 14, a_.at(static_cast<size_t>(row)));
@@ -185,7 +185,7 @@ bool bind_collective(Instruction& instruction) {
   const std::string_view name = instruction.name;
   if (name == "ldmatrix.sync.aligned.m8n8.x4.shared.b16") instruction.run_warp = load_matrices;
   if (name == "shfl.sync.bfly.b32") instruction.run_warp = shuffle_xor;
-  if (name == "shfl.sync.idx.b32") instruction.run_warp = shuffle_from;
+  if (name == "shfl.sync.idx.b32") instruction.run_warp = shuffle_lanes;
   if (name == "elect.sync") instruction.run_warp = elect;
   if (name == "bar.sync") instruction.run_warp = barrier;
   if (name == "bar.arrive") instruction.run_warp = arrive_only;

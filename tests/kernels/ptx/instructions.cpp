@@ -81,17 +81,17 @@ template <class From, class To>
 void convert(Thread& t, const Instruction& i) {
   t.set(i, 0, static_cast<To>(t.get<From>(i, 1)));
 }
-uint16_t half_of(float value, DType type) {
+uint16_t round_to_half(float value, DType type) {
   uint16_t bits = 0;
   set_element(&bits, type, 0, static_cast<double>(value));
   return bits;
 }
-void to_fp16(Thread& t, const Instruction& i) {
-  t.set(i, 0, half_of(t.get<float>(i, 1), DType::fp16));
+void convert_to_fp16(Thread& t, const Instruction& i) {
+  t.set(i, 0, round_to_half(t.get<float>(i, 1), DType::fp16));
 }
-void to_bf16x2(Thread& t, const Instruction& i) {  // the first of the two is the upper half
-  const uint32_t high = half_of(t.get<float>(i, 1), DType::bf16);
-  t.set(i, 0, high << 16 | half_of(t.get<float>(i, 2), DType::bf16));
+void convert_to_bf16x2(Thread& t, const Instruction& i) {  // the first of the two is the upper half
+  const uint32_t high = round_to_half(t.get<float>(i, 1), DType::bf16);
+  t.set(i, 0, high << 16 | round_to_half(t.get<float>(i, 2), DType::bf16));
 }
 
 enum class Space { parameter, global, shared };
@@ -210,8 +210,8 @@ std::map<std::string_view, Run> moving_rows() {
       {"cvt.s64.s32", convert<int32_t, int64_t>},
       {"cvt.u64.u32", convert<uint32_t, uint64_t>},
       {"cvt.u32.u64", convert<uint64_t, uint32_t>},
-      {"cvt.rn.f16.f32", to_fp16},
-      {"cvt.rn.bf16x2.f32", to_bf16x2},
+      {"cvt.rn.f16.f32", convert_to_fp16},
+      {"cvt.rn.bf16x2.f32", convert_to_bf16x2},
   };
 }
 

@@ -79,7 +79,7 @@ Result<void> launch_here(const std::string& symbol, LaunchOf launch, void** para
   return run_program(program, launch);
 }
 
-int answer_of(const Result<void>& done) {
+int convert_result(const Result<void>& done) {
   if (done.ok()) return 0;
   machine.fault = done.error().message;
   return int{kCudaErrorLaunchFailed};
@@ -104,7 +104,7 @@ DriverApi interpreting_driver(int major, int minor) {
   driver.cuLaunchKernel = [](CuFunction function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,
                              unsigned, unsigned shared, CuStream, void** parameters, void**) {
     const LaunchOf launch{.blocks_x = x, .blocks_y = y, .blocks_z = z, .threads = threads, .shared_bytes = shared};
-    return answer_of(launch_here(test::name_of_function(function), launch, parameters));
+    return convert_result(launch_here(test::name_of_function(function), launch, parameters));
   };
   driver.cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction function, void** parameters, void**) {
     LaunchOf launch{.blocks_x = config->grid[0],
@@ -116,13 +116,13 @@ DriverApi interpreting_driver(int major, int minor) {
       const auto& attribute = config->attributes[i];
       if (attribute.id == kCuLaunchClusterDimension) launch.cluster = attribute.value.dims[0];
     }
-    return answer_of(launch_here(test::name_of_function(function), launch, parameters));
+    return convert_result(launch_here(test::name_of_function(function), launch, parameters));
   };
   driver.cuTensorMapEncodeTiled = encode_tensor_map;
   return driver;
 }
 
-std::vector<Range> ranges_of(CheckData& data, std::vector<std::byte>& workspace) {
+std::vector<Range> list_ranges(CheckData& data, std::vector<std::byte>& workspace) {
   std::vector<Range> ranges;
   const auto add = [&](const std::byte* begin, int64_t bytes, bool written) {
     const auto at = reinterpret_cast<uint64_t>(begin);
@@ -156,7 +156,7 @@ std::vector<const Kernel*> InterpretedKernels::kernels() const {
   return found;
 }
 
-Problem InterpretedKernels::problem_of(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType c) {
+Problem InterpretedKernels::make_launch_problem(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType c) {
   Problem problem = make_problem(std::min(m, kernel.max_m), n, k, kernel.dtype, c);
   problem.blocks = kernel.block_scale;
   return problem;
@@ -167,9 +167,9 @@ Result<CheckResult> InterpretedKernels::checked(const Kernel& kernel, const Prob
   ChooseOptions options{.gpu = 0, .parts = parts};
   options.kernel = std::string(kernel.name);
   const auto execute = [&](const Problem& p, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(const Plan plan, choose(p, test::host_of(target_), {}, options));
+    PBPROBE_TRY(const Plan plan, choose(p, test::make_tcgen05_host(target_), {}, options));
     std::vector<std::byte> workspace(static_cast<size_t>(plan.workspace_bytes), std::byte{0x7f});
-    machine.memory = ranges_of(data, workspace);
+    machine.memory = list_ranges(data, workspace);
     Context context;
     context.workspace = workspace.data();
     context.workspace_bytes = plan.workspace_bytes;
@@ -200,14 +200,14 @@ void InterpretedKernels::expect_right_at_edges(int64_t stages) {
                                   {5, 2 * t.n + 5, stages * t.k},
                                   {3, 3, 400},
                                   {4, 4, 0}}) {
-      expect_right(*kernel, problem_of(*kernel, m, n, k));
+      expect_right(*kernel, make_launch_problem(*kernel, m, n, k));
       if (HasFailure()) return;
     }
   }
 }
 
-bool InterpretedKernels::passes_with(const std::string& what, const std::string& instead, const std::string& symbol,
-                                     const Kernel& kernel, const Problem& problem) {
+bool InterpretedKernels::passes_after_edit(const std::string& what, const std::string& instead,
+                                           const std::string& symbol, const Kernel& kernel, const Problem& problem) {
   const std::string whole = machine.text;
   machine.programs.clear();
   const auto begin = whole.find(".entry " + symbol + "(");

@@ -30,7 +30,7 @@ extern Machine machine;
 
 [[nodiscard]] DriverApi interpreting_driver(int major, int minor);
 // Returns the memory that a check's launches may touch.
-[[nodiscard]] std::vector<Range> ranges_of(CheckData& data, std::vector<std::byte>& workspace);
+[[nodiscard]] std::vector<Range> list_ranges(CheckData& data, std::vector<std::byte>& workspace);
 
 // A target's kernels of one part, by their PTX.
 class InterpretedKernels : public testing::Test {
@@ -38,15 +38,15 @@ class InterpretedKernels : public testing::Test {
   // Skips where the PTX was not built.
   void load(const std::string& target, const std::string& part, int major, int minor);
   [[nodiscard]] std::vector<const Kernel*> kernels() const;
-  static Problem problem_of(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType c = DType::fp32);
+  static Problem make_launch_problem(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType c = DType::fp32);
   // Runs both tiers of the checker with this kernel and `parts` parts.
   Result<CheckResult> checked(const Kernel& kernel, const Problem& problem, int64_t parts = 1, int64_t misalign = 0);
   void expect_right(const Kernel& kernel, const Problem& problem, int64_t parts = 1, int64_t misalign = 0);
   // Checks each of kernels() at the edges of its tile, in `stages` stages.
   void expect_right_at_edges(int64_t stages);
   // Another PTX than the one that was built: in the kernel of this symbol what matches is something else.
-  bool passes_with(const std::string& what, const std::string& instead, const std::string& symbol, const Kernel& kernel,
-                   const Problem& problem);
+  bool passes_after_edit(const std::string& what, const std::string& instead, const std::string& symbol,
+                         const Kernel& kernel, const Problem& problem);
   // The proof of each loop's instruction, as a GPU runs it; how many there are.
   int expect_proofs();
 

@@ -23,7 +23,8 @@ std::byte* Block::global(uint64_t address, size_t bytes, bool writes) const {
     if (address < range.begin || address + bytes > range.end || (writes && !range.written)) continue;
     return reinterpret_cast<std::byte*>(address);
   }
-  throw Fault(fmt::format("{} bytes at {:#x} are nobody's to {}", bytes, address, writes ? "write" : "read"));
+  throw Fault(
+      fmt::format("{} bytes at {:#x} have no owner that may {} them", bytes, address, writes ? "write" : "read"));
 }
 
 std::byte* Block::shared(uint64_t address, size_t bytes) {
@@ -156,7 +157,7 @@ void Cluster::run() {
     const bool finished = finish_something();
     if (waiting == 0 && !finished) return;
     idle = moves == before ? idle + 1 : 0;
-    if (idle > kMostIdle) throw Fault("all that are left wait for what nobody will do");
+    if (idle > kMostIdle) throw Fault("all remaining threads wait without end");
   }
 }
 

@@ -17,7 +17,7 @@ std::string_view strip(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-std::optional<uint64_t> number_of(std::string_view text) {
+std::optional<uint64_t> parse_number(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   int base = 10;
@@ -58,7 +58,8 @@ class Reader {
       const auto line = text.substr(at, text.find_first_of(",)\n", at) - at);
       const auto bracket = line.find('[');
       size_t bytes = 8;
-      if (bracket != std::string_view::npos) bytes = *number_of(line.substr(bracket + 1, line.find(']') - bracket - 1));
+      if (bracket != std::string_view::npos)
+        bytes = *parse_number(line.substr(bracket + 1, line.find(']') - bracket - 1));
       program_.parameter_bytes.push_back(bytes);
     }
   }
@@ -76,7 +77,7 @@ class Reader {
       if (statement.empty() && line == "}") scopes_.pop_back();
       if (statement.empty() && (line == "{" || line == "}")) continue;
       if (statement.empty() && line.ends_with(':')) {
-        labels_[in_scope(line.substr(0, line.size() - 1))] = program_.instructions.size();
+        labels_[qualify_label(line.substr(0, line.size() - 1))] = program_.instructions.size();
         continue;
       }
       statement += fmt::format("{} ", line);  // one may take several lines
@@ -93,7 +94,7 @@ class Reader {
     declared_.insert(std::string(strip(words.substr(words.find_last_of(" \t")))));
   }
   // Inline assembly has labels of its own in each pair of braces.
-  [[nodiscard]] std::string in_scope(std::string_view label) const {
+  [[nodiscard]] std::string qualify_label(std::string_view label) const {
     return label.starts_with('$') ? std::string(label) : fmt::format("{}#{}", label, scopes_.back());
   }
 
@@ -104,14 +105,14 @@ class Reader {
       made.guard_wants = !rest.starts_with("@!");
       rest.remove_prefix(made.guard_wants ? 1 : 2);
       const auto space = rest.find_first_of(" \t");
-      made.guard = static_cast<int64_t>(register_of(rest.substr(0, space)));
+      made.guard = static_cast<int64_t>(index_register(rest.substr(0, space)));
       rest = strip(rest.substr(space));
     }
     const auto space = std::min(rest.find_first_of(" \t{["), rest.size());
     made.name = rest.substr(0, space);
     rest = strip(rest.substr(space));
     if (made.name.starts_with("bra") || made.name == "call.uni" || made.name.starts_with("st.param.")) {
-      if (made.name.starts_with("bra")) branches_[program_.instructions.size()] = in_scope(rest);
+      if (made.name.starts_with("bra")) branches_[program_.instructions.size()] = qualify_label(rest);
       rest = {};  // a call, which prints what is wrong, is a fault
     }
     if (made.name.starts_with("mov.") && rest.find('{') != std::string_view::npos)
@@ -121,7 +122,7 @@ class Reader {
       auto one = strip(rest.substr(0, comma));
       while (!one.empty() && (one.front() == '{' || one.front() == '[')) one = strip(one.substr(1));
       while (!one.empty() && (one.back() == '}' || one.back() == ']')) one = strip(one.substr(0, one.size() - 1));
-      PBPROBE_TRY(const Operand operand, operand_of(one), "{}", line);
+      PBPROBE_TRY(const Operand operand, parse_operand(one), "{}", line);
       made.operands.push_back(operand);
       rest = comma < rest.size() ? strip(rest.substr(comma + 1)) : std::string_view();
     }
@@ -132,12 +133,12 @@ class Reader {
   }
 
   // A register, a number, or either of them plus an offset; the name of a parameter, or of the shared memory.
-  Result<Operand> operand_of(std::string_view text) {
+  Result<Operand> parse_operand(std::string_view text) {
     Operand operand;
     if (const auto plus = text.find('+'); plus != std::string_view::npos) {
-      const auto offset = number_of(text.substr(plus + 1));
+      const auto offset = parse_number(text.substr(plus + 1));
       if (!offset) return make_error(ErrorCode::malformed, "no operand: {}", text);
-      PBPROBE_TRY(operand, operand_of(text.substr(0, plus)));
+      PBPROBE_TRY(operand, parse_operand(text.substr(0, plus)));
       operand.number += *offset;
       return operand;
     }
@@ -149,12 +150,12 @@ class Reader {
     }
     if (text.starts_with('%') || text == "_" || declared_.contains(std::string(text))) {
       operand.kind = Operand::Kind::reg;
-      operand.reg = register_of(text);
+      operand.reg = index_register(text);
       operand.predicate = !text.starts_with('%');  // inline assembly declares its own predicates
-    } else if (const auto number = number_of(text)) {
+    } else if (const auto number = parse_number(text)) {
       operand.number = *number;
     } else if (const auto parameter = text.rfind("_param_"); parameter != std::string_view::npos) {
-      operand.number = kParameterBase + *number_of(text.substr(parameter + 7)) * kParameterStride;
+      operand.number = kParameterBase + *parse_number(text.substr(parameter + 7)) * kParameterStride;
     } else if (text.ends_with("ringE") || text.ends_with("sharedE") || text == "shared") {
       operand.kind = Operand::Kind::shared;
       operand.number = kSharedBase;
@@ -166,7 +167,7 @@ class Reader {
     return operand;
   }
 
-  size_t register_of(std::string_view name) {
+  size_t index_register(std::string_view name) {
     return registers_.try_emplace(std::string(name), registers_.size()).first->second;
   }
 

@@ -31,7 +31,8 @@ TEST_F(Tcgen05Blocks, AreRightAtEveryEdge) {
 // Tiles that a cluster takes over from those that have not begun.
 TEST_F(Tcgen05Blocks, AreRightInManyTiles) {
   for (const Kernel* kernel : kernels()) {
-    expect_right(*kernel, problem_of(*kernel, 3 * kernel->tile.m - 7, 4 * kernel->tile.n + 3, 208, DType::bf16));
+    expect_right(*kernel,
+                 make_launch_problem(*kernel, 3 * kernel->tile.m - 7, 4 * kernel->tile.n + 3, 208, DType::bf16));
     if (HasFailure()) return;
   }
 }
@@ -50,7 +51,7 @@ TEST_F(Tcgen05Blocks, AreRightInEveryLayoutAndType) {
       expect_right(*kernel, problem, 1, layout == Layout::tn ? 1 : 0);
       if (HasFailure()) return;
     }
-    expect_right(*kernel, problem_of(*kernel, 140, 70, 900, DType::fp16));
+    expect_right(*kernel, make_launch_problem(*kernel, 140, 70, 900, DType::fp16));
     if (HasFailure()) return;
   }
 }
@@ -68,14 +69,14 @@ TEST_F(Tcgen05Blocks, AreRightOnRandomShapes) {
     for (int i = 0; i < 12; ++i) {
       const int64_t m = size(9);
       const int64_t n = size(9);
-      expect_right(*kernel, problem_of(*kernel, m, n, size(11), i % 2 == 0 ? DType::fp32 : DType::bf16));
+      expect_right(*kernel, make_launch_problem(*kernel, m, n, size(11), i % 2 == 0 ? DType::fp32 : DType::bf16));
       if (HasFailure()) return;
     }
   }
 }
 
 TEST_F(Tcgen05Blocks, HaveProofsOfTheirInstructions) {
-  EXPECT_EQ(expect_proofs(), 10) << "with those of plain types";
+  EXPECT_EQ(expect_proofs(), 10) << "including the proofs of plain types";
 }
 
 // Scales behind k are not multiplied, whatever the padding holds: the pass copies scales without padding, if k has any.
@@ -83,11 +84,11 @@ TEST_F(Tcgen05Blocks, TrimScalesWhereKHasNoWholeWordsOfThem) {
   const Kernel& kernel = *find_kernel("tcgen05_nv_e2m1_128x128_sm100");
   for (const auto& [k, trims] : {std::pair<int64_t, bool>{8 * 4 * 3, false}, {8 * 4 * 3 + 8, true}, {16, true}}) {
     ptx::machine.launched.clear();
-    expect_right(kernel, problem_of(kernel, 20, 140, k));
+    expect_right(kernel, make_launch_problem(kernel, 20, 140, k));
     EXPECT_EQ(std::count(ptx::machine.launched.begin(), ptx::machine.launched.end(), kTrimScales) > 0, trims) << k;
   }
-  const Problem problem = problem_of(kernel, 20, 140, 16);
-  EXPECT_FALSE(passes_with("and.b32", "or.b32", std::string(kTrimScales), kernel, problem));
+  const Problem problem = make_launch_problem(kernel, 20, 140, 16);
+  EXPECT_FALSE(passes_after_edit("and.b32", "or.b32", std::string(kTrimScales), kernel, problem));
 }
 
 // The planted faults give wrong results, or faults of the machine.
@@ -100,7 +101,7 @@ TEST_F(Tcgen05Blocks, FailWhereAnIndexIsWrong) {
   const Planted of_all[] = {
       {"(tcgen05.mma.*), \\[(%r[0-9]+)\\], \\[(%r[0-9]+)\\], p", "$1, [$3], [$2], p", "scales of A and B exchanged"},
       {"(tcgen05.mma.* \\[%r[0-9]+\\]), (%rd[0-9]+), (%rd[0-9]+)", "$1, $3, $2", "operands exchanged"},
-      {"setp.ne.b32 p, (%r[0-9]+), 0", "setp.eq.b32 p, $1, $1", "the first step adds what was there"},
+      {"setp.ne.b32 p, (%r[0-9]+), 0", "setp.eq.b32 p, $1, $1", "the first step adds the old accumulator"},
       {"arrive.expect_tx.(shared::[a-z]+).b64 *_, \\[(.+)\\], %r[0-9]+;", "arrive.$1.b64 _, [$2];",
        "copies that are not announced"},
       {"tcgen05.cp.cta_group::([12])", "tcgen05.fence::after_thread_sync; //", "scales are not copied"},
@@ -108,26 +109,26 @@ TEST_F(Tcgen05Blocks, FailWhereAnIndexIsWrong) {
   };
   for (const char* name : {"tcgen05_mx_e4m3_128x128", "tcgen05_nv_e2m1_256x128"}) {
     const Kernel& kernel = *find_kernel(std::string(name) + "_sm100");
-    const Problem problem = problem_of(kernel, kernel.tile.m, 128, 1536);
+    const Problem problem = make_launch_problem(kernel, kernel.tile.m, 128, 1536);
     expect_right(kernel, problem);
     for (const auto& [what, instead, why] : of_all)
-      EXPECT_FALSE(passes_with(what, instead, std::string(name) + "_nt", kernel, problem)) << name << ": " << why;
+      EXPECT_FALSE(passes_after_edit(what, instead, std::string(name) + "_nt", kernel, problem)) << name << ": " << why;
   }
   const Kernel& kernel = *find_kernel("tcgen05_mx_e4m3_256x128_sm100");
-  const Problem problem = problem_of(kernel, 256, 128, 1536);
+  const Problem problem = make_launch_problem(kernel, 256, 128, 1536);
   expect_right(kernel, problem);
   const Kernel& nv = *find_kernel("tcgen05_nv_e2m1_128x128_sm100");
-  EXPECT_FALSE(passes_with("(add.s32 \t%r[0-9]+, %r[0-9]+), 96;", "$1, 64;", "tcgen05_nv_e2m1_128x128_nt", nv,
-                           problem_of(nv, 128, 128, 1536)))
+  EXPECT_FALSE(passes_after_edit("(add.s32 \t%r[0-9]+, %r[0-9]+), 96;", "$1, 64;", "tcgen05_nv_e2m1_128x128_nt", nv,
+                                 make_launch_problem(nv, 128, 128, 1536)))
       << "the third word of scales for the fourth";
-  EXPECT_FALSE(passes_with(", 24576;", ", 8192;", "tcgen05_mx_e4m3_256x128_nt", kernel, problem)) << "a scale-id";
+  EXPECT_FALSE(passes_after_edit(", 24576;", ", 8192;", "tcgen05_mx_e4m3_256x128_nt", kernel, problem)) << "a scale-id";
   EXPECT_FALSE(
-      passes_with("cta_group::2.32x128b", "cta_group::1.32x128b", "tcgen05_mx_e4m3_256x128_nt", kernel, problem))
+      passes_after_edit("cta_group::2.32x128b", "cta_group::1.32x128b", "tcgen05_mx_e4m3_256x128_nt", kernel, problem))
       << "scales of one block only";
 }
 
 TEST_F(Tcgen05Blocks, AreChosenByTheScalesOfAProblem) {
-  const Host host = test::host_of("sm100");
+  const Host host = test::make_tcgen05_host("sm100");
   for (const auto& [type, blocks, kernel] : {std::tuple{DType::e4m3, BlockScale::mx, "tcgen05_mx_e4m3_256x128_sm100"},
                                              {DType::e5m2, BlockScale::mx, "tcgen05_mx_e5m2_256x128_sm100"},
                                              {DType::e2m1x2, BlockScale::mx, "tcgen05_mx_e2m1_256x128_sm100"},

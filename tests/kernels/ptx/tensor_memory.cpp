@@ -37,7 +37,7 @@ struct Step {
   bool adds = false;
 };
 
-DType type_of(std::string_view name, unsigned code) {
+DType get_operand_type(std::string_view name, unsigned code) {
   const auto is = [&](std::string_view kind) { return name.find(kind) != std::string_view::npos; };
   constexpr unsigned kFirst = 0;
   if (is("::mxf4") && code == 1) return DType::e2m1x2;
@@ -48,9 +48,9 @@ DType type_of(std::string_view name, unsigned code) {
   throw Fault(fmt::format("{} of elements {}", name, code));
 }
 
-Kind kind_of(std::string_view name, uint32_t instruction) {
+Kind parse_kind(std::string_view name, uint32_t instruction) {
   const auto is = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  Kind kind{.type = type_of(name, instruction >> 7 & 7)};
+  Kind kind{.type = get_operand_type(name, instruction >> 7 & 7)};
   if ((instruction >> 7 & 7) != (instruction >> 10 & 7)) throw Fault("operands of two types");
   if ((instruction >> 13 & 15) != 0) throw Fault("operands that are negated or transposed");
   if (!is(".block_scale")) return kind;
@@ -62,10 +62,10 @@ Kind kind_of(std::string_view name, uint32_t instruction) {
 }
 
 // [d], a, b, the instruction's descriptor, [scales of a], [scales of b], whether d is added.
-Step step_of(const Thread& t, const Instruction& i) {
+Step read_step(const Thread& t, const Instruction& i) {
   Step step;
   const auto instruction = t.get<uint32_t>(i, 3);
-  step.kind = kind_of(i.name, instruction);
+  step.kind = parse_kind(i.name, instruction);
   const bool scaled = step.kind.scale != BlockScale::none;
   step.rows = scaled ? (instruction >> 27 & 3) * 128 : (instruction >> 24 & 31) * 16;
   step.columns = (instruction >> 17 & 63) * 8;
@@ -96,7 +96,7 @@ void expect_descriptor(uint64_t descriptor, uint64_t layout) {
     throw Fault(fmt::format("a descriptor {:#x} of shared memory", descriptor));
 }
 
-Line line_of(Block& block, const Kind& kind, uint64_t descriptor, unsigned line) {
+Line read_line(Block& block, const Kind& kind, uint64_t descriptor, unsigned line) {
   expect_descriptor(descriptor, 2);
   const uint64_t start = (descriptor & 0x3fff) << 4;
   const uint64_t patterns = (descriptor >> 32 & 0x3fff) << 4;
@@ -124,14 +124,14 @@ void scale_line(Block& block, const Kind& kind, uint32_t scales, unsigned first,
   }
 }
 
-uint32_t word_of(const Kind& kind, double sum) {
+uint32_t encode_sum(const Kind& kind, double sum) {
   uint32_t bits = 0;
   const auto real = static_cast<float>(sum);
   const auto whole = kind.type == DType::int8 ? static_cast<int32_t>(sum) : 0;
   std::memcpy(&bits, kind.type == DType::int8 ? static_cast<const void*>(&whole) : &real, sizeof bits);
   return bits;
 }
-double number_in(const Kind& kind, uint32_t bits) {
+double decode_sum(const Kind& kind, uint32_t bits) {
   float real = 0;
   std::memcpy(&real, &bits, sizeof bits);
   return kind.type == DType::int8 ? static_cast<double>(static_cast<int32_t>(bits)) : static_cast<double>(real);
@@ -145,17 +145,17 @@ void multiply(const std::vector<Block*>& group, const Step& step) {
     std::vector<Line> b;
     for (unsigned column = 0; column < step.columns; ++column) {
       Block& held = *group[column / (step.columns / blocks)];
-      b.push_back(line_of(held, step.kind, step.b, column % (step.columns / blocks)));
+      b.push_back(read_line(held, step.kind, step.b, column % (step.columns / blocks)));
       scale_line(*block, step.kind, step.scale_b, step.id_b, column, b.back());
     }
     for (unsigned row = 0; row < rows; ++row) {
-      Line a = line_of(*block, step.kind, step.a, row);
+      Line a = read_line(*block, step.kind, step.a, row);
       scale_line(*block, step.kind, step.scale_a, step.id_a, row, a);
       for (unsigned column = 0; column < step.columns; ++column) {
         uint32_t& d = block->tensor(step.d, row, column);
-        double sum = step.adds ? number_in(step.kind, d) : 0;
+        double sum = step.adds ? decode_sum(step.kind, d) : 0;
         for (size_t k = 0; k < a.size(); ++k) sum += a[k] * b[column][k];
-        d = word_of(step.kind, sum);
+        d = encode_sum(step.kind, sum);
       }
     }
   }
@@ -163,7 +163,7 @@ void multiply(const std::vector<Block*>& group, const Step& step) {
 
 // --- instructions ---
 
-std::vector<Block*> group_of(Block& block, const Instruction& i) {
+std::vector<Block*> list_group(Block& block, const Instruction& i) {
   if (i.name.find("cta_group::2") == std::string::npos) return {&block};
   auto& blocks = block.cluster.blocks;
   if (block.rank % 2 != 0 || block.rank + 1 >= blocks.size()) throw Fault("a pair's work by its odd block");
@@ -172,14 +172,14 @@ std::vector<Block*> group_of(Block& block, const Instruction& i) {
 
 void issue_mma(Thread& t, const Instruction& i) {
   t.block.cluster.tensor_work.emplace_back(
-      [group = group_of(t.block, i), step = step_of(t, i)] { multiply(group, step); });
+      [group = list_group(t.block, i), step = read_step(t, i)] { multiply(group, step); });
 }
 
 // 32 lines of 16 bytes, eight of them one behind the other, to the same four columns of each 32 lanes.
 void issue_copy(Thread& t, const Instruction& i) {
   const auto to = t.get<uint32_t>(i, 0);
   const auto from = t.get<uint64_t>(i, 1);
-  t.block.cluster.tensor_work.emplace_back([group = group_of(t.block, i), to, from] {
+  t.block.cluster.tensor_work.emplace_back([group = list_group(t.block, i), to, from] {
     expect_descriptor(from, 0);
     for (Block* block : group) {
       for (unsigned line = 0; line < 32; ++line) {
@@ -199,7 +199,7 @@ void issue_commit(Thread& t, const Instruction& i) {
   const bool multicast = i.name.find(".multicast::cluster") != std::string::npos;
   const unsigned mask = multicast ? t.get<uint16_t>(i, 1) : 1U << (barrier >> kRankBit);
   Cluster& cluster = t.block.cluster;
-  group_of(t.block, i);
+  list_group(t.block, i);
   cluster.tensor_work.emplace_back([&cluster, barrier, mask] {
     constexpr uint64_t kOffset = (uint64_t{1} << kRankBit) - 1;
     for (uint64_t rank = 0; rank < cluster.blocks.size(); ++rank) {
@@ -208,12 +208,12 @@ void issue_commit(Thread& t, const Instruction& i) {
   });
 }
 
-Block& block_of(Warp& warp) {
+Block& get_block(Warp& warp) {
   return warp.threads.front().block;
 }
 
 void allocate(Warp& warp, const Instruction& i) {
-  Block& block = block_of(warp);
+  Block& block = get_block(warp);
   const auto columns = warp.get<uint32_t>(0, i, 1);
   if (block.tensor_allocated != 0 || columns > kTensorColumns || (columns & (columns - 1)) != 0 || columns < 32)
     throw Fault(fmt::format("{} columns of tensor memory", columns));
@@ -222,16 +222,16 @@ void allocate(Warp& warp, const Instruction& i) {
   std::memcpy(block.shared(warp.threads.front().value(i.operands[0]), 4), &first, sizeof first);
 }
 void give_back(Warp& warp, const Instruction& i) {
-  Block& block = block_of(warp);
+  Block& block = get_block(warp);
   if (block.tensor_allocated != warp.get<uint32_t>(0, i, 1) || !block.cluster.tensor_work.empty())
-    throw Fault("tensor memory is given back that is not there, or in use");
+    throw Fault("the freed tensor memory is not allocated, or in use");
   block.tensor_allocated = 0;
 }
 
 // 32 lanes by so many columns, a lane of tensor memory for each of the warp, which reaches its own quarter.
 template <bool kLoads>
 void move_tensor(Warp& warp, const Instruction& i) {
-  Block& block = block_of(warp);
+  Block& block = get_block(warp);
   const unsigned quarter = warp.threads.front().index / kLanes % 4;
   const size_t columns = i.operands.size() - 1;
   const auto address = warp.get<uint32_t>(0, i, kLoads ? columns : 0);

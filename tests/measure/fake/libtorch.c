@@ -253,7 +253,7 @@ int use_it(void) { return pbprobe_absent(); }
 int pbprobe_absent(void) { return 0; }
 
 #elif defined(FAKE_WRONG)
-/* The shims of a torch that computes nothing: C stays unchanged. */
+/* Shims of a torch that computes nothing and leaves C unchanged. */
 uint64_t aoti_torch_abi_version(void) { return 2ULL << 56 | 99ULL << 48 | 1ULL << 40; }
 static int tensor;
 int32_t aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
@@ -346,9 +346,15 @@ int32_t aoti_torch_call_dispatcher(const char* name, const char* overload, uint6
   const dispatcher call = (dispatcher)real("aoti_torch_call_dispatcher");
   if (strcmp(name, "aten::_softmax") != 0) return call(name, overload, stack);
 #ifdef FAKE_SLOW_AREA
-  const struct timespec pause = {.tv_nsec = 5000000}; /* many times what softmax takes, on a busy machine too */
+  /* Three times what softmax itself takes, so that the ratio does not depend on other work on the machine. */
+  struct timespec start, end;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  const int32_t result = call(name, overload, stack);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  const long long took = (end.tv_sec - start.tv_sec) * 1000000000LL + end.tv_nsec - start.tv_nsec;
+  const struct timespec pause = {.tv_sec = 3 * took / 1000000000, .tv_nsec = 3 * took % 1000000000};
   nanosleep(&pause, NULL);
-  return call(name, overload, stack);
+  return result;
 #endif
 #ifdef FAKE_DEADLY_AREA
   raise(SIGILL);

@@ -63,7 +63,7 @@ int32_t aoti_torch_dtype_complex64(void) { return 9; }
 int32_t aoti_torch_dtype_float8_e4m3fn(void) { return E4M3; }
 int32_t aoti_torch_dtype_float8_e5m2(void) { return 23; }
 
-static double of_e4m3(uint8_t bits) {
+static double decode_e4m3(uint8_t bits) {
   const int exponent = bits >> 3 & 15;
   const int bias = fault("bias") ? 8 : 7;
   const double fraction = (bits & 7) / 8.0;
@@ -75,7 +75,7 @@ static double of_e4m3(uint8_t bits) {
  * would give the same sums. */
 static double number(const struct tensor* t, int64_t line, int64_t l, int of_b) {
   const int64_t at = line * t->strides[of_b];
-  if (t->type != E2M1X2) return of_e4m3(t->data[at + l * t->strides[1 - of_b]]);
+  if (t->type != E2M1X2) return decode_e4m3(t->data[at + l * t->strides[1 - of_b]]);
   static const double sizes[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
   const uint8_t both = t->data[at + l / 2 * t->strides[1 - of_b]];
   const uint8_t code = (l % 2 == 0) != (!of_b && fault("order")) ? both & 15 : both >> 4;
@@ -98,7 +98,7 @@ static double scale(const struct tensor* s, int64_t line, int64_t l, int64_t dep
   const int64_t block = (l / length + fault("next block")) % blocks;
   int64_t at = (line / 128 * ((blocks + 3) / 4) + block / 4) * 512 + line % 32 * 16 + line / 32 % 4 * 4 + block % 4;
   if (fault("not swizzled")) at = line * blocks + block;
-  return s->type == E8M0 ? ldexp(1, s->data[at] - 127) : of_e4m3(s->data[at]);
+  return s->type == E8M0 ? ldexp(1, s->data[at] - 127) : decode_e4m3(s->data[at]);
 }
 
 static double* read_lines(const struct tensor* t, const struct tensor* scales, int64_t depth, int of_b) {

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                             "platforms = [ \"aarch64-linux\" \"x86_64-linux\" ]", "platforms is"}),
     [](const auto& test) { return std::string(test.param.title); });
 
-TEST(Evaluate, NotesARecipeBeyondTheStandIn) {
+TEST(Evaluate, NotesARecipeThatTheModelLacks) {
   if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
   const nix::TempFolder scratch;
   nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ python3Packages }: python3Packages.torch\n");
@@ -99,7 +99,7 @@ TEST(Evaluate, NotesARecipeBeyondTheStandIn) {
   EXPECT_EQ(found->findings[0].severity, Severity::note);
 }
 
-// Its finding, with paths as in the folder of its recipes.
+// Returns the first finding, with paths relative to the folder of the recipes.
 Finding first_below(const std::filesystem::path& folder, const std::filesystem::path& recipes) {
   const auto found = evaluate_folder(recipes);
   if (!found || found->findings.empty()) {
@@ -127,13 +127,13 @@ TEST(Evaluate, MatchesTheExamplesOfThePages) {
     text.replace(text.find(from), std::string_view(from).size(), to);
     nix::write(scratch.path() / file, text);
     const Finding first = first_below(scratch.path(), tree.recipes);
-    EXPECT_TRUE(test::is_shown(test::example_of(first.id), first)) << test::shown(first);
+    EXPECT_TRUE(test::is_shown(test::read_example(first.id), first)) << test::shown(first);
   }
   const nix::TempFolder scratch;
   nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ python3Packages }: python3Packages.torch\n");
   const Finding first = first_below(scratch.path(), scratch.path());
   EXPECT_EQ(first.id, "PB429");
-  EXPECT_TRUE(test::is_shown(test::example_of(first.id), first)) << test::shown(first);
+  EXPECT_TRUE(test::is_shown(test::read_example(first.id), first)) << test::shown(first);
 }
 
 TEST(Evaluate, OurOwnFolderIsAllRight) {
@@ -145,7 +145,7 @@ TEST(Evaluate, OurOwnFolderIsAllRight) {
 }
 
 TEST(Evaluate, NamesTheRemedyForMissingNix) {
-  if (PBPROBE_EMULATED) GTEST_SKIP() << "QEMU's posix_spawn does not tell of a program that is not there";
+  if (PBPROBE_EMULATED) GTEST_SKIP() << "QEMU's posix_spawn does not report a missing program";
   const nix::TempFolder scratch;
   nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ }: { }\n");
   const std::string path = std::getenv("PATH");

@@ -37,7 +37,7 @@ TEST(Lock, FillsEveryPinFromOneFetchAPin) {
   const auto m = parse_matrix(locked->text);
   ASSERT_TRUE(m) << m.error().message;
   for (const auto& line : m->lines) EXPECT_EQ(line.pin.hash, kHash);
-  // Nothing else moved.
+  // The rest of the text is unchanged.
   EXPECT_EQ(locked->text.size(), committed().size() + 3 * (kHash.size() + 2 - std::string("null").size()));
 }
 
@@ -72,7 +72,7 @@ TEST(Lock, MovesAVersionEverywhere) {
   EXPECT_EQ(m->find_line("cuda12_9")->torch, "2.9.1");
 }
 
-TEST(Lock, WhatIsNoRevisionOrVersionIsRefused) {
+TEST(Lock, RejectsInvalidRevisionOrVersion) {
   EXPECT_THAT(lock_matrix(committed(), {.rev = "main", .fill = true}, unreachable).error().message,
               HasSubstr("\"main\" is not a commit of nixpkgs"));
   EXPECT_THAT(lock_matrix(committed(), {.torch = "nightly"}, unreachable).error().message,
@@ -99,7 +99,7 @@ TEST(Lock, NixHashesATarball) {
   ::setenv("NIX_REMOTE", "", 1);
   const auto hash = fetch_by_nix("file://" + tarball.string());
   ASSERT_TRUE(hash) << hash.error().message;
-  // The same, by another of Nix's programs: the hash of the unpacked folder.
+  // Another program of Nix computes the hash of the unpacked folder.
   ASSERT_EQ(
       std::system(("nix --extra-experimental-features nix-command hash path '" +
                    (scratch.path() / "nixpkgs-x").string() + "' >'" + (scratch.path() / "expected").string() + "'")

@@ -53,7 +53,7 @@ struct Tree {
       fs::copy_file(source / file, root / file);
   }
 
-  // expression: of Nix, with `evaluate` and `dir` in scope.
+  // Evaluates a Nix expression, with `evaluate` and `dir` in scope.
   [[nodiscard]] Evaluated eval(const std::string& expression, const std::string& environment = "") const {
     write(root / "expression.nix", "let evaluate = import " + (root / "recipes/nix/stand-in/evaluate.nix").string() +
                                        "; dir = " + recipes.string() + "; in " + expression);

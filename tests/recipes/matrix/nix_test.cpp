@@ -100,7 +100,7 @@ void expect_gpu(const Json& seen, const VariantFacts& facts, const MatrixLine& l
 }
 
 void expect_as_the_matrix_says(const Json& seen, const Variant& variant) {
-  const auto facts = facts_of(variant);
+  const auto facts = collect_variant_facts(variant);
   const auto& line = *matrix().find_line(variant.line);
   EXPECT_EQ(seen["pname"], facts.pname);
   EXPECT_EQ(seen["name"], facts.pname + "-" + line.torch);
@@ -208,7 +208,7 @@ TEST_F(RecipesInNix, WritesImportsOutsideACheckout) {
   for (const char* place : {"elsewhere/my recipes", "project/.flox/pkgs"}) {
     SCOPED_TRACE(place);
     const auto folder = scratch.path() / "of_others" / place;
-    const auto imports = imports_for(folder);
+    const auto imports = find_imports(folder);
     EXPECT_TRUE(imports.written);
     const auto files = recipe_files({"cuda12_9", "313", "openblas", imports});
     ASSERT_TRUE(files) << files.error().message;
@@ -227,8 +227,8 @@ TEST_F(RecipesInNix, WritesImportsOutsideACheckout) {
     EXPECT_EQ(seen["cuda"], "12.9");
     EXPECT_EQ(seen["pname"], "pytorch-python313-cuda12_9-sm61-avx2");
   }
-  EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs").written);
-  EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs/").written);
+  EXPECT_FALSE(find_imports(PBPROBE_SOURCE_DIR "/.flox/pkgs").written);
+  EXPECT_FALSE(find_imports(PBPROBE_SOURCE_DIR "/.flox/pkgs/").written);
 }
 
 TEST_F(RecipesInNix, NixpkgsPatchesAreKeptOrDroppedByOneSwitch) {
@@ -280,7 +280,7 @@ TEST_F(RecipesInNix, ReplacesPinnedCudaPackagesByACheckout) {
   EXPECT_THAT(std::string(local["cudnn"]), HasSubstr("cudnn-mine"));
   EXPECT_NE(local["drvPath"], pinned["drvPath"]);
   EXPECT_EQ(local["pbprobe"]["cudaToolkitRepo"], checkout.string());
-  // What the checkout has no file for is a part of its toolkit: nothing of the pinned CUDA is left.
+  // The toolkit of the checkout replaces packages without a file: no package of the pinned CUDA remains.
   std::set<std::string> inputs;
   for (const auto& input : local["inputs"]) inputs.insert(std::string(input));
   EXPECT_THAT(inputs, testing::ElementsAre("blas-3", "cmake-0", "cuda-mine", "cudnn-mine", "magma-2.9.0", "ninja-0"));
@@ -317,7 +317,7 @@ TEST_F(RecipesInNix, PbprobeIsAPackageToo) {
     ASSERT_EQ(result.exit_code, 0) << result.errors;
     const auto facts = Json::parse(result.output);
     EXPECT_THAT(std::string(facts["drvPath"]), HasSubstr("pbprobe"));
-    // Of no variant: every ISA of its processor, not one whose recipes need no flags.
+    // Without a variant, pbprobe has every ISA of the processor.
     EXPECT_EQ(facts["cmakeFlags"].at(0), "-DPBPROBE_TARGETS=cpu");
   }
 }

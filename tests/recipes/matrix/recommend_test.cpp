@@ -27,8 +27,8 @@ Host recorded(const std::string& name) {
   return *found;
 }
 
-Host with_gpu(Host host, const std::string& name, const std::string& capability, const std::string& driver,
-              const std::string& cuda) {
+Host add_gpu(Host host, const std::string& name, const std::string& capability, const std::string& driver,
+             const std::string& cuda) {
   Gpu gpu;
   gpu.index = static_cast<int64_t>(host.gpus.size());
   gpu.name = name;
@@ -68,8 +68,7 @@ TEST_P(RecordedCpu, GetsTheIsaThatItRuns) {
   EXPECT_EQ(variant(host, "infer-bf16"), name(GetParam().bf16));
   EXPECT_EQ(variant(host, "infer-int8"), name(GetParam().int8));
   EXPECT_EQ(variant(host, "dev"), name(GetParam().dev));
-  std::cout << GetParam().host << ": "
-            << render_recommendation(advice(host));  // for whoever wants the answers in a row
+  std::cout << GetParam().host << ": " << render_recommendation(advice(host));  // lists all answers in the log
 }
 
 INSTANTIATE_TEST_SUITE_P(Recommend, RecordedCpu,
@@ -95,7 +94,7 @@ TEST(Recommend, AnswersForEveryRecordedHost) {
 }
 
 TEST(Recommend, RecommendsSm121WithArmv9ForADgxSpark) {
-  const auto answer = advice(with_gpu(recorded("gb10"), "NVIDIA GB10", "12.1", "580.95.05", "13.0"));
+  const auto answer = advice(add_gpu(recorded("gb10"), "NVIDIA GB10", "12.1", "580.95.05", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm121-armv9");
   EXPECT_EQ(answer.min_driver, 580);
   EXPECT_THAT(answer.reason, HasSubstr("NVIDIA GB10 is SM121"));
@@ -111,20 +110,20 @@ TEST(Recommend, Graviton3LearnsWhyNotArmv9) {
 
 TEST(Recommend, ExplainsMissingAvx512OfAnI9) {
   const auto answer =
-      advice(with_gpu(recorded("alder_lake_i9_12900k"), "NVIDIA GeForce RTX 3090", "8.6", "580.1", "13.0"));
+      advice(add_gpu(recorded("alder_lake_i9_12900k"), "NVIDIA GeForce RTX 3090", "8.6", "580.1", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm86-avx2");
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("avx512: 12th Gen Intel(R) Core(TM) i9-12900K has no avx512f")));
 }
 
 TEST(Recommend, RecommendsSm89ForAnL40s) {
-  const auto answer = advice(with_gpu(recorded("zen_4"), "NVIDIA L40S", "8.9", "580.1", "13.0"), "infer-int8");
+  const auto answer = advice(add_gpu(recorded("zen_4"), "NVIDIA L40S", "8.9", "580.1", "13.0"), "infer-int8");
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm89-avx512vnni");
   EXPECT_THAT(answer.reason, HasSubstr("NVIDIA L40S is SM89"));
   EXPECT_THAT(answer.next.front().variant, "pytorch-python313-cuda13_0-sm89-avx512");
 }
 
 TEST(Recommend, ListsThreeRemediesForAnOldDriver) {
-  const auto answer = advice(with_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "12.8"));
+  const auto answer = advice(add_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "12.8"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda12_9-sm90-avx512");
   ASSERT_EQ(answer.todo.size(), 1u);
   EXPECT_EQ(answer.todo[0],
@@ -135,14 +134,14 @@ TEST(Recommend, ListsThreeRemediesForAnOldDriver) {
 
 TEST(Recommend, JudgesByTheLoadedLibcuda) {
   // cuda-compat-13-0 on a base driver 570.
-  const auto answer = advice(with_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "13.0"));
+  const auto answer = advice(add_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm90-avx512");
   EXPECT_THAT(answer.todo, IsEmpty());
 }
 
-TEST(Recommend, NeverAnOlderLineForSm110AndSm121) {
+TEST(Recommend, KeepsTheCurrentLineForSm110AndSm121) {
   for (const auto& [capability, sm] : {std::pair{"11.0", "sm110"}, std::pair{"12.1", "sm121"}}) {
-    const auto answer = advice(with_gpu(recorded("gb10"), "NVIDIA", capability, "570.1", "12.9"));
+    const auto answer = advice(add_gpu(recorded("gb10"), "NVIDIA", capability, "570.1", "12.9"));
     EXPECT_EQ(answer.variant, std::string("pytorch-python313-cuda13_0-") + sm + "-armv9");
     ASSERT_EQ(answer.todo.size(), 1u);
     EXPECT_THAT(answer.todo[0], HasSubstr("too old for CUDA 13.0"));
@@ -151,37 +150,37 @@ TEST(Recommend, NeverAnOlderLineForSm110AndSm121) {
 }
 
 TEST(Recommend, RecommendsCuda12ForAGtx1080) {
-  const auto answer = advice(with_gpu(recorded("skylake_x"), "NVIDIA GeForce GTX 1080", "6.1", "580.1", "13.0"));
+  const auto answer = advice(add_gpu(recorded("skylake_x"), "NVIDIA GeForce GTX 1080", "6.1", "580.1", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda12_9-sm61-avx2");
   EXPECT_EQ(answer.next.back().variant, "pytorch-python313-cuda12_8-sm61-avx2");
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("line cuda13_0: CUDA 13.0 has dropped sm61")));
-  EXPECT_EQ(variant(with_gpu(recorded("sandy_bridge"), "NVIDIA GeForce GTX 1080", "6.1", "580.1", "13.0")),
+  EXPECT_EQ(variant(add_gpu(recorded("sandy_bridge"), "NVIDIA GeForce GTX 1080", "6.1", "580.1", "13.0")),
             "pytorch-python313-cuda12_9-sm61-avx");
 }
 
 TEST(Recommend, Sm121OnX86IsNoMachine) {
-  const auto answer = advice(with_gpu(recorded("zen_4"), "NVIDIA GB10", "12.1", "580.1", "13.0"));
+  const auto answer = advice(add_gpu(recorded("zen_4"), "NVIDIA GB10", "12.1", "580.1", "13.0"));
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("SM121 on x86_64: no such machine")));
   EXPECT_EQ(answer.variant, "pytorch-python313-cpu-avx512");
 }
 
 TEST(Recommend, NamesAnUnknownCapability) {
-  const auto answer = advice(with_gpu(recorded("neoverse_n1"), "Orin", "8.7", "580.1", "13.0"));
+  const auto answer = advice(add_gpu(recorded("neoverse_n1"), "Orin", "8.7", "580.1", "13.0"));
   EXPECT_THAT(answer.not_possible, Contains("Orin has compute capability 8.7, which is not an SM of the matrix"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cpu-armv8_2");
 }
 
 TEST(Recommend, RecommendsNothingForAnOldCpu) {
-  const auto answer = advice(with_gpu(recorded("sandy_bridge"), "Tesla T4", "7.5", "580.1", "13.0"));
+  const auto answer = advice(add_gpu(recorded("sandy_bridge"), "Tesla T4", "7.5", "580.1", "13.0"));
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("Tesla T4 is SM75, which no line builds for this CPU")));
   EXPECT_EQ(answer.variant, "pytorch-python313-cpu-avx");
 }
 
-TEST(Recommend, OfMixedGpusTheMajorityIsServed) {
-  auto host = with_gpu(recorded("zen_4"), "NVIDIA L4", "8.9", "580.1", "13.0");
-  host = with_gpu(host, "NVIDIA A40", "8.6", "580.1", "13.0");
+TEST(Recommend, ServesTheMajorityOfMixedGpus) {
+  auto host = add_gpu(recorded("zen_4"), "NVIDIA L4", "8.9", "580.1", "13.0");
+  host = add_gpu(host, "NVIDIA A40", "8.6", "580.1", "13.0");
   EXPECT_EQ(variant(host), "pytorch-python313-cuda13_0-sm89-avx512");
-  host = with_gpu(host, "NVIDIA A40", "8.6", "580.1", "13.0");
+  host = add_gpu(host, "NVIDIA A40", "8.6", "580.1", "13.0");
   const auto answer = advice(host);
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm86-avx512");
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("GPU 0 (NVIDIA L4) is SM89")));
@@ -202,7 +201,7 @@ TEST(Recommend, RefusesAnUnknownWorkload) {
 
 TEST(Recommend, PrintsEveryPart) {
   const auto text =
-      render_recommendation(advice(with_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "12.8")));
+      render_recommendation(advice(add_gpu(recorded("sapphire_rapids"), "NVIDIA H100", "9.0", "570.86.15", "12.8")));
   for (const char* part : {"pytorch-python313-cuda12_9-sm90-avx512\n", "driver 525 or later", "first: driver 570.86.15",
                            "next\n", "for infer-int8"})
     EXPECT_THAT(text, HasSubstr(part));

@@ -63,7 +63,7 @@ struct Refused {
 
 class RefusedVariant : public testing::TestWithParam<Refused> {};
 
-TEST_P(RefusedVariant, SaysWhatIsWrongAndWhatCouldStandThere) {
+TEST_P(RefusedVariant, NamesTheFaultAndThePossibleWords) {
   const auto variant = parse_variant(GetParam().name);
   ASSERT_FALSE(variant);
   EXPECT_EQ(variant.error().code, ErrorCode::usage);

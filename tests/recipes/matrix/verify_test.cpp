@@ -39,14 +39,14 @@ struct Planted {
   const char* title;
   const char* id;
   const char* recipe;
-  std::string from;  // empty: put `to` in front
+  std::string from;  // text to replace; empty to prepend `to`
   std::string to;
   const char* what;
-  const char* file = nullptr;  // null: as the recipe's name
+  const char* file = nullptr;  // file name; null for the name of the recipe
 };
 
-// What is found in the recipe once the fault is planted.
-std::vector<Finding> findings_of(const Planted& fault) {
+// Returns the findings of the recipe with the planted fault.
+std::vector<Finding> list_findings(const Planted& fault) {
   auto text = sound(fault.recipe);
   const auto at = text.find(fault.from);
   if (at == std::string::npos) {
@@ -63,7 +63,7 @@ TEST_P(PlantedFault, IsFoundByItsId) {
   const auto& fault = GetParam();
   const std::string path = std::string(fault.file != nullptr ? fault.file : fault.recipe) + ".nix";
   EXPECT_THAT(ids(verify_recipe(std::string(fault.recipe) + ".nix", sound(fault.recipe))), ElementsAre("PB405"));
-  const auto findings = findings_of(fault);
+  const auto findings = list_findings(fault);
   EXPECT_THAT(ids(findings), Contains(std::string(fault.id)));
   bool stated = false;
   for (const auto& f : findings) {
@@ -168,7 +168,7 @@ const std::vector<Planted>& planted_faults() {
 INSTANTIATE_TEST_SUITE_P(Verify, PlantedFault, testing::ValuesIn(planted_faults()),
                          [](const auto& test) { return std::string(test.param.title); });
 
-// As people write them by hand: everything in one file.
+// A recipe written by hand, in one file.
 constexpr std::string_view kByHand = R"nix(
 { lib }:
 let
@@ -284,18 +284,18 @@ TEST(Verify, ReportsAFolderWithoutRecipes) {
   EXPECT_THAT(empty.error().message, HasSubstr("no pytorch*.nix in it"));
 }
 
-// docs/checks shows what the program prints. What only Nix can say is held in evaluate_test.cpp.
+// Compares the examples in docs/checks with findings; evaluate_test.cpp compares examples that need Nix.
 TEST(Verify, MatchesTheExamplesOfThePages) {
   std::vector<Finding> found = verify_recipe("pytorch-python313-cuda13_0-sm120-avx512.nix", kByHand);
   const auto more = verify_counts("README.md", "# Title\n57 variants\n", 59);
   found.insert(found.end(), more.begin(), more.end());
   for (const auto& fault : planted_faults()) {
-    for (auto& finding : findings_of(fault)) {
+    for (auto& finding : list_findings(fault)) {
       if (finding.id == fault.id) found.push_back(std::move(finding));
     }
   }
   for (const auto& check : recipe_checks()) {
-    const std::string id(check.id), example = test::example_of(id);
+    const std::string id(check.id), example = test::read_example(id);
     if (id >= "PB427") continue;
     const auto has = [&](const Finding& finding) { return finding.id == id && test::is_shown(example, finding); };
     const auto first = std::find_if(found.begin(), found.end(), [&](const Finding& f) { return f.id == id; });

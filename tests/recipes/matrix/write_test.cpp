@@ -73,7 +73,7 @@ TEST(Write, GithubsMatrixHasEveryVariantAndItsRunner) {
   EXPECT_EQ(list_json(*variants)["variants"].size(), variants->size());
 }
 
-TEST(Write, WhatPackagersLookForIsThereAndItsLackIsFound) {
+TEST(Write, ContainsTheFieldsThatPackagersNeed) {
   const nix::TempFolder scratch;
   ASSERT_TRUE(write_recipes(scratch.path(), files(), false));
   const std::string check = PBPROBE_SOURCE_DIR "/ci/check-recipes '" + scratch.path().string() + "' >'" +
@@ -98,7 +98,7 @@ TEST(Write, WritesOnceAndThenNothing) {
   const nix::TempFolder scratch;
   const auto first = write_recipes(scratch.path() / "new" / "pkgs", files(), false);
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_THAT(first->written, SizeIs(list_variants({})->size() + 4 + 1));  // CUDA's packages and pbprobe's
+  EXPECT_THAT(first->written, SizeIs(list_variants({})->size() + 4 + 1));  // packages of CUDA, and pbprobe
   const auto again = write_recipes(scratch.path() / "new" / "pkgs", files(), false);
   EXPECT_THAT(again->written, IsEmpty());
   EXPECT_EQ(again->unchanged, first->written.size());
@@ -125,7 +125,7 @@ TEST(Write, StopsBeforeChangingAnEditedRecipe) {
   EXPECT_THAT(forced->written, SizeIs(2));
 }
 
-TEST(Write, WhatAnEarlierMatrixWroteIsReplacedOrRemoved) {
+TEST(Write, ReplacesOrRemovesFilesOfAnEarlierMatrix) {
   const nix::TempFolder scratch;
   const auto first = write_recipes(scratch.path(), files("cuda12_9"), false);
   ASSERT_TRUE(first) << first.error().message;

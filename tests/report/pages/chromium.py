@@ -51,7 +51,7 @@ class Page:
                 return message["result"]
             self.events.append(message)
 
-    def wait_for(self, name):
+    def await_event(self, name):
         until = time.monotonic() + SECONDS
         while all(event["method"] != name for event in self.events):
             assert time.monotonic() < until, f"{name} did not come"
@@ -65,7 +65,7 @@ class Page:
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.events.clear()
         self.call("Page.navigate", url=pathlib.Path(file).resolve().as_uri())
-        self.wait_for("Page.loadEventFired")
+        self.await_event("Page.loadEventFired")
         return self
 
     def evaluate(self, expression):

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Steps of judge_fleet(), and the ranks that they share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probes/fleet/judge.hpp"
+
+namespace pbprobe {
+
+// One rank: its report, the document of the report, and its row, which is in no node yet.
+struct JudgedRank {
+  const NodeReport* document = nullptr;  // document of the report; null if the rank wrote no report
+  const RankReport* report = nullptr;
+  std::string host;
+  FleetRank row;
+  bool is_crowded = false;  // shares CPUs or a GPU with other ranks: its speeds and links are not judged
+};
+
+using JudgedRanks = std::vector<JudgedRank>;
+
+void add_finding(FleetRank& rank, FleetFault fault, Outcome outcome, std::string what, std::string fix);
+
+// Returns "rank 3 (node17)", or "node17 device 3" for a document without a job.
+[[nodiscard]] std::string describe_rank(const JudgedRank& rank);
+
+// ranks.cpp: judges a rank by its own document.
+void judge_own_results(JudgedRank& rank);
+
+// crowding.cpp: marks ranks of nodes that have fewer CPUs or GPUs than ranks. Call before speeds are judged.
+void find_crowded_ranks(JudgedRanks& ranks);
+
+// equals.cpp: versions, files and results that must be the same.
+void judge_differences(Fleet& fleet, JudgedRanks& ranks);
+void judge_digests(JudgedRanks& ranks);
+
+void judge_clocks(Fleet& fleet, JudgedRanks& ranks);
+
+// links.cpp: links by the outlier rule, and by the lost segments.
+void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
+
+// speeds.cpp: figures and lateness by the outlier rule; then against the baseline.
+void judge_figures(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
+void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy);
+void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
+
+}  // namespace pbprobe

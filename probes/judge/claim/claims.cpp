@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Compares the claimed versions, BLAS and platform with the artifact's files.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/pep440.hpp"
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+Answer cannot_tell(std::string what, std::string remedy) {
+  return {.seen = {}, .unknown = Seen{.what = std::move(what), .remedy = std::move(remedy)}};
+}
+
+// Returns the store name without its hash of 32 letters; "" if the artifact is not in a Nix store.
+std::string store_name(const Inventory& inventory) {
+  constexpr size_t kHash = 32;
+  constexpr std::string_view kLetters = "0123456789abcdfghijklmnpqrsvwxyz";  // Nix base 32
+  const bool known = inventory.store_closure && !inventory.store_closure->outputs.empty();
+  std::string_view path = known ? inventory.store_closure->outputs.front() : inventory.artifact;
+  while (!path.empty()) {
+    const size_t end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    if (part.size() > kHash + 1 && part[kHash] == '-' && part.find_first_not_of(kLetters) == kHash)
+      return std::string(part.substr(kHash + 1));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return {};
+}
+
+// Reports whether `begin` ends at a part of `name`: "-python313-cpu-avx" begins "-python313-cpu-avx-2.10.0", but not
+// "-python313-cpu-avx2-2.10.0".
+bool begins_name(std::string_view name, std::string_view begin) {
+  return name.starts_with(begin) && (name.size() == begin.size() || name[begin.size()] == '-');
+}
+
+// Converts "3.13" to "cp313".
+std::string abi_of(std::string_view python) {
+  std::string abi = "cp";
+  std::copy_if(python.begin(), python.end(), std::back_inserter(abi), [](char c) { return c != '.'; });
+  return abi;
+}
+
+// Signs of one BLAS in a file, with the word that a claim uses for this BLAS.
+struct BlasSign {
+  std::string_view claim;
+  std::string_view file;     // prefix of the name of a needed library
+  std::string_view content;  // name in Links::contains
+};
+constexpr std::array<BlasSign, 4> kBlas{{
+    {"mkl", "libmkl_", "MKL"},
+    {"openblas", "libopenblas", "OpenBLAS"},
+    {"nvpl", "libnvpl_blas", "NVPL"},
+    {"the system's libblas", "libblas.so", ""},
+}};
+
+bool shows(const File& file, const BlasSign& sign) {
+  const auto names = [](const std::vector<std::string>& list, auto test) {
+    return std::any_of(list.begin(), list.end(), test);
+  };
+  if (names(file.needed, [&](const std::string& name) { return name.starts_with(sign.file); })) return true;
+  return file.links && names(file.links->contains, [&](const std::string& name) { return name == sign.content; });
+}
+
+// Returns the file that holds the versions, by layout.
+std::string version_file(const Inventory& inventory) {
+  if (inventory.layout == "libtorch") return "build-version";
+  if (inventory.layout == "debian") return "TorchConfigVersion.cmake";
+  return "torch/version.py";
+}
+
+Answer torch_is_claimed(const Facts& facts) {
+  if (!facts.claim->torch) return {};
+  if (!facts.inventory->torch_version)
+    return cannot_tell("the files do not say which torch this is",
+                       "audit the whole package: its version stands in torch/version.py");
+  const auto there = parse_python_version(*facts.inventory->torch_version);
+  const auto claimed = parse_python_version(*facts.claim->torch);
+  if (there && claimed && is_release(*there, *claimed)) return {};
+  // Candidates, nightlies and unnumbered source builds differ from the release only in the suffix.
+  PythonVersion plain = there.value_or(PythonVersion{});
+  plain.pre.reset();
+  plain.post.reset();
+  plain.dev.reset();
+  const bool other_stage = there && claimed && is_release(plain, *claimed);
+  return {.seen = {{.what = say("torch {} is claimed, and the files say {}", *facts.claim->torch,
+                                *facts.inventory->torch_version),
+                    .where = version_file(*facts.inventory),
+                    .remedy = other_stage ? std::optional(fmt::format(
+                                                "build the release itself, and call it so: PYTORCH_BUILD_VERSION={} "
+                                                "PYTORCH_BUILD_NUMBER=1",
+                                                *facts.claim->torch))
+                                          : std::nullopt}}};
+}
+
+Answer cuda_is_claimed(const Facts& facts) {
+  const bool cpu_build_claimed = facts.claim->exact && facts.claimed_gpus.empty() && !facts.claim->cuda;
+  if (cpu_build_claimed) {
+    if (!facts.cuda_build) return {};
+    return {.seen = {{.what = say("a CPU build is claimed, and {} is built with CUDA {}", facts.torch,
+                                  facts.inventory->cuda_version.value_or("of unknown version")),
+                      .remedy = "build it without CUDA (USE_CUDA=0)"}}};
+  }
+  const bool cuda_claimed = facts.claim->cuda || !facts.claimed_gpus.empty();
+  if (!cuda_claimed) return {};
+  const std::string claimed = facts.claim->cuda ? "CUDA " + *facts.claim->cuda : "a CUDA build";
+  if (!facts.cuda_build && facts.inventory->torch_version)
+    return {.seen = {{say("{} is claimed, and {} is a CPU build", in_words(claimed), facts.torch)}}};
+  if (!facts.claim->cuda) return {};
+  if (!facts.inventory->cuda_version)
+    return cannot_tell("the files do not say which CUDA this is built with",
+                       "audit the whole package: its CUDA version stands in torch/version.py");
+  if (parse_major_minor(*facts.inventory->cuda_version) == parse_major_minor(*facts.claim->cuda)) return {};
+  return {
+      .seen = {{.what = say("{} is claimed, and the files say {}", in_words(claimed), *facts.inventory->cuda_version),
+                .where = version_file(*facts.inventory)}}};
+}
+
+Answer python_is_claimed(const Facts& facts) {
+  if (!facts.claim->python) return {};
+  if (!facts.inventory->python_abi)
+    return cannot_tell("the files hold no extension module that would tell the Python",
+                       "audit the whole package: torch/_C*.so tells it");
+  const std::string abi = abi_of(*facts.claim->python);
+  const std::string& seen = *facts.inventory->python_abi;
+  if (seen == abi || seen == "abi3") return {};  // cp313t is another ABI, which 3.13 does not load
+  return {.seen = {{say("Python {} ({}) is claimed, and torch's extension module is for {}", *facts.claim->python, abi,
+                        seen)}}};
+}
+
+Answer blas_is_claimed(const Facts& facts) {
+  if (!facts.claim->blas) return {};
+  if (!tells(facts, ClaimPart::blas)) return {};
+  const File* file = file_named(*facts.inventory, kLibtorchCpu);
+  std::vector<std::string_view> found;
+  for (const auto& sign : kBlas) {
+    if (file != nullptr && shows(*file, sign)) found.push_back(sign.claim);
+  }
+  if (found.empty())
+    return cannot_tell("libtorch_cpu.so shows no BLAS, neither among what it needs nor by its symbols",
+                       "audit it before it is stripped");
+  if (std::find(found.begin(), found.end(), *facts.claim->blas) != found.end()) return {};
+  return {
+      .seen = {{say("BLAS {} is claimed, and libtorch_cpu.so has {}", *facts.claim->blas, fmt::join(found, " and ")),
+                file->path}}};
+}
+
+// Recipes set the variant as the store name. The torch of nixpkgs has no variant in its store name.
+Answer store_name_is_claimed(const Facts& facts) {
+  constexpr std::string_view kBegin = "pytorch";
+  const std::string_view claimed = facts.claim->text;
+  const std::string name = store_name(*facts.inventory);
+  const size_t mark = name.find(kBegin);
+  if (!claimed.starts_with(kBegin) || mark == std::string_view::npos) return {};
+  const size_t own = name.find("-python", mark);
+  const size_t wanted = claimed.find("-python");
+  if (own == std::string_view::npos || wanted == std::string_view::npos) return {};
+  if (begins_name(std::string_view(name).substr(own), claimed.substr(wanted))) return {};
+  return {.seen = {{say("{} is claimed, and Nix calls it {}", claimed, name)}}};
+}
+
+Answer processor_is_claimed(const Facts& facts) {
+  for (const auto* targets : {&facts.claimed_cpus, &facts.claimed_gpus}) {
+    const Target* other = of_other_processor(facts, *targets);
+    if (other == nullptr) continue;
+    return {.seen = {{say("{} is claimed, which is found on {}, and this is built for {}", other->id,
+                          fmt::join(other->platforms, " and "), *facts.inventory->platform)}}};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool cuda_matches_claim(const Facts& facts) {
+  return cuda_is_claimed(facts).seen.empty();
+}
+
+bool processor_matches_claim(const Facts& facts) {
+  return processor_is_claimed(facts).seen.empty();
+}
+
+std::vector<Check> claims_checks() {
+  using enum Need;
+  return {
+      {.id = "PB105",
+       .severity = Severity::fail,
+       .needs = {torch_claim, inventory, whole},
+       .decides = true,
+       .proves = ClaimPart::torch,
+       .question = "Is its torch the version that is claimed?",
+       .remedy = "build the claimed version: look at the source that the recipe takes",
+       .ask = torch_is_claimed},
+      {.id = "PB106",
+       .severity = Severity::fail,
+       .needs = {claim, inventory, whole},
+       .decides = true,
+       .proves = ClaimPart::cuda,
+       .question = "Is it built with the CUDA that is claimed?",
+       .remedy = "build it with the claimed CUDA: look for another one among the build's inputs",
+       .ask = cuda_is_claimed},
+      {.id = "PB107",
+       .severity = Severity::fail,
+       .needs = {python_claim, inventory, whole},
+       .decides = true,
+       .proves = ClaimPart::python,
+       .question = "Is its extension module for the Python that is claimed?",
+       .remedy = "build it with the claimed Python",
+       .ask = python_is_claimed},
+      {.id = "PB108",
+       .severity = Severity::fail,
+       .needs = {blas_claim, inventory},
+       .decides = true,
+       .proves = ClaimPart::blas,
+       .question = "Is its BLAS the one that is claimed?",
+       .remedy = "build it with the claimed BLAS (the BLAS variable of torch's build)",
+       .ask = blas_is_claimed},
+      {.id = "PB109",
+       .severity = Severity::fail,
+       .needs = {claim, inventory},
+       .decides = true,
+       .of_processor = true,
+       .question = "Is it built for the processor that the claimed targets have?",
+       .remedy = "build it on that platform, or claim a target of this one",
+       .ask = processor_is_claimed},
+      {.id = "PB132",
+       .subject = Subject::closure,
+       .severity = Severity::fail,
+       .needs = {claim, inventory, whole},
+       .question = "Does Nix call it what is claimed?",
+       .remedy = "build the recipe of that name, and give its pname as `pbprobe recipes show` prints it",
+       .ask = store_name_is_claimed},
+  };
+}
+
+}  // namespace pbprobe

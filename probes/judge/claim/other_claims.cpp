@@ -1,0 +1,362 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Judges claims of packages other than torch, and of single files. Each file with device code must hold the claimed SM.
+#include "probes/judge/claim/other_claims.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/demangle.hpp"
+#include "core/facts/environment.hpp"
+#include "core/pep440.hpp"
+#include "core/torch_symbols.hpp"
+#include "probes/judge/gpu/code_holder.hpp"
+#include "probes/judge/gpu/idle_code.hpp"
+#include "probes/judge/libraries/package_rows.hpp"
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+std::string listed(const std::set<std::string>& code) {
+  return code.empty() ? "no SM" : fmt::format("{}", fmt::join(code, ", "));
+}
+
+// Returns why nothing proves the claim if a claim file ignores all files; else nullopt.
+std::optional<Seen> nothing_judged(const Facts& facts, const ClaimedFiles& whole) {
+  if (!whole.inventory.files.empty() || facts.inventory->files.empty()) return std::nullopt;
+  const auto parts = files_of_patterns(facts);
+  const bool named =
+      std::any_of(parts.begin(), parts.end(), [](const ClaimedFiles& part) { return !part.inventory.files.empty(); });
+  if (named) return std::nullopt;
+  return Seen{.what = say("every file of {} is ignored: nothing proves what is claimed", facts.torch),
+              .remedy = "ignore single files only"};
+}
+
+// Adds a fault for each holder with machine code for other chips. For exact claims.
+void ask_nothing_else(Answer& answer, const Facts& facts, const ClaimedFiles& whole) {
+  for (const auto& holder : find_holders(whole.inventory)) {
+    std::set<std::string> others = holder.cubins();
+    std::erase_if(others, [&](const std::string& name) {
+      const auto sm = parse_sm(name);
+      return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(), [&](const Target* target) {
+        const auto chip = chip_of(*target);
+        return sm && chip && same_capability(*sm, *chip);
+      });
+    });
+    if (others.empty()) continue;
+    answer.seen.push_back({say("only {} is claimed, and {} of {} holds machine code for {} too",
+                               facts.claimed_gpus.front()->id, base_name(holder.path), whole.name, listed(others)),
+                           holder.path, "build it only for that SM, or claim the others too"});
+  }
+}
+
+Answer sms_are_in_each_file(const Facts& facts) {
+  Answer answer;
+  const ClaimedFiles whole = files_of_whole_claim(facts);
+  for (const Target* target : facts.claimed_gpus) {
+    const auto chip = chip_of(*target);
+    if (chip) ask_machine_code(answer, target->id, {chip->major, chip->minor}, whole);
+  }
+  if (facts.claim->exact) ask_nothing_else(answer, facts, whole);
+  answer.unknown = nothing_judged(facts, whole);
+  return answer;
+}
+
+bool takes_torch(const File& file) {
+  return file.links && file.links->torch_symbols.releases.has_value();
+}
+
+bool is_of_release(const std::string& toolkit, const MajorMinor& claimed) {
+  const auto made_by = parse_major_minor(toolkit);
+  return made_by && *made_by == claimed;
+}
+
+Answer ask_cuda(const std::string& version, const ClaimedFiles& part) {
+  const Distribution row = make_distribution(part.inventory);
+  const auto claimed = parse_major_minor(version);
+  if (!claimed || (row.cuda.empty() && row.toolkits.empty()))
+    return {.unknown = Seen{.what = say("no file of {} tells its CUDA", part.name), .remedy = "leave cuda=… out"}};
+  std::vector<std::string> others = row.cuda;
+  std::erase(others, std::to_string(claimed->major));
+  if (!others.empty())
+    return {.seen = {{say("CUDA {} is claimed, and {} links libraries of CUDA {}", version, part.name,
+                          fmt::format("{}", fmt::join(others, ", ")))}}};
+  for (const auto& toolkit : row.toolkits) {
+    if (is_of_release(toolkit, *claimed)) continue;
+    return {.seen = {{say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", version, part.name, toolkit)}}};
+  }
+  for (const auto& [sm, text] : row.ptx_versions) {
+    const auto isa = parse_major_minor(text);
+    const auto brought = isa ? cuda_of_ptx(*isa) : std::nullopt;
+    if (isa && (!brought || *claimed < *brought))
+      return {.seen = {{say("CUDA {} is claimed, and PTX of {} for {} is of ISA {}, which came later", version,
+                            part.name, sm, text)}}};
+  }
+  return {};
+}
+
+Answer cuda_is_as_claimed(const Facts& facts) {
+  return ask_cuda(*facts.claim->cuda, files_of_whole_claim(facts));
+}
+
+Answer torch_is_as_claimed(const Facts& facts) {
+  const std::string& claimed = *facts.claim->torch;
+  const auto version = parse_python_version(claimed);
+  const auto& packages = facts.inventory->packages;
+  const auto asked = packages.empty() ? std::nullopt : packages.front().torch;
+  if (asked && version && !satisfies(*version, *asked))
+    return {.seen = {{say("torch {} is claimed, and METADATA of {} asks for torch {}", claimed, facts.torch, *asked)}}};
+  const ClaimedFiles whole = files_of_whole_claim(facts);
+  Answer answer = ask_torch_symbols(claimed, whole);
+  if (!answer.unknown) answer.unknown = nothing_judged(facts, whole);
+  const bool shown = asked || std::any_of(whole.inventory.files.begin(), whole.inventory.files.end(), takes_torch);
+  if (!shown && answer.seen.empty() && !answer.unknown)
+    answer.unknown = Seen{.what = say("no file of {} takes symbols of torch, and METADATA asks for none", facts.torch),
+                          .remedy = "leave torch=… out: it loads with any"};
+  return answer;
+}
+
+// Converts "3.13" to "cp313", "3.13t" to "cp313t".
+std::string tag_of(const std::string& python) {
+  const bool free_threaded = python.ends_with('t');
+  const auto version = parse_major_minor(python.substr(0, python.size() - (free_threaded ? 1 : 0)));
+  return version ? fmt::format("cp{}{}{}", version->major, version->minor, free_threaded ? "t" : "") : "";
+}
+
+// Returns the path up to the first dot of the file name. Python imports by this name: with
+// "ops.cpython-312-x86_64-linux-gnu.so" and "ops.cpython-313-…", each Python loads its own file.
+std::string module_of(const std::string& path) {
+  return path.substr(0, path.find('.', path.rfind('/') + 1));
+}
+
+Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
+  std::map<std::string, std::map<std::string, std::string>> modules;  // path of the first file by Python, by module
+  for (const auto& file : part.inventory.files) {
+    const std::string python = python_of_module(base_name(file.path));
+    if (!python.empty()) modules[module_of(file.path)].emplace(python, file.path);
+  }
+  if (modules.empty())
+    return {.unknown = Seen{.what = say("no extension module of {} tells its Python", part.name),
+                            .remedy = "leave python=… out: it is for any"}};
+  const std::string tag = tag_of(claimed);
+  Answer answer;
+  for (const auto& [module, files] : modules) {
+    if (files.contains(tag) || (files.contains("abi3") && !tag.ends_with('t'))) continue;
+    std::vector<std::string> seen;
+    for (const auto& [python, path] : files) seen.push_back(python);
+    answer.seen.push_back({say("Python {} ({}) is claimed, and extension modules of {} are for {}", claimed, tag,
+                               part.name, fmt::format("{}", fmt::join(seen, ", "))),
+                           files.begin()->second});
+  }
+  return answer;
+}
+
+Answer python_is_as_claimed(const Facts& facts) {
+  return ask_python(*facts.claim->python, files_of_whole_claim(facts));
+}
+
+// A pattern with an SM claims device code in each matching file, except the pattern "*".
+void ask_device_code(Answer& answer, const FileClaim& claim, const ClaimedFiles& part) {
+  if (claim.sms.empty() && claim.ptx.empty()) return;
+  for (const auto& sm : claim.sms) ask_machine_code(answer, sm, *parse_sm(sm), part);
+  for (const auto& ptx : claim.ptx) ask_ptx(answer, ptx, *parse_sm(ptx), part);
+  if (claim.files == "*" || find_holders(part.inventory).empty()) return;
+  for (const auto& file : part.inventory.files) {
+    if (file.device_code || file.self_loaded_code) continue;
+    answer.seen.push_back({say("{} is claimed, and {} of {} holds no device code",
+                               fmt::format("{}", fmt::join(claim.sms.empty() ? claim.ptx : claim.sms, ", ")),
+                               base_name(file.path), part.name),
+                           file.path});
+  }
+}
+
+Answer files_are_as_claimed(const Facts& facts) {
+  Answer all;
+  for (const auto& part : files_of_patterns(facts)) {
+    if (part.inventory.files.empty()) continue;  // PB176
+    ask_device_code(all, *part.claim, part);
+    if (part.claim->cuda) add_answer(all, ask_cuda(*part.claim->cuda, part));
+    if (part.claim->torch) add_answer(all, ask_torch_symbols(*part.claim->torch, part));
+    if (part.claim->python) add_answer(all, ask_python(*part.claim->python, part));
+  }
+  return all;
+}
+
+Answer patterns_name_files(const Facts& facts) {
+  Answer answer;
+  for (const auto& part : files_of_patterns(facts)) {
+    if (part.inventory.files.empty())
+      answer.seen.push_back({say("\"{}\" of the claim file decides on no file of {}", part.claim->files, facts.torch)});
+  }
+  const auto counts = ignored_counts(facts);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const IgnoredFiles& ignored = (*facts.claim->ignored)[i];
+    if (counts[i] == 0)
+      answer.seen.push_back(
+          {say("\"{}\", which the claim file ignores, names no file of {}", ignored.files, facts.torch)});
+    if (counts[i] > 0 && !facts.other && !facts.single_file)
+      answer.seen.push_back({say("\"{}\" is ignored, and {} is judged whole", ignored.files, facts.torch), std::nullopt,
+                             "waive single findings in a policy: docs/gate.md"});
+  }
+  return answer;
+}
+
+}  // namespace
+
+namespace {
+
+// A build without CUDA succeeds without compiling any kernel.
+void ask_any_code(Answer& answer, const std::string& claimed, const std::vector<CodeHolder>& holders,
+                  const ClaimedFiles& part) {
+  if (!holders.empty() || part.inventory.files.empty()) return;
+  answer.seen.push_back(
+      {say("{} is claimed, and no file of {} holds device code: its build had no CUDA", claimed, part.name),
+       std::nullopt, "build it where nvcc is found (CUDA_HOME), with FORCE_CUDA=1 if the machine has no GPU"});
+}
+
+void ask_units(Answer& answer, const std::string& claimed, const HeldUnits& units, const char* kind,
+               const std::set<std::string>& others, const CodeHolder& holder, const ClaimedFiles& part) {
+  Sentence what = units.with == 0 ? say("{} is claimed, and {} of {} holds {} only for {}", claimed,
+                                        base_name(holder.path), part.name, in_words(kind), listed(others))
+                                  : say("{} is claimed, and {} of the {} units of {} of {} {} {} for it", claimed,
+                                        units.with, units.all, base_name(holder.path), part.name,
+                                        by_count(units.with, "holds", "hold"), in_words(kind));
+  answer.seen.push_back({std::move(what), holder.path});
+}
+
+void ask_idle_code(Answer& answer, const std::string& claimed, const Sm& sm, const CodeHolder& holder,
+                   const ClaimedFiles& part) {
+  const std::string name = fmt::format("{} of {}", base_name(holder.path), part.name);
+  std::map<std::string, SmCensus> censuses;
+  for (const File* file : holder.files) {
+    if (!file->device_code || !file->device_code->census) continue;
+    for (const auto& [cubin, census] : *file->device_code->census) add_to(censuses[cubin], census);
+  }
+  auto fault = find_idle_code(census_for(censuses, sm), kOfPackage, name, claimed);
+  if (fault) answer.seen.push_back({std::move(*fault), holder.path});
+}
+
+}  // namespace
+
+void ask_machine_code(Answer& answer, const std::string& claimed, const Sm& sm, const ClaimedFiles& part) {
+  const auto holders = find_holders(part.inventory);
+  ask_any_code(answer, claimed, holders, part);
+  for (const auto& holder : holders) {
+    const HeldUnits units = holder.units_with(sm);
+    // Few kernels have code with a suffix.
+    if (units.with == 0 || (sm.suffix == '\0' && units.with < units.all)) {
+      ask_units(answer, claimed, units, "machine code", holder.cubins(), holder, part);
+    } else {
+      ask_idle_code(answer, claimed, sm, holder, part);
+    }
+  }
+}
+
+void ask_ptx(Answer& answer, const std::string& claimed, const Sm& sm, const ClaimedFiles& part) {
+  const auto holders = find_holders(part.inventory);
+  ask_any_code(answer, claimed, holders, part);
+  for (const auto& holder : holders) {
+    const HeldUnits units = holder.units_with_ptx(sm);
+    if (units.with == 0 || (sm.suffix == '\0' && units.with < units.all))
+      ask_units(answer, claimed, units, "PTX", holder.ptx(), holder, part);
+  }
+}
+
+Answer ask_torch_symbols(const std::string& claimed, const ClaimedFiles& part) {
+  const auto number = parse_major_minor(claimed);
+  const std::string release = number ? fmt::format("{}.{}", number->major, number->minor) : claimed;
+  if (TorchReleases::of({release}).empty())
+    return {.unknown = Seen{.what = say("which symbols torch {} exports is not known: torch {} are", claimed,
+                                        known_torch_releases()),
+                            .remedy = "claim one of these"}};
+  Answer answer;
+  for (const auto& file : part.inventory.files) {
+    if (!file.links || !file.links->torch_symbols.releases) continue;
+    const auto& releases = *file.links->torch_symbols.releases;
+    if (std::find(releases.begin(), releases.end(), release) != releases.end()) continue;
+    const auto& unknown = file.links->torch_symbols.unknown;
+    answer.seen.push_back(
+        {unknown
+             ? say("torch {} is claimed, and {} of {} needs {}, which {}", claimed, base_name(file.path), part.name,
+                   demangled(unknown->front()), in_words(explain_unknown_torch_name(unknown->front())))
+             : say("torch {} is claimed, and {} of {} takes symbols that only torch {} has", claimed,
+                   base_name(file.path), part.name, releases.empty() ? "of no single release" : join_ranges(releases)),
+         file.path});
+  }
+  return answer;
+}
+
+void add_answer(Answer& all, Answer one) {
+  std::move(one.seen.begin(), one.seen.end(), std::back_inserter(all.seen));
+  if (one.unknown && !all.unknown) all.unknown = std::move(one.unknown);
+}
+
+std::vector<Check> other_claims_checks() {
+  using enum Need;
+  return {
+      {.id = "PB171",
+       .severity = Severity::fail,
+       .needs = {gpu_claim, inventory, other},
+       .decides = true,
+       .of_any = true,
+       .proves = ClaimPart::sm,
+       .question = "Does each unit of another package than torch hold machine code that does something for the claimed "
+                   "SMs, and where the claim is exact for no others?",
+       .remedy =
+           "build it with the SM in TORCH_CUDA_ARCH_LIST or CMAKE_CUDA_ARCHITECTURES, and look for a list of its own",
+       .ask = sms_are_in_each_file},
+      {.id = "PB172",
+       .severity = Severity::fail,
+       .needs = {cuda_claim, inventory, other},
+       .decides = true,
+       .of_any = true,
+       .proves = ClaimPart::cuda,
+       .question = "Is another package than torch built with the claimed CUDA?",
+       .remedy = "build it with the claimed CUDA: look for another one among the build's inputs",
+       .ask = cuda_is_as_claimed},
+      {.id = "PB173",
+       .severity = Severity::fail,
+       .needs = {torch_claim, inventory, other},
+       .decides = true,
+       .of_any = true,
+       .proves = ClaimPart::torch,
+       .question = "Does another package load with the claimed torch?",
+       .remedy = "build it beside the claimed torch, and let its METADATA ask for that",
+       .ask = torch_is_as_claimed},
+      {.id = "PB174",
+       .severity = Severity::fail,
+       .needs = {python_claim, inventory, other},
+       .decides = true,
+       .of_any = true,
+       .proves = ClaimPart::python,
+       .question = "Are the extension modules of another package for the claimed Python?",
+       .remedy = "build it with the claimed Python",
+       .ask = python_is_as_claimed},
+      {.id = "PB175",
+       .severity = Severity::fail,
+       .needs = {file_claim, inventory},
+       .decides = true,
+       .of_any = true,
+       .proves = ClaimPart::files,
+       .question = "Does each file that a claim file names hold what is claimed of it?",
+       .remedy = "build that library with it, or claim less of it",
+       .ask = files_are_as_claimed},
+      {.id = "PB176",
+       .severity = Severity::fail,
+       .needs = {file_claim, inventory},
+       .decides = true,
+       .of_any = true,
+       .proves = ClaimPart::files,
+       .question = "Is each pattern of a claim file one of files that are there?",
+       .remedy = "was a library lost? Else correct the pattern: `pbprobe audit ARTIFACT --format json` lists the files",
+       .ask = patterns_name_files},
+  };
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Judges a build by its baseline.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/judge/evidence/baseline.hpp"
+#include "probes/judge/policy/obstacles.hpp"
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Returns why the speeds are unknown: the builds are not comparable, or were not compared. nullopt if they are known.
+std::optional<Answer> no_speeds(const BaselineComparison& beside) {
+  if (!beside.differences.empty())
+    return Answer{
+        .seen = {},
+        .unknown = Seen{.what = say("not comparable with {}: {}", beside.path, fmt::join(beside.differences, ", ")),
+                        .remedy = "take a baseline of the same torch, CUDA line, BLAS and thread runtime"}};
+  if (!beside.gains.empty()) return std::nullopt;
+  return Answer{.seen = {},
+                .unknown = Seen{.what = beside.problem.value_or("speeds were not compared with " + beside.path),
+                                .remedy = "ask for it, on a machine that can run both: --require measured"}};
+}
+
+Answer areas_that(const Facts& facts, GainClass which, std::string_view what) {
+  const BaselineComparison& beside = *facts.report.baseline;
+  if (auto answer = no_speeds(beside)) return std::move(*answer);
+  Answer answer;
+  for (const auto& gain : beside.gains) {
+    if (gain.disturbed) answer.unknown = disturbed_by(*gain.disturbed);
+    if (!gain.disturbed && classify_gain(gain) == which)
+      answer.seen.push_back({.what = say("{}: {}", in_words(what), sentence_of(gain)), .where = beside.path});
+  }
+  return answer;
+}
+
+Answer nothing_is_slower(const Facts& facts) {
+  return areas_that(facts, GainClass::less, "slower than the baseline");
+}
+
+Answer each_area_gains(const Facts& facts) {
+  return areas_that(facts, GainClass::not_shown, "no gain shown");
+}
+
+Answer is_smaller(const Facts& facts) {
+  const BaselineComparison& beside = *facts.report.baseline;
+  if (beside.bytes < beside.baseline_bytes) return {};
+  return {.seen = {{.what = "no smaller than the baseline: " + size_sentence(beside), .where = beside.path}}};
+}
+
+}  // namespace
+
+std::vector<Check> beside_checks() {
+  using enum Need;
+  return {
+      {.id = "PB520",
+       .subject = Subject::baseline,
+       .level = Level::measured,
+       .severity = Severity::fail,
+       .needs = {baseline},
+       .question = "Is no area slower than in the baseline?",
+       .remedy = "compare the two builds' flags, back ends and compilers: a specialized build must not lose",
+       .ask = nothing_is_slower},
+      {.id = "PB521",
+       .subject = Subject::baseline,
+       .level = Level::measured,
+       .severity = Severity::note,
+       .needs = {baseline},
+       .question = "Does each area gain on the baseline?",
+       .remedy = "nothing to fix if the claimed instructions do not help there; the generic build does as well",
+       .ask = each_area_gains},
+      {.id = "PB522",
+       .subject = Subject::baseline,
+       .severity = Severity::warn,
+       .needs = {baseline},
+       .question = "Is it smaller than the baseline?",
+       .remedy = "leave out what the claim does not need: other SMs, PTX, libraries that nothing loads",
+       .ask = is_smaller},
+  };
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,330 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/targets.hpp"
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Libraries that torch needs on every GPU. Other libraries may omit a chip by design.
+constexpr std::array<std::string_view, 4> kNeededLibraries{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};
+
+bool asks_gpus(const Facts& facts) {
+  return facts.cuda_build && !facts.wrong_platform && facts.main_file != nullptr;
+}
+
+// Adds a fault for each group of GPUs with this outcome.
+Answer gpus_with(const Facts& facts, GpuCode code) {
+  Answer answer;
+  if (!asks_gpus(facts)) return answer;
+  for (const auto& group : gpu_groups(facts)) {
+    const GpuOutcome& gpu = facts.gpus[group.first];
+    if (gpu.code != code) continue;
+    answer.seen.push_back({say("{}: {}", group.label, in_words(gpu.sentence)), facts.main_file->path});
+  }
+  return answer;
+}
+
+// Names a torch build for this chip, with its CUDA bound from the target table.
+std::string build_for(const GpuOutcome& gpu) {
+  const Target* target = find_gpu_target(gpu.capability);
+  if (target == nullptr) return fmt::format("a torch built for {}", gpu.capability);
+  if (target->last_cuda)
+    return fmt::format("a torch built for {} with CUDA {} or older", gpu.capability, *target->last_cuda);
+  return fmt::format("a torch built for {} with CUDA {} or newer", gpu.capability,
+                     target->first_cuda.value_or("of any version"));
+}
+
+struct CudaVersions {
+  MajorMinor torch;
+  MajorMinor driver;
+};
+
+std::optional<CudaVersions> cuda_versions(const Facts& facts) {
+  if (!facts.inventory->cuda_version || !facts.host->driver.cuda_version || facts.wrong_platform) return std::nullopt;
+  const auto torch = parse_major_minor(*facts.inventory->cuda_version);
+  const auto driver = parse_major_minor(*facts.host->driver.cuda_version);
+  if (!torch || !driver) return std::nullopt;
+  return CudaVersions{*torch, *driver};
+}
+
+Sentence versions_sentence(const Facts& facts, std::string_view more = "") {
+  return say("{} is built with CUDA {}, and the driver supports {}{}", facts.torch, *facts.inventory->cuda_version,
+             *facts.host->driver.cuda_version, in_words(more));
+}
+
+// Sums the device code of each component, which may spread its SMs over several files.
+std::map<std::string, DeviceCode> code_by_component(const Inventory& inventory) {
+  std::map<std::string, DeviceCode> components;
+  for (const auto& file : inventory.files) {
+    if (!file.component || !file.device_code) continue;
+    DeviceCode& code = components[*file.component];
+    for (const auto& [name, count] : file.device_code->cubin) code.cubin[name] += count;
+    for (const auto& [name, count] : file.device_code->ptx) code.ptx[name] += count;
+  }
+  return components;
+}
+
+bool anything_runs(const DeviceCode& code, const Sm& gpu) {
+  const auto any = [&](const auto& cubins, auto runs) {
+    return std::any_of(cubins.begin(), cubins.end(), [&](const auto& entry) {
+      const auto cubin = parse_sm(entry.first);
+      return cubin && runs(*cubin, gpu);
+    });
+  };
+  return any(code.cubin, cubin_runs_on) || any(code.ptx, ptx_runs_on);
+}
+
+Answer gpu_code_runs(const Facts& facts) {
+  if (!facts.cuda_build || facts.wrong_platform) return {};
+  if (facts.no_gpu)
+    return {.seen = {},
+            .unknown = Seen{.what = "no GPU here: " + *facts.no_gpu,
+                            .remedy = "run `pbprobe report` on the machine with the GPU"}};
+  if (facts.main_file == nullptr) return {};  // PB310
+  Answer answer;
+  for (const auto& group : gpu_groups(facts)) {
+    const GpuOutcome& gpu = facts.gpus[group.first];
+    const Sentence what = say("{}: {}", group.label, in_words(gpu.sentence));
+    if (gpu.code == GpuCode::none) answer.seen.push_back({what, facts.main_file->path, "install " + build_for(gpu)});
+    if (gpu.code == GpuCode::unknown) answer.unknown = Seen{what};
+  }
+  return answer;
+}
+
+Answer gpu_code_is_machine_code(const Facts& facts) {
+  return gpus_with(facts, GpuCode::ptx);
+}
+
+Answer gpu_code_is_native(const Facts& facts) {
+  Answer answer;
+  for (const auto& group : gpu_groups(facts)) {
+    if (facts.gpus[group.first].code != GpuCode::same_major || facts.choices[group.first].contested) continue;
+    answer.seen.push_back(
+        {say("{} runs code made for an earlier chip of its generation, {}", group.label, *facts.gpus[group.first].best),
+         facts.main_file->path});
+  }
+  return answer;
+}
+
+Answer gpu_code_is_uncontested(const Facts& facts) {
+  Answer answer;
+  for (const auto& group : gpu_groups(facts)) {
+    const CodeChoice& choice = facts.choices[group.first];
+    if (!choice.contested) continue;
+    answer.seen.push_back(
+        {say("{}: whether {} code runs there is reported differently by different sources", group.label, *choice.best),
+         facts.main_file->path});
+  }
+  return answer;
+}
+
+Answer gpu_is_used(const Facts& facts) {
+  if (facts.cuda_build || is_other_library(facts) || facts.wrong_platform || facts.gpus.empty()) return {};
+  if (facts.report.claim) return {};  // the claim states the purpose of the build
+  return {.seen = {{.what = say("{} is a CPU build: it leaves {} unused", facts.torch, gpu_label(facts.gpus.front())),
+                    .remedy = "install " + build_for(facts.gpus.front())}}};
+}
+
+Answer driver_knows_cuda_major(const Facts& facts) {
+  const auto versions = cuda_versions(facts);
+  if (!versions || versions->torch.major <= versions->driver.major) return {};
+  return {.seen = {{.what = versions_sentence(facts),
+                    .where = facts.host->driver.library,
+                    .remedy = fmt::format("update the NVIDIA driver, or install a torch built with CUDA {}.x",
+                                          versions->driver.major)}}};
+}
+
+Answer driver_knows_cuda_minor(const Facts& facts) {
+  const auto versions = cuda_versions(facts);
+  if (!versions || versions->torch.major != versions->driver.major || versions->torch.minor <= versions->driver.minor)
+    return {};
+  return {.seen = {{.what = versions_sentence(facts, ": its machine code runs, PTX from that toolkit does not"),
+                    .where = facts.host->driver.library}}};
+}
+
+Answer gpu_is_usable(const Facts& facts) {
+  Answer answer;
+  for (const auto& gpu : facts.host->gpus) {
+    if (gpu.problem) answer.seen.push_back({say("GPU {} {}: {}", gpu.index, gpu.name, *gpu.problem)});
+  }
+  if (answer.seen.empty() && facts.host->driver.state == DriverState::gpu_bad)
+    answer.seen.push_back({facts.host->driver.sentence});
+  return answer;
+}
+
+Answer gpu_is_visible(const Facts& facts) {
+  const DriverState state = facts.host->driver.state;
+  const bool absent = state == DriverState::no_driver || state == DriverState::no_gpu;
+  if (!facts.cuda_build || facts.wrong_platform || !facts.no_gpu || !absent) return {};
+  return {.seen = {{.what = say("{} is built for CUDA, and no GPU is here", facts.torch)}}};
+}
+
+Answer has_device_code(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  if (!inventory.cuda_version || facts.main_file != nullptr) return {};
+  if (!facts.claimed_gpus.empty()) return {};  // PB314
+  const bool damaged = std::any_of(inventory.files.begin(), inventory.files.end(),
+                                   [&](const File& file) { return is_own(inventory, file) && file.problem; });
+  if (damaged) return {};  // already reported, with its reason
+  return {.seen = {{.what = say("{} is built with CUDA {}, and none of libtorch's files holds device code", facts.torch,
+                                *inventory.cuda_version)}}};
+}
+
+Answer other_libraries_run(const Facts& facts) {
+  Answer answer;
+  if (!asks_gpus(facts)) return answer;
+  for (const auto& [component, code] : code_by_component(*facts.inventory)) {
+    if (std::find(kNeededLibraries.begin(), kNeededLibraries.end(), component) == kNeededLibraries.end()) continue;
+    for (const auto& group : gpu_groups(facts)) {
+      const GpuOutcome& gpu = facts.gpus[group.first];
+      const auto capability = parse_sm(gpu.capability);
+      if (!capability || gpu.code == GpuCode::none || anything_runs(code, *capability)) continue;
+      answer.seen.push_back({say("{} holds no code that runs on {}", component, group.label)});
+    }
+  }
+  return answer;
+}
+
+Answer other_libtorch_files_run(const Facts& facts) {
+  Answer answer;
+  if (!asks_gpus(facts)) return answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_own(*facts.inventory, file) || !file.device_code || &file == facts.main_file) continue;
+    for (const auto& group : gpu_groups(facts)) {
+      const GpuOutcome& gpu = facts.gpus[group.first];
+      const auto capability = parse_sm(gpu.capability);
+      if (!capability || gpu.code == GpuCode::none || anything_runs(*file.device_code, *capability)) continue;
+      answer.seen.push_back({say("{} holds no code that runs on {}", base_name(file.path), group.label), file.path});
+    }
+  }
+  return answer;
+}
+
+Answer driver_runs_our_kernels(const Facts& facts) {
+  if (facts.host->driver.state != DriverState::too_old) return {};
+  return {.seen = {{facts.host->driver.sentence}}};
+}
+
+}  // namespace
+
+bool gpus_are_usable(const Facts& facts) {
+  return gpu_is_usable(facts).seen.empty();
+}
+
+bool driver_supports_cuda(const Facts& facts) {
+  return driver_knows_cuda_major(facts).seen.empty();
+}
+
+std::vector<Check> gpu_checks() {
+  using enum Need;
+  return {
+      {.id = "PB301",
+       .subject = Subject::gpu,
+       .severity = Severity::fail,
+       .needs = {host, inventory},
+       .decides = true,
+       .question = "Does libtorch hold code that runs on each GPU here?",
+       .remedy = "install a torch built for this GPU",
+       .ask = gpu_code_runs},
+      {.id = "PB302",
+       .subject = Subject::gpu,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Is it machine code, not only PTX?",
+       .remedy =
+           "use a build with machine code for this GPU, and check its results: PTX is compiled at the first start",
+       .ask = gpu_code_is_machine_code},
+      {.id = "PB303",
+       .subject = Subject::gpu,
+       .severity = Severity::note,
+       .needs = {host, inventory},
+       .question = "Is it machine code for exactly this chip?",
+       .remedy = "none needed: `pbprobe recommend` names a build for exactly this chip, which may be faster",
+       .ask = gpu_code_is_native},
+      {.id = "PB304",
+       .subject = Subject::gpu,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Is it beyond doubt that the cubin runs on this chip?",
+       .remedy = "compute something on that GPU and compare it, or use a build for exactly this chip",
+       .ask = gpu_code_is_uncontested},
+      {.id = "PB305",
+       .subject = Subject::gpu,
+       .severity = Severity::fail,
+       .needs = {host, inventory, whole},
+       .question = "Is the GPU of this machine used by this torch?",
+       .remedy = "install a CUDA build of torch",
+       .ask = gpu_is_used},
+      {.id = "PB306",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::fail,
+       .needs = {host, inventory},
+       .question = "Does the driver support the build's CUDA generation?",
+       .remedy = "update the NVIDIA driver, or install a torch built with an older CUDA",
+       .ask = driver_knows_cuda_major},
+      {.id = "PB307",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Is the driver as new as the build's CUDA version?",
+       .remedy = "update the NVIDIA driver before using torch.compile or PTX",
+       .ask = driver_knows_cuda_minor},
+      {.id = "PB308",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::fail,
+       .needs = {host},
+       .question = "Can every GPU that the driver lists be used?",
+       .remedy = "look at `nvidia-smi` and `dmesg`; a reset or a reboot may bring it back",
+       .ask = gpu_is_usable},
+      {.id = "PB309",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::note,
+       .needs = {host, inventory},
+       .question = "Does a CUDA build find a GPU here?",
+       .remedy =
+           "run `pbprobe report` on the machine with the GPU; in a container, pass the GPU and its driver into it",
+       .ask = gpu_is_visible},
+      {.id = "PB310",
+       .subject = Subject::gpu,
+       .severity = Severity::fail,
+       .needs = {cuda_build, inventory, whole},
+       .question = "Does a CUDA build hold device code?",
+       .remedy = "install this torch again: libtorch_cuda.so is missing or empty",
+       .ask = has_device_code},
+      {.id = "PB311",
+       .subject = Subject::gpu,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Do MAGMA, NCCL, cuDNN and cuBLAS hold code that runs on each GPU here?",
+       .remedy = "use a build whose libraries hold code for this GPU",
+       .ask = other_libraries_run},
+      {.id = "PB312",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::note,
+       .needs = {host},
+       .question = "Is the driver new enough for pbprobe's own GPU kernels?",
+       .remedy = "update the NVIDIA driver to measure on the GPU",
+       .ask = driver_runs_our_kernels},
+      {.id = "PB313",
+       .subject = Subject::gpu,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Do libtorch's smaller files hold code that runs on each GPU here?",
+       .remedy =
+           "what this file does (linear algebra, for example) fails on that GPU: use a build that holds code for it",
+       .ask = other_libtorch_files_run},
+  };
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/libraries/load_faults.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/torch_names.hpp"
+#include "core/torch_symbols.hpp"
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Reports whether the module finds a library only for another processor (PB178).
+bool lacks_for_processor(const Loading& loading) {
+  return std::any_of(loading.missing_libraries.begin(), loading.missing_libraries.end(),
+                     [](const MissingLibrary& library) { return library.other_processor.has_value(); });
+}
+
+LoadFaultKind kind_of(const Loading& loading) {
+  if (!loading.missing_libraries.empty()) return LoadFaultKind::library;
+  return loading.missing_versions.empty() ? LoadFaultKind::symbol : LoadFaultKind::version;
+}
+
+}  // namespace
+
+std::vector<const Loading*> find_unloadable(const Inventory& inventory) {
+  std::map<std::string, bool> one_loads;
+  for (const auto& loading : *inventory.loading) {
+    bool& loads = one_loads[without_numbers(loading.path)];
+    loads = loads || loading.loads();
+  }
+  std::vector<const Loading*> all;
+  for (const auto& loading : *inventory.loading) {
+    if (!one_loads.at(without_numbers(loading.path)) && !lacks_for_processor(loading)) all.push_back(&loading);
+  }
+  return all;
+}
+
+bool is_in_installed_release(const Inventory& inventory, const UnresolvedSymbol& symbol) {
+  const auto installed = parse_major_minor(release_of(inventory.torch_beside.value_or("")));
+  return installed && std::find(symbol.releases.begin(), symbol.releases.end(),
+                                fmt::format("{}.{}", installed->major, installed->minor)) != symbol.releases.end();
+}
+
+bool is_torch_name(const Inventory& inventory, const Loading& loading, const UnresolvedSymbol& symbol) {
+  for (const auto& file : inventory.files) {
+    if (file.path != loading.path || !file.links) continue;
+    const auto& first = file.links->torch_symbols.first;
+    if (std::find(first.begin(), first.end(), symbol.name) != first.end()) return true;
+  }
+  return !symbol.releases.empty() && classify_torch_name(symbol.name) != TorchName::none;
+}
+
+namespace {
+
+LoadFault fault_in(const Inventory& inventory) {
+  LoadFault fault;
+  const auto faulty = find_unloadable(inventory);
+  fault.files = faulty.size();
+  for (const Loading* loading : faulty) {
+    if (fault.loading == nullptr || kind_of(*loading) < kind_of(*fault.loading)) fault.loading = loading;
+  }
+  for (const Loading* loading : faulty) {
+    for (const auto& symbol : loading->unresolved) {
+      if (!inventory.torch_beside || fault.of_torch != nullptr || !is_torch_name(inventory, *loading, symbol) ||
+          is_in_installed_release(inventory, symbol))
+        continue;
+      fault.loading = loading;
+      fault.of_torch = &symbol;
+    }
+  }
+  return fault;
+}
+
+}  // namespace
+
+bool links_torch(const Inventory& inventory, const Loading& loading) {
+  const auto file = std::find_if(inventory.files.begin(), inventory.files.end(),
+                                 [&](const File& one) { return one.path == loading.path; });
+  return file != inventory.files.end() && std::any_of(file->needed.begin(), file->needed.end(), [](const auto& name) {
+           return name.starts_with("libtorch") || name.starts_with("libc10");
+         });
+}
+
+bool is_optional_part(const Inventory& inventory, const LoadFault& fault) {
+  constexpr std::array<std::string_view, 8> kOfCuda{"libcudart.",   "libcublas",   "libcufft.", "libcurand.",
+                                                    "libcusparse.", "libcusolver", "libnvrtc",  "libnvJitLink."};
+  const auto& all = *inventory.loading;
+  const auto loads = std::count_if(all.begin(), all.end(), [](const Loading& one) { return one.loads(); });
+  if (fault.of_torch != nullptr || 2 * static_cast<size_t>(loads) <= all.size()) return false;
+  for (const Loading* loading : find_unloadable(inventory)) {
+    const bool of_cuda = std::any_of(
+        loading->missing_libraries.begin(), loading->missing_libraries.end(), [&](const MissingLibrary& library) {
+          return std::any_of(kOfCuda.begin(), kOfCuda.end(),
+                             [&](std::string_view begin) { return library.name.starts_with(begin); });
+        });
+    if (loading->missing_libraries.empty() || of_cuda || links_torch(inventory, *loading)) return false;
+  }
+  return true;
+}
+
+std::optional<LoadFault> find_load_fault(const Facts& facts, LoadFaultKind kind) {
+  if (!facts.inventory->loading) return std::nullopt;
+  const LoadFault fault = fault_in(*facts.inventory);
+  if (fault.loading == nullptr) return std::nullopt;
+  const LoadFaultKind seen = fault.of_torch != nullptr ? LoadFaultKind::symbol : kind_of(*fault.loading);
+  return seen == kind ? std::optional(fault) : std::nullopt;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,418 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Checks that the loader accepts a package's extension modules and finds what they need.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/c_library.hpp"
+#include "core/demangle.hpp"
+#include "core/pep440.hpp"
+#include "core/torch_names.hpp"
+#include "core/torch_symbols.hpp"
+#include "probes/judge/libraries/library_packages.hpp"
+#include "probes/judge/libraries/load_faults.hpp"
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Names the file with the need: the module ("_C.so"), or a library of it ("libx.so, which _C.so loads,").
+std::string who(const Loading& loading, const std::string& needed_by) {
+  const std::string module(base_name(loading.path));
+  return needed_by.ends_with("/" + loading.path) ? module : fmt::format("{}, which {} loads,", needed_by, module);
+}
+
+InWords and_others(const LoadFault& fault) {
+  if (fault.files < 2) return in_words("");
+  const auto more = fault.files - 1;
+  return in_words(fmt::format("; {} more of its files {} not load", more, more == 1 ? "does" : "do"));
+}
+
+std::optional<std::string> torch_asked_for(const Inventory& inventory) {
+  return inventory.packages.empty() ? std::nullopt : inventory.packages.front().torch;
+}
+
+// Returns "; its METADATA requires torch==2.9.1, and torch 2.11.0 is installed"; "" if METADATA names no version.
+std::string explain_requirement(const Inventory& inventory) {
+  const auto asked = torch_asked_for(inventory);
+  if (!asked) return "";
+  const std::string installed =
+      inventory.torch_beside ? fmt::format("torch {} is installed", *inventory.torch_beside) : "no torch is installed";
+  return fmt::format("; its METADATA requires torch{}, and {}", *asked, installed);
+}
+
+// Reports whether the rule `how` takes a library from outside of the packages.
+bool is_from_outside(const std::optional<std::string>& how) {
+  return how == "LD_LIBRARY_PATH" || how == "ld.so.cache" || how == "the system's default folders";
+}
+
+std::string explain_rule(const std::optional<std::string>& how) {
+  return is_from_outside(how) ? fmt::format(" (found by {})", *how) : "";
+}
+
+std::string remedy_for(const std::string& how, const std::string& library) {
+  const std::string folder = library.substr(0, library.rfind('/'));
+  if (how == "LD_LIBRARY_PATH") return fmt::format("remove {} from LD_LIBRARY_PATH", folder);
+  return fmt::format("remove {} from the folders of the system's loader (/etc/ld.so.conf.d), or the library from it",
+                     folder);
+}
+
+// Returns 12 for "libcudart.so.12"; nullopt for libraries that do not tell the CUDA version.
+std::optional<int64_t> cuda_major_of(std::string_view library) {
+  constexpr std::array<std::string_view, 3> kTelling{"libcudart.so.", "libcublas.so.", "libcublasLt.so."};
+  for (const auto begin : kTelling) {
+    if (!library.starts_with(begin)) continue;
+    const std::string_view number = library.substr(begin.size());
+    if (number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != number.npos)
+      return std::nullopt;
+    return std::stoll(std::string(number));
+  }
+  return std::nullopt;
+}
+
+// Returns the libraries that `first` lacks, then libraries that only other files of the package lack.
+std::vector<std::string> find_missing_names(const Inventory& inventory, const Loading& first) {
+  std::vector<std::string> names;
+  const auto add = [&](const Loading& loading) {
+    for (const auto& library : loading.missing_libraries) {
+      if (std::find(names.begin(), names.end(), library.name) == names.end()) names.push_back(library.name);
+    }
+  };
+  add(first);
+  for (const Loading* loading : find_unloadable(inventory)) add(*loading);
+  return names;
+}
+
+// Returns "libcudart.so.12 (nvidia-cuda-runtime-cu12) and libmade.so.1".
+std::string name_libraries(std::span<const ProvidedLibrary> libraries) {
+  std::string text;
+  for (size_t i = 0; i < libraries.size(); ++i) {
+    text += i == 0 ? "" : i + 1 < libraries.size() ? ", " : " and ";
+    text += libraries[i].name;
+    if (libraries[i].package) text += fmt::format(" ({})", *libraries[i].package);
+  }
+  return text;
+}
+
+// Returns nullopt if a library has no package, or several.
+std::optional<std::string> make_install_command(const std::vector<ProvidedLibrary>& libraries) {
+  std::set<std::string> packages;
+  for (const auto& library : libraries) {
+    if (!library.package || library.package->find(' ') != std::string::npos) return std::nullopt;
+    packages.insert(*library.package);
+  }
+  return fmt::format("pip install {}, or the build of it for the libraries that are here", fmt::join(packages, " "));
+}
+
+Answer libraries_of(const Facts& facts, bool of_part) {
+  const auto fault = find_load_fault(facts, LoadFaultKind::library);
+  if (!fault || is_optional_part(*facts.inventory, *fault) != of_part) return {};
+  const auto& own = fault->loading->missing_libraries;
+  const MissingLibrary& first = own.front();
+  const auto torch = local_cuda(facts.inventory->torch_beside.value_or(""));
+  const auto missing = find_packages(find_missing_names(*facts.inventory, *fault->loading),
+                                     torch ? std::optional(torch->major) : std::nullopt);
+  const bool one_needs_all =
+      std::all_of(own.begin(), own.end(), [&](const MissingLibrary& one) { return one.needed_by == first.needed_by; });
+  std::set<std::string> own_names;
+  for (const auto& library : own) own_names.insert(library.name);
+  const std::span all(missing);
+  const std::string others = name_libraries(all.subspan(own_names.size()));
+  Seen seen{
+      .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}", facts.torch,
+                  one_needs_all ? who(*fault->loading, first.needed_by) : std::string(base_name(fault->loading->path)),
+                  name_libraries(all.first(own_names.size())), and_others(*fault),
+                  in_words(others.empty() ? "" : "; they also need " + others)),
+      .where = fault->loading->path,
+      .remedy = make_install_command(missing)};
+  const auto major = cuda_major_of(first.name);
+  if (torch && major && *major != torch->major && links_torch(*facts.inventory, *fault->loading))
+    seen.remedy = fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}",
+                              torch->major, *facts.inventory->torch_beside, *major);
+  const bool of_torch = first.name.starts_with("libtorch") || first.name.starts_with("libc10");
+  if (of_torch && !facts.inventory->torch_beside)
+    seen.remedy = fmt::format("install torch{} beside it",
+                              torch_asked_for(*facts.inventory) ? " " + *torch_asked_for(*facts.inventory) : "");
+  return {.seen = {std::move(seen)}};
+}
+
+Answer libraries_are_found(const Facts& facts) {
+  return libraries_of(facts, false);
+}
+
+Answer libraries_of_parts_are_found(const Facts& facts) {
+  return libraries_of(facts, true);
+}
+
+Answer versions_are_defined(const Facts& facts) {
+  const auto fault = find_load_fault(facts, LoadFaultKind::version);
+  if (!fault) return {};
+  const MissingVersion& first = fault->loading->missing_versions.front();
+  return {
+      .seen = {{say("{}: {} needs {}, which {}{} does not define{}", facts.torch, who(*fault->loading, first.needed_by),
+                    first.version, first.library, in_words(explain_rule(first.how)), and_others(*fault)),
+                fault->loading->path}}};
+}
+
+// Returns a name in torch's namespaces that no known release has.
+std::optional<std::string> find_unknown_name(const Inventory& inventory) {
+  for (const auto& file : inventory.files) {
+    if (file.links && file.links->torch_symbols.unknown) return file.links->torch_symbols.unknown->front();
+  }
+  return std::nullopt;
+}
+
+// Explains which torch releases have the names that all files of the package need. A name in torch's namespaces that
+// no release has and no loaded file defines leaves no release.
+std::string loads_with(const Inventory& inventory) {
+  TorchReleases all = TorchReleases::all();
+  for (const auto& file : inventory.files) {
+    if (file.links && file.links->torch_symbols.releases) all &= TorchReleases::of(*file.links->torch_symbols.releases);
+  }
+  for (const Loading* loading : find_unloadable(inventory)) {
+    for (const auto& symbol : loading->unresolved) {
+      if (is_torch_name(inventory, *loading, symbol)) all &= TorchReleases::of(symbol.releases);
+    }
+  }
+  const auto unknown = find_unknown_name(inventory);
+  if (all.empty() && unknown && has_old_string(*unknown)) return explain_unknown_torch_name(*unknown);
+  if (all.empty()) return fmt::format("none of torch {} has all that it needs", known_torch_releases());
+  return fmt::format("it loads with torch {} only", join_ranges(all.names()));
+}
+
+Seen lacking_in_torch(const Facts& facts, const LoadFault& fault) {
+  const Inventory& inventory = *facts.inventory;
+  return {
+      .what =
+          say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
+              who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name), *inventory.torch_beside,
+              in_words(loads_with(inventory)), in_words(explain_requirement(inventory)), and_others(fault)),
+      .where = fault.loading->path,
+      .remedy = fmt::format("install the build of it that is made for torch {}, or the torch that it was built with",
+                            *inventory.torch_beside)};
+}
+
+Seen lacking_in_library(const Facts& facts, const LoadFault& fault, const UnresolvedSymbol& symbol) {
+  Seen seen{.what = say("{}: {} needs {}@{}, which {}{} does not define{}{}", facts.torch,
+                        who(*fault.loading, symbol.needed_by), demangled(symbol.name), symbol.version.value_or(""),
+                        *symbol.library, in_words(explain_rule(symbol.how)),
+                        in_words(explain_requirement(*facts.inventory)), and_others(fault)),
+            .where = fault.loading->path};
+  if (is_from_outside(symbol.how)) seen.remedy = remedy_for(*symbol.how, *symbol.library);
+  return seen;
+}
+
+Answer symbols_are_resolved(const Facts& facts) {
+  const auto fault = find_load_fault(facts, LoadFaultKind::symbol);
+  if (!fault) return {};
+  if (fault->of_torch != nullptr) return {.seen = {lacking_in_torch(facts, *fault)}};
+  const UnresolvedSymbol& first = fault->loading->unresolved.front();
+  if (first.library) return {.seen = {lacking_in_library(facts, *fault, first)}};
+  const char* const elsewhere = is_in_installed_release(*facts.inventory, first)
+                                    ? ": this release of torch has it in a library that it does not link, or in "
+                                      "another build, as for CUDA"
+                                    : "";
+  return {.seen = {{say("{}: {} needs {}, which nothing defines that is loaded with it{}{}{}", facts.torch,
+                        who(*fault->loading, first.needed_by), demangled(first.name), in_words(elsewhere),
+                        in_words(explain_requirement(*facts.inventory)), and_others(*fault)),
+                    fault->loading->path}}};
+}
+
+// Skips packages that do not load: other checks report these.
+Answer torch_is_as_asked(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const auto asked = torch_asked_for(inventory);
+  const auto installed = parse_python_version(inventory.torch_beside.value_or(""));
+  if (!asked || !installed || satisfies(*installed, *asked)) return {};
+  if (inventory.loading && !find_unloadable(inventory).empty()) return {};
+  return {.seen = {{.what = say("{} requires torch{}, and torch {} is installed", facts.torch, *asked,
+                                *inventory.torch_beside),
+                    .remedy = fmt::format("install both at once, so that one installer chooses a pair: pip install "
+                                          "--upgrade {} 'torch{}'",
+                                          inventory.packages.front().name.value_or(""), *asked)}}};
+}
+
+// Skips packages that do not load: the check of the load fault names the library.
+Answer libraries_are_the_packages_own(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  if (!inventory.redirected || (inventory.loading && !find_unloadable(inventory).empty())) return {};
+  Answer answer;
+  for (const auto& library : *inventory.redirected) {
+    answer.seen.push_back({.what = say("{}: {} is taken from {} (found by {}), and not from {}", facts.torch,
+                                       library.name, library.taken, in_words(library.how), library.installed),
+                           .where = library.taken,
+                           .remedy = remedy_for(library.how, library.taken)});
+  }
+  return answer;
+}
+
+Answer stacks_stay_plain(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!file.links || !file.links->executable_stack.value_or(false)) continue;
+    answer.seen.push_back({.what = say("{}: {} asks for an executable stack, which glibc refuses from 2.41 on",
+                                       facts.torch, base_name(file.path)),
+                           .where = file.path});
+  }
+  return answer;
+}
+
+// Judges only files that link torch: other files bring their own CUDA on purpose.
+Answer cuda_is_torch_s(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const auto torch = local_cuda(inventory.torch_beside.value_or(""));
+  if (!torch || (inventory.loading && !find_unloadable(inventory).empty())) return {};
+  for (const auto& file : inventory.files) {
+    const bool linked = std::any_of(file.needed.begin(), file.needed.end(), [](const std::string& name) {
+      return name.starts_with("libtorch") || name.starts_with("libc10");
+    });
+    for (const auto& library : file.needed) {
+      const auto major = cuda_major_of(library);
+      if (!linked || !major || *major == torch->major) continue;
+      return {.seen = {{.what = say("{}: {} needs {}, and torch {} is built with CUDA {}", facts.torch,
+                                    base_name(file.path), library, *inventory.torch_beside, torch->major),
+                        .where = file.path,
+                        .remedy = fmt::format("install the build of it for CUDA {}, or a torch for CUDA {}",
+                                              torch->major, *major)}}};
+    }
+  }
+  return {};
+}
+
+Answer files_are_of_the_environment_s_processor(const Facts& facts) {
+  if (!facts.inventory->other_processor) return {};
+  const OtherProcessor& other = *facts.inventory->other_processor;
+  Seen seen{.where = other.first, .remedy = other.reinstall};
+  if (other.expected == kMusl)
+    seen.remedy =
+        "install a musllinux wheel of it, or build it in this container; where there is none, as of torch, take one "
+        "with glibc, as Debian's";
+  if (other.expected.find("Python") != other.expected.npos) {
+    seen.what = say("{} is built for {}, and the environment has {}: its modules are not found", facts.torch,
+                    in_words(other.processor), in_words(other.expected));
+  } else if (other.whole) {
+    seen.what = say("{} is built for {}, and {} for {}", facts.torch, other.processor, in_words(other.known_by),
+                    other.expected);
+  } else {
+    const std::string more = other.files < 2 ? "" : fmt::format("; {} more of its files too", other.files - 1);
+    seen.what = say("{}: {} is built for {}, and {} for {}{}", facts.torch, base_name(other.first), other.processor,
+                    in_words(other.known_by), other.expected, in_words(more));
+  }
+  return {.seen = {std::move(seen)}};
+}
+
+// Reports folders of site-packages with machine code that no package recorded. Skips Debian's packages, which have no
+// RECORD, and eggs, an older kind of package.
+Answer files_belong_to_packages(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const bool ownerless =
+      inventory.layout == "distribution" && !inventory.packages.empty() && inventory.packages.front().folder.empty();
+  if (!ownerless || base_name(inventory.artifact) == "dist-packages") return {};
+  std::vector<std::string> folders;
+  int64_t files = 0;
+  for (const auto& file : inventory.files) {
+    const std::string folder = file.path.substr(0, file.path.find('/'));
+    if (folder.ends_with(".egg")) continue;
+    ++files;
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+  }
+  if (folders.empty()) return {};
+  const std::string more = folders.size() > 3 ? fmt::format(" and {} more", folders.size() - 3) : "";
+  const std::vector<std::string> first(folders.begin(), folders.begin() + std::min<size_t>(folders.size(), 3));
+  return {
+      .seen = {{.what = say("no installed package recorded {} {} with machine code in {}{}: a package left them, or "
+                            "they were put there by hand",
+                            files, by_count(files, "file", "files"), fmt::format("{}", fmt::join(first, ", ")),
+                            in_words(more)),
+                .where = inventory.files.front().path}}};
+}
+
+}  // namespace
+
+std::vector<Check> loading_checks() {
+  using enum Need;
+  return {
+      {.id = "PB161",
+       .severity = Severity::fail,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Does the loader find the libraries that a package's extension modules need?",
+       .remedy = "install the package that brings the library, or the build for the one that is here",
+       .ask = libraries_are_found},
+      {.id = "PB162",
+       .severity = Severity::fail,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Do these libraries define the versions of symbols that they need?",
+       .remedy = "use a newer system or a newer copy of the library, or a build for an older one",
+       .ask = versions_are_defined},
+      {.id = "PB163",
+       .severity = Severity::fail,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Does the loader resolve every symbol of a package's extension modules?",
+       .remedy = "install the build that is made for the libraries that are here",
+       .ask = symbols_are_resolved},
+      {.id = "PB164",
+       .severity = Severity::warn,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Is the installed torch one that the package asks for?",
+       .remedy = "install both at once, so that one installer chooses a pair",
+       .ask = torch_is_as_asked},
+      {.id = "PB165",
+       .severity = Severity::warn,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Has what links torch the major version of CUDA that torch has?",
+       .remedy = "install the build of it for torch's CUDA: two CUDA runtimes in a process share no streams or handles",
+       .ask = cuda_is_torch_s},
+      {.id = "PB166",
+       .severity = Severity::note,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Are the libraries there that single parts of a package need?",
+       .remedy = "nothing to fix where that part is not used; else install the library",
+       .ask = libraries_of_parts_are_found},
+      {.id = "PB178",
+       .severity = Severity::fail,
+       .needs = {inventory, processors},
+       .of_any = true,
+       .is_cause = true,
+       .question = "Is each package built for the processor, the C library and the Python of its environment?",
+       .remedy = "install the package again with the environment's own Python, on a machine with that processor",
+       .ask = files_are_of_the_environment_s_processor},
+      {.id = "PB180",
+       .severity = Severity::warn,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Does torch's process take CUDA's libraries from the packages that are installed with it?",
+       .remedy = "remove the folder from LD_LIBRARY_PATH or from the loader's configuration",
+       .ask = libraries_are_the_packages_own},
+      {.id = "PB181",
+       .severity = Severity::warn,
+       .needs = {inventory},
+       .of_any = true,
+       .question = "Do the libraries load without an executable stack?",
+       .remedy = "install a build of it that is linked with -z noexecstack; or clear the mark: patchelf "
+                 "--clear-execstack FILE",
+       .ask = stacks_stay_plain},
+      {.id = "PB179",
+       .severity = Severity::note,
+       .needs = {inventory, other},
+       .of_any = true,
+       .question = "Does an installed package own each file with machine code?",
+       .remedy = "install the package again that they belong to, or remove them",
+       .ask = files_belong_to_packages},
+  };
+}
+
+}  // namespace pbprobe

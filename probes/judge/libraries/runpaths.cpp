@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Checks the folders in which libtorch's files make ld.so look for libraries. Accepts folders of the artifact, its
+// environment, the Nix store, the system and CUDA.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Levels from site-packages to the environment that holds lib/python3.13. XPU wheels and conda packages look there.
+constexpr int kFoldersAbove = 3;
+
+bool is_in(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+template <size_t N>
+bool is_in_any(std::string_view path, const std::array<std::string_view, N>& folders) {
+  return std::any_of(folders.begin(), folders.end(), [&](std::string_view folder) { return is_in(path, folder); });
+}
+
+std::vector<std::string> folders_of(const File& file) {
+  std::vector<std::string> folders = file.rpath;
+  folders.insert(folders.end(), file.runpath.begin(), file.runpath.end());
+  return folders;
+}
+
+bool is_relative_to_file(std::string_view folder) {
+  return folder.starts_with("$ORIGIN") || folder.starts_with("${ORIGIN}");
+}
+
+// Reports whether Nix, pip or torch's own build uses such a build folder.
+bool is_build_folder(std::string_view folder) {
+  constexpr std::array<std::string_view, 4> kBegins{"/build/", "/tmp/nix-build-", "/nix/var/nix/builds/", "/tmp/pip-"};
+  const auto begins = [&](std::string_view begin) { return folder.starts_with(begin); };
+  return std::any_of(kBegins.begin(), kBegins.end(), begins) || folder.find("/build/lib") != std::string_view::npos;
+}
+
+// Reports whether the folder is in a Nix or Guix store, or in the store of the artifact.
+bool is_in_store(const Inventory& inventory, std::string_view folder) {
+  constexpr std::array<std::string_view, 3> kStores{"/nix/store", "/gnu/store", "/run/opengl-driver"};
+  if (is_in_any(folder, kStores)) return true;
+  if (!inventory.store_closure) return false;
+  const auto& paths = inventory.store_closure->paths;
+  const auto& outputs = inventory.store_closure->outputs;
+  const std::string_view known = !paths.empty()     ? std::string_view(paths.front().path)
+                                 : !outputs.empty() ? std::string_view(outputs.front())
+                                                    : std::string_view();
+  return !known.empty() && is_in(folder, known.substr(0, known.rfind('/')));
+}
+
+// Returns the folder that holds lib/python3.13, a libtorch or a checkout; "" for a wheel.
+std::string environment_of(const Inventory& inventory) {
+  std::string_view folder = inventory.libtorch_dir ? std::string_view(*inventory.libtorch_dir) : std::string_view();
+  for (const std::string_view python : {"/lib/python3", "/lib64/python3"}) {
+    if (const size_t at = folder.find(python); at != std::string_view::npos) return std::string(folder.substr(0, at));
+  }
+  for (const std::string_view end : {"/torch/lib", "/lib"}) {
+    if (folder.ends_with(end)) return std::string(folder.substr(0, folder.size() - end.size()));
+  }
+  return std::string(folder);
+}
+
+bool is_own_place(const Inventory& inventory, std::string_view folder) {
+  const std::string environment = environment_of(inventory);
+  return (!environment.empty() && is_in(folder, environment)) || is_in_store(inventory, folder);
+}
+
+// Counts the levels that "$ORIGIN/../…" climbs above the root of the artifact's paths.
+int climbs(const File& file, std::string_view folder) {
+  const size_t end = folder.find('/');
+  const std::string rest(end == std::string_view::npos ? std::string_view() : folder.substr(end + 1));
+  const auto path = (std::filesystem::path(file.path).parent_path() / rest).lexically_normal();
+  return static_cast<int>(std::count(path.begin(), path.end(), std::filesystem::path("..")));
+}
+
+// Returns why any user can put a library into the folder; "" if no other user can.
+std::string why_open(const Inventory& inventory, const std::string& folder) {
+  constexpr std::array<std::string_view, 3> kShared{"/tmp", "/var/tmp", "/dev/shm"};
+  // glibc takes an empty entry between others for the working folder. It ignores a single empty entry.
+  if (folder.empty()) return "which means the folder that the program is started in";
+  if (is_relative_to_file(folder)) return "";
+  if (!folder.starts_with('/')) return "which begins where the program is started";
+  const std::string path = std::filesystem::path(folder).lexically_normal().string();
+  if (is_own_place(inventory, path)) return "";
+  const auto& open = inventory.open_folders;
+  const bool seen = open && std::find(open->begin(), open->end(), folder) != open->end();
+  return seen || is_in_any(path, kShared) ? "where anybody may put one" : "";
+}
+
+enum class Place { known, installed, elsewhere };
+
+Place place_of(const Inventory& inventory, const File& file, const std::string& folder) {
+  constexpr std::array<std::string_view, 4> kSystem{"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
+  constexpr std::array<std::string_view, 2> kInstalled{"/usr/local", "/opt"};
+  if (is_relative_to_file(folder)) {
+    const bool known = inventory.layout != "file" && inventory.layout != "nix";
+    return known && climbs(file, folder) > kFoldersAbove ? Place::elsewhere : Place::known;
+  }
+  const std::string path = std::filesystem::path(folder).lexically_normal().string();
+  if (is_own_place(inventory, path) || is_in_any(path, kSystem)) return Place::known;
+  if (!is_in_any(path, kInstalled)) return Place::elsewhere;
+  return path.find("/cuda") != std::string::npos ? Place::known : Place::installed;
+}
+
+// Reports whether PB133 or PB137 reports the folder.
+bool is_reported(const Inventory& inventory, const std::string& folder) {
+  return is_build_folder(folder) || !why_open(inventory, folder).empty();
+}
+
+Answer ask_places(const Facts& facts, Place place, std::string_view what) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_own(*facts.inventory, file)) continue;
+    for (const auto& folder : folders_of(file)) {
+      if (is_reported(*facts.inventory, folder) || place_of(*facts.inventory, file, folder) != place) continue;
+      answer.seen.push_back(
+          {say("{} looks for libraries in {}, {}", base_name(file.path), folder, in_words(what)), file.path});
+      break;
+    }
+  }
+  return answer;
+}
+
+Answer build_folder_is_forgotten(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_own(*facts.inventory, file)) continue;
+    const auto folders = folders_of(file);
+    const auto found = std::find_if(folders.begin(), folders.end(), is_build_folder);
+    if (found == folders.end()) continue;
+    answer.seen.push_back(
+        {say("{} looks for libraries in {}, where it was built", base_name(file.path), *found), file.path});
+  }
+  return answer;
+}
+
+Answer runpaths_are_nobodys_else(const Facts& facts) {
+  Answer answer;
+  const Inventory& inventory = *facts.inventory;
+  for (const auto& file : inventory.files) {
+    if (!is_own(inventory, file)) continue;  // libcusparseLt has "$ORIGIN:", which only NVIDIA can fix
+    for (const auto& folder : folders_of(file)) {
+      if (facts.claim != nullptr && is_build_folder(folder)) continue;  // PB133
+      const std::string why = why_open(inventory, folder);
+      if (why.empty()) continue;
+      answer.seen.push_back({say("{} looks for libraries in {}, {}", base_name(file.path),
+                                 folder.empty() ? "\"\"" : folder, in_words(why)),
+                             file.path});
+      break;
+    }
+  }
+  return answer;
+}
+
+Answer runpaths_are_installed(const Facts& facts) {
+  return ask_places(facts, Place::elsewhere, "where no installed software lies");
+}
+
+Answer runpaths_are_known(const Facts& facts) {
+  if (facts.inventory->store_closure) return {};  // PB129 reports libraries outside of the closure
+  return ask_places(facts, Place::installed, "which is neither its own, the system's nor CUDA's");
+}
+
+}  // namespace
+
+std::vector<Check> runpaths_checks() {
+  using enum Need;
+  return {
+      {.id = "PB133",
+       .severity = Severity::fail,
+       .needs = {claim, inventory},
+       .question = "Do libtorch's files look for nothing in the folder that they were built in?",
+       .remedy = "install it by its own install step, or set the RUNPATH by patchelf: that folder is gone, or somebody "
+                 "else's",
+       .ask = build_folder_is_forgotten},
+      {.id = "PB137",
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .question = "Does libtorch look for libraries only where not everybody can put one?",
+       .remedy = "set the RUNPATH to $ORIGIN and to folders of the package: patchelf --set-rpath '$ORIGIN' FILE",
+       .ask = runpaths_are_nobodys_else},
+      {.id = "PB138",
+       .severity = Severity::fail,
+       .needs = {claim, inventory},
+       .question = "Does libtorch look for libraries only where installed software lies?",
+       .remedy =
+           "set the RUNPATH to $ORIGIN and to folders of the package: another machine does not have that folder, or "
+           "has somebody else's",
+       .ask = runpaths_are_installed},
+      {.id = "PB139",
+       .severity = Severity::note,
+       .needs = {claim, inventory},
+       .question = "Does libtorch look for libraries only in its package, the system's folders and CUDA's?",
+       .remedy = "ship what it needs from there, or see that the folder is there wherever this is installed",
+       .ask = runpaths_are_known},
+  };
+}
+
+}  // namespace pbprobe

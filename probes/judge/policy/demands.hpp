@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Demands of a policy: severities of findings, checks that must have an answer, levels to which claims must be proved.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "probes/judge/checks.hpp"
+#include "probes/judge/facts.hpp"
+#include "probes/judge/judge.hpp"
+
+namespace pbprobe {
+
+class Demands {
+ public:
+  // `claim` is nullptr if nothing is claimed.
+  Demands(const Terms& terms, const Claim* claim);
+
+  [[nodiscard]] bool strict() const { return policy_->stance == Stance::strict; }
+
+  // Returns the highest level that a part of the claim must reach; nullopt if nothing is claimed.
+  [[nodiscard]] std::optional<Level> highest() const;
+
+  // Returns the level that the claim row `name` must reach.
+  [[nodiscard]] Level of_row(std::string_view name) const;
+
+  [[nodiscard]] Severity severity_of(const Check& check) const;
+
+  // Reports whether a pass requires an answer to `check`. `asked`: the check ran.
+  [[nodiscard]] bool requires_answer(const Check& check, const Facts& facts, bool asked) const;
+
+ private:
+  [[nodiscard]] std::optional<Level> level_for(const Check& check) const;
+
+  const Policy* policy_;
+  std::optional<Level> sm_, isa_, torch_, cuda_, python_, blas_, files_;
+};
+
+}  // namespace pbprobe
