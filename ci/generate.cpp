@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/compiler_defects.hpp"
 #include "core/cuda_releases.hpp"
 #include "core/facts/comparison.hpp"
 #include "core/facts/environment.hpp"
@@ -112,6 +113,10 @@ const std::vector<Generated>& all_files() {
       {"recipes/cuda_components.schema.json",
        [](const fs::path&) {
          return schema_text<pbprobe::ToolkitTable>("pbprobe.cuda_components/1", "Releases of the CUDA toolkit");
+       }},
+      {"recipes/compilers.schema.json",
+       [](const fs::path&) {
+         return schema_text<pbprobe::CompilerDefects>("pbprobe.compilers/1", "Published defects of NVIDIA's compilers");
        }},
       {"recipes/torch_symbols.schema.json",
        [](const fs::path&) {

@@ -32,6 +32,9 @@ namespace pbprobe {
 // Returns the lines without their ends; a text that ends in a line end has no empty last line.
 [[nodiscard]] std::vector<std::string_view> split_lines(std::string_view text);
 
+// Reports whether version `a` ("2.9") is lower than `b` ("2.28"), by numbers.
+[[nodiscard]] bool version_less(std::string_view a, std::string_view b);
+
 // Converts ASCII letters to upper case, as documents and Nix attributes write "AVX2".
 [[nodiscard]] inline std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),

@@ -269,6 +269,8 @@ class _DeviceCode(TypedDict):
 class DeviceCode(_DeviceCode, total=False):
     """DeviceCode in a document of pbprobe."""
 
+    other_entries: dict[str, dict[str, int]] | None
+    assemblers: dict[str, dict[str, AssembledCode]] | None
     census: dict[str, SmCensus] | None
     ptx_kernels: dict[str, list[str]] | None
     unlinked: int | None
@@ -280,6 +282,13 @@ class CodeBytes(TypedDict):
 
     stored_bytes: int
     uncompressed_bytes: int
+
+
+class AssembledCode(TypedDict):
+    """AssembledCode in a document of pbprobe."""
+
+    cubins: int
+    kernels: int
 
 
 class _SmCensus(TypedDict):
@@ -881,6 +890,7 @@ class TracePoint(_TracePoint, total=False):
     clock_mhz: float | None
     power_watts: float | None
     celsius: float | None
+    limits: list[str] | None
 
 
 class _BaselineComparison(TypedDict):
@@ -1194,8 +1204,10 @@ class OtherLibrary(_OtherLibrary, total=False):
 
 class _OperatorRun(TypedDict):
     device: str
+    compiled: bool
     torch: str
     seed: int
+    only: list[str]
     operators: int
     right: int
     wrong: int
@@ -1206,6 +1218,8 @@ class _OperatorRun(TypedDict):
     random: list[str]
     not_repeated: list[str]
     omitted: list[str]
+    refused: list[str]
+    times_us: dict[str, float]
     seconds: float
 
 

@@ -122,7 +122,9 @@ def compare(case: cases.Case, mode: str | None) -> tuple[list[float], list[float
 def _free_bytes(device: str) -> int:
     if device == "cuda":
         torch.cuda.empty_cache()
-        return torch.cuda.mem_get_info()[0]
+        free = torch.cuda.mem_get_info()[0]
+        # An allocation that does not fit into unified memory hangs the machine: half of what is available is left.
+        return min(free, _free_bytes("cpu") // 2) if torch.cuda.get_device_properties(0).is_integrated else free
     with contextlib.suppress(OSError):
         found = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
         if found:

@@ -52,9 +52,9 @@ struct ComparisonList {
 
 template <class Visitor, SameAs<FactChange> T>
 void fields(Visitor& visit, T& fact) {
-  visit(
-      "about", fact.about,
-      "SM, SM of a library or of few units, PTX, kernels, minimum CPU, CPU capability, version, file, size or machine");
+  visit("about", fact.about,
+        "SM, SM of a library or of few units, PTX, kernels, minimum CPU, CPU capability, version, file, size, "
+        "operators or machine");
   visit("change", fact.change, "kind of change");
   visit("what", fact.what, "one sentence");
   visit("regressed", fact.regressed, "something that ran before no longer runs, or no longer on that device");

@@ -20,6 +20,12 @@ struct CodeBytes {
   int64_t uncompressed_bytes = 0;  // size according to the headers
 };
 
+// Cubins of one ptxas for one SM.
+struct AssembledCode {
+  int64_t cubins = 0;
+  int64_t kernels = 0;
+};
+
 // Cubins with kernels that are byte-identical to an earlier cubin of the file.
 struct RepeatedCode {
   int64_t cubins = 0;
@@ -59,14 +65,18 @@ struct DeviceCode {
   std::map<std::string, int64_t> cubin;
   std::map<std::string, int64_t> ptx;
   std::map<std::string, int64_t> lto_ir;
+  std::optional<std::map<std::string, std::map<std::string, int64_t>>>
+      other_entries;               // counts per kind ("Tile IR") and SM; null if none
   int64_t stored_bytes = 0;        // size in the file, compressed or not
   int64_t uncompressed_bytes = 0;  // size according to the headers
   std::map<std::string, CodeBytes> cubin_bytes;
   std::map<std::string, CodeBytes> ptx_bytes;
-  std::map<std::string, int64_t> unit_sets;               // "sm_90 sm_90a": translation units with cubins for these
-  std::map<std::string, int64_t> toolkits;                // cubins per CUDA release that they name: "13.0"
-  std::optional<std::map<std::string, SmCensus>> census;  // per SM; null if not opened
-  std::map<std::string, std::string> ptx_versions;        // "sm_80": "8.7", the highest
+  std::map<std::string, int64_t> unit_sets;  // "sm_90 sm_90a": translation units with cubins for these
+  std::map<std::string, int64_t> toolkits;   // cubins per CUDA release that they name: "13.0"
+  std::optional<std::map<std::string, std::map<std::string, AssembledCode>>>
+      assemblers;  // per version of ptxas ("13.0.88") and SM; null if not opened, or none is named
+  std::optional<std::map<std::string, SmCensus>> census;                       // per SM; null if not opened
+  std::map<std::string, std::string> ptx_versions;                             // "sm_80": "8.7", the highest
   std::optional<std::map<std::string, std::vector<std::string>>> ptx_kernels;  // per SM; null if not requested
   int64_t units_without_code = 0;        // translation units with only PTX or LTO-IR
   std::optional<int64_t> unlinked;       // entries of nvcc -rdc=true that no device linker read; null if none
@@ -78,6 +88,12 @@ template <class Visitor, SameAs<CodeBytes> T>
 void fields(Visitor& visit, T& bytes) {
   visit("stored_bytes", bytes.stored_bytes, "size in the file, compressed or not");
   visit("uncompressed_bytes", bytes.uncompressed_bytes, "bytes once decompressed");
+}
+
+template <class Visitor, SameAs<AssembledCode> T>
+void fields(Visitor& visit, T& code) {
+  visit("cubins", code.cubins, "cubins");
+  visit("kernels", code.kernels, "their entry functions");
 }
 
 template <class Visitor, SameAs<RepeatedCode> T>
@@ -125,12 +141,16 @@ void fields(Visitor& visit, T& code) {
   visit("cubin", code.cubin, "machine code: cubins per SM, with suffix");
   visit("ptx", code.ptx, "PTX: entries per SM, with suffix");
   visit("lto_ir", code.lto_ir, "NVVM IR for link-time optimization: entries per SM");
+  visit("other_entries", code.other_entries,
+        "relocatable PTX, Tile IR and Mercury: entries by kind and SM; null if none");
   visit("stored_bytes", code.stored_bytes, "size in the file, compressed or not");
   visit("uncompressed_bytes", code.uncompressed_bytes, "bytes once decompressed");
   visit("cubin_bytes", code.cubin_bytes, "size of the machine code, per SM");
   visit("ptx_bytes", code.ptx_bytes, "size of the PTX, per SM");
   visit("unit_sets", code.unit_sets, "translation units by the SMs that they hold machine code for");
   visit("toolkits", code.toolkits, "toolkit releases that cubins name");
+  visit("assemblers", code.assemblers,
+        "cubins and kernels by the version of ptxas that made them, and by SM; null if not opened, or none is named");
   visit("census", code.census, "contents of the machine code, per SM; null if not opened");
   visit("ptx_versions", code.ptx_versions, "the highest PTX ISA version per SM");
   visit("ptx_kernels", code.ptx_kernels, "mangled names of the kernels in PTX, per SM; null if not requested");

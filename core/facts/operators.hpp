@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,7 +32,7 @@ struct OperatorResult {
   std::string type;  // "float16"
   OperatorState state = OperatorState::not_run;
   std::optional<std::string>
-      way;  // "call", "non-contiguous", "in place", "out=", "backward"; null if no result differed
+      way;  // "call", "non-contiguous", "in place", "out=", "backward", "compiled"; null if no result differed
   std::optional<std::string> reason;          // the difference, or the obstacle
   std::optional<std::vector<int64_t>> index;  // index of the element that differs most
   std::optional<std::string> expected;        // element in double precision, as text, because it may be infinite
@@ -42,9 +43,11 @@ struct OperatorResult {
 };
 
 struct OperatorRun {
-  std::string device;  // "cpu", "cuda"
-  std::string torch;   // version
-  int64_t seed = 1;    // decides the samples and the order
+  std::string device;             // "cpu", "cuda"
+  bool compiled = false;          // functions of torch.compile instead of the operators themselves
+  std::string torch;              // version
+  int64_t seed = 1;               // decides the samples and the order
+  std::vector<std::string> only;  // names of a limited run; all if empty
   int64_t operators = 0;
   int64_t right = 0;  // operators, each by its worst type
   int64_t wrong = 0;
@@ -55,6 +58,9 @@ struct OperatorRun {
   std::vector<std::string> random;        // operators of which only the shape was compared
   std::vector<std::string> not_repeated;  // operators that gave other bits for the same input and seed
   std::vector<std::string> omitted;       // operators that the time did not suffice for
+  std::vector<std::string>
+      refused;  // "float_power in float16, in place: RuntimeError: …": forms that raise, unlike the call
+  std::map<std::string, double> times_us;  // time of the calls of all types and samples, by operator
   double seconds = 0;
   std::optional<std::string> problem;  // cause of an incomplete run
   std::optional<Obstacle> obstacle;
@@ -65,7 +71,7 @@ void fields(Visitor& visit, T& result) {
   visit("name", result.name, "name in torch's database of operators, with its variant");
   visit("type", result.type, "data type of the inputs");
   visit("state", result.state, "result of the comparison");
-  visit("way", result.way, "call, non-contiguous, in place, out= or backward; null if no result differed");
+  visit("way", result.way, "call, non-contiguous, in place, out=, backward or compiled; null if no result differed");
   visit("reason", result.reason, "the difference, or the obstacle");
   visit("index", result.index, "index of the element that differs most");
   visit("expected", result.expected, "element in double precision on the CPU, as text");
@@ -78,8 +84,10 @@ void fields(Visitor& visit, T& result) {
 template <class Visitor, SameAs<OperatorRun> T>
 void fields(Visitor& visit, T& run) {
   visit("device", run.device, "cpu or cuda");
+  visit("compiled", run.compiled, "functions of torch.compile were compared instead of the operators themselves");
   visit("torch", run.torch, "version of torch");
   visit("seed", run.seed, "seed of the samples and of the order");
+  visit("only", run.only, "names of a limited run; all if empty");
   visit("operators", run.operators, "operators of the database");
   visit("right", run.right, "operators that are right in every type");
   visit("wrong", run.wrong, "operators that are wrong in a type");
@@ -90,6 +98,9 @@ void fields(Visitor& visit, T& run) {
   visit("random", run.random, "operators with random or uninitialized results: only the shape was compared");
   visit("not_repeated", run.not_repeated, "operators that gave other bits for the same inputs and seed");
   visit("omitted", run.omitted, "operators that the time did not suffice for");
+  visit("refused", run.refused,
+        "operators whose plain call works, and that raise for non-contiguous inputs, in place or with out=");
+  visit("times_us", run.times_us, "microseconds of the plain calls, of all types and samples, by operator");
   visit("seconds", run.seconds, "duration");
   visit("problem", run.problem, "cause of an incomplete run; null if it is complete");
   visit("obstacle", run.obstacle, "reason why it could not run; null if it ran");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Clock, power and temperature of a device while it was measured. Unknown is null.
+// Clock, power, temperature and throttling of a device while it was measured. Unknown is null.
 #pragma once
 
 #include <optional>
@@ -17,6 +17,7 @@ struct TracePoint {
   std::optional<double> clock_mhz;    // SM clock of a GPU; for a CPU, clock of the fastest sampled core
   std::optional<double> power_watts;  // for a CPU, the sum of its packages
   std::optional<double> celsius;
+  std::optional<std::vector<std::string>> limits;  // causes of a lower clock: "power cap"; null if not reported
 };
 
 struct DeviceTrace {
@@ -30,6 +31,7 @@ void fields(Visitor& visit, T& point) {
   visit("clock_mhz", point.clock_mhz, "SM clock of a GPU; for a CPU, clock of the fastest sampled core");
   visit("power_watts", point.power_watts, "for a CPU, the sum of its packages");
   visit("celsius", point.celsius, "temperature");
+  visit("limits", point.limits, "causes of a lower clock, as NVML reports them; null without a report");
 }
 
 template <class Visitor, SameAs<DeviceTrace> T>

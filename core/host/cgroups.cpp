@@ -91,12 +91,34 @@ std::optional<int64_t> read_byte_limit(const HostSources& sources, const std::st
   return static_cast<int64_t>(*number);
 }
 
+// Returns the limit without the memory in use. Unused file pages count as free.
+std::optional<int64_t> subtract_use(const HostSources& sources, const std::string& folder, std::optional<int64_t> limit,
+                                    std::string_view use_file) {
+  const auto use = parse_number(trim(read_line(sources.root, fmt::format("{}/{}", folder, use_file)).value_or("")));
+  if (!limit || !use) return limit;
+  int64_t taken = static_cast<int64_t>(*use);
+  const auto stat = read_text(sources.root, folder + "/memory.stat").value_or("");
+  for (const auto line : split_lines(stat)) {
+    constexpr std::string_view kUnused = "inactive_file ";
+    if (line.starts_with(kUnused)) taken -= static_cast<int64_t>(parse_number(line.substr(kUnused.size())).value_or(0));
+  }
+  return std::max<int64_t>(*limit - std::max<int64_t>(taken, 0), 0);
+}
+
 std::optional<int64_t> memory_v2(const HostSources& sources, const std::string& folder) {
   return read_byte_limit(sources, folder + "/memory.max");
 }
 
 std::optional<int64_t> memory_v1(const HostSources& sources, const std::string& folder) {
   return read_byte_limit(sources, folder + "/memory.limit_in_bytes");
+}
+
+std::optional<int64_t> room_v2(const HostSources& sources, const std::string& folder) {
+  return subtract_use(sources, folder, memory_v2(sources, folder), "memory.current");
+}
+
+std::optional<int64_t> room_v1(const HostSources& sources, const std::string& folder) {
+  return subtract_use(sources, folder, memory_v1(sources, folder), "memory.usage_in_bytes");
 }
 
 }  // namespace
@@ -114,6 +136,25 @@ std::optional<int64_t> memory_limit_bytes(const HostSources& sources) {
   return host::tightest(
       sources,
       {.name = "memory", .v2 = host::memory_v2, .v1 = host::memory_v1, .v1_mounts = {"/sys/fs/cgroup/memory"}});
+}
+
+std::optional<int64_t> available_memory_bytes(const HostSources& sources) {
+  std::optional<int64_t> available = host::tightest(
+      sources, {.name = "memory", .v2 = host::room_v2, .v1 = host::room_v1, .v1_mounts = {"/sys/fs/cgroup/memory"}});
+  const auto text = host::read_text(sources.root, "/proc/meminfo").value_or("");
+  const auto stated = host::find_value(text, "MemAvailable").value_or("");  // "12345 kB"
+  const auto kib = host::parse_number(stated.substr(0, stated.find(' ')));
+  if (kib) host::tighten(available, static_cast<int64_t>(*kib) * 1024);
+  return available;
+}
+
+Result<void> check_unified_room(size_t bytes, std::optional<int64_t> available) {
+  if (!available || bytes <= static_cast<size_t>(get_unified_share(*available))) return {};
+  return make_error(
+      ErrorCode::limit,
+      "allocating {} bytes of unified memory: more than half of the {} bytes that this machine or its cgroup "
+      "has available, which could hang the machine: free memory",
+      bytes, *available);
 }
 
 }  // namespace pbprobe

@@ -55,6 +55,19 @@ struct HostSources {
 // limit.
 [[nodiscard]] std::optional<int64_t> memory_limit_bytes(const HostSources& sources);
 
+// Returns the memory that this process can still take, in bytes: MemAvailable, or less if a cgroup leaves less; nullopt
+// if neither is known.
+[[nodiscard]] std::optional<int64_t> available_memory_bytes(const HostSources& sources);
+
+// Returns how much of the available memory one allocation on a GPU with unified memory may take: an allocation that
+// does not fit hangs such a machine instead of failing (pytorch#174358).
+[[nodiscard]] constexpr int64_t get_unified_share(int64_t available) {
+  return available / 2;
+}
+
+// Checks an allocation on a GPU with unified memory. Error: limit, above its share of `available`.
+[[nodiscard]] Result<void> check_unified_room(size_t bytes, std::optional<int64_t> available);
+
 // Detects the host. Creates no CUDA context. Unreadable facts are null or empty; faults of a GPU are reported in
 // Host::driver. Error: unsupported, if the architecture is neither x86_64 nor aarch64.
 [[nodiscard]] Result<Host> detect_host(const HostSources& sources);

@@ -43,10 +43,30 @@ TracePoint read_gpu(const NvmlApi& nvml, NvmlDevice device, double seconds) {
   if (nvml.nvmlDeviceGetTemperature != nullptr &&
       nvml.nvmlDeviceGetTemperature(device, kNvmlTemperatureOfGpu, &value) == kNvmlSuccess)
     point.celsius = value;
+  unsigned long long bits = 0;
+  if (nvml.nvmlDeviceGetCurrentClocksThrottleReasons != nullptr &&
+      nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device, &bits) == kNvmlSuccess)
+    point.limits = name_clock_limits(bits);
   return point;
 }
 
 }  // namespace
+
+std::vector<std::string> name_clock_limits(uint64_t bits) {
+  constexpr std::pair<uint64_t, const char*> kReasons[] = {{0x02, "applications' clocks are set"},
+                                                           {0x04, "power cap"},
+                                                           {0x08, "hardware slowdown"},
+                                                           {0x10, "sync boost"},
+                                                           {0x20, "thermal slowdown"},
+                                                           {0x40, "thermal slowdown by hardware"},
+                                                           {0x80, "power brake"},
+                                                           {0x100, "the display's clock"}};
+  std::vector<std::string> names;
+  for (const auto& [bit, name] : kReasons) {
+    if ((bits & bit) != 0) names.emplace_back(name);
+  }
+  return names;
+}
 
 Sensors::Sensors(HostSources sources, bool gpus) : sources_(std::move(sources)) {
   if (!gpus || !sources_.driver || !sources_.nvml) return;

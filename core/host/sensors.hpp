@@ -4,6 +4,7 @@
 // Samples of clock, power and temperature of this machine's CPU and GPUs. Creates no CUDA context.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +18,9 @@ namespace pbprobe {
 
 // Returns the NVML handle of the GPU with this CUDA index; nullopt if CUDA or NVML does not know it.
 [[nodiscard]] std::optional<NvmlDevice> nvml_device(const DriverApi& driver, const NvmlApi& nvml, int index);
+
+// Returns the causes of a lower clock in the bits of nvmlDeviceGetCurrentClocksThrottleReasons: "power cap".
+[[nodiscard]] std::vector<std::string> name_clock_limits(uint64_t bits);
 
 class Sensors {
  public:

@@ -13,8 +13,8 @@
 
 #include "core/parallel.hpp"
 #include "core/sha256.hpp"
+#include "core/strings.hpp"
 #include "probes/audit/containers/elf.hpp"
-#include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/inspect.hpp"
 #include "probes/audit/loader/symbol_table.hpp"

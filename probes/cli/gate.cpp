@@ -175,6 +175,8 @@ void add_what(CLI::App& command, GateArguments& options) {
   command.add_option(
       "--baseline", options.request.baseline,
       "Generic libtorch to compare size and, with --require measured, speed; default: the torch that is found");
+  command.add_flag("--operators", options.request.operators,
+                   "Also compare torch's operators with double precision on this machine (needs --require executed)");
   command.add_option("--reference", options.request.reference,
                      "Table of reference builds that replaces recipes/reference_builds.json");
 }

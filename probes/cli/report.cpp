@@ -28,6 +28,7 @@ struct ReportArguments {
   bool redact = false;
   bool no_cache = false;
   bool operators = false;
+  bool compile = false;
   std::vector<std::string> only_operators;
   std::filesystem::path plant;  // for tests
   double budget_seconds = 0;
@@ -51,9 +52,10 @@ std::string rendered(const Report& report, const ReportArguments& options) {
 }
 
 std::optional<OperatorOptions> choose_operators(const ReportArguments& options) {
-  if (!options.operators) return std::nullopt;
-  constexpr double kOperatorSeconds = 90;
-  return OperatorOptions{.seconds = options.budget_seconds > 0 ? options.budget_seconds : kOperatorSeconds,
+  if (!options.operators && !options.compile) return std::nullopt;
+  return OperatorOptions{.compute = options.operators,
+                         .compile = options.compile,
+                         .seconds = options.budget_seconds > 0 ? std::optional(options.budget_seconds) : std::nullopt,
                          .only = options.only_operators,
                          .plant = options.plant,
                          .progress = show_progress};
@@ -118,15 +120,18 @@ void add_text(CLI::App& command, ReportArguments& options) {
   command.add_flag("--strict", options.strict, "Also exit with 1 if the verdict is unknown");
 }
 
-CLI::Option* add_operators(CLI::App& command, ReportArguments& options) {
+void add_operators(CLI::App& command, ReportArguments& options, CLI::Option* host, CLI::Option* emulate) {
   auto* operators = command.add_flag(
       "--operators", options.operators,
       "Also compare torch's operators with double precision on the CPU: 90 seconds (or --budget) per device");
+  auto* compile =
+      command.add_flag("--compile", options.compile,
+                       "Also compare torch.compile of about 60 operators with double precision: 300 seconds "
+                       "(or --budget) per device");
   command.add_option("--only-operators", options.only_operators, "Only these names of torch's database of operators")
-      ->needs(operators)
       ->delimiter(',');
-  command.add_option("--plant", options.plant)->group("")->needs(operators);
-  return operators;
+  command.add_option("--plant", options.plant)->group("");
+  for (auto* option : {operators, compile}) option->excludes(host)->excludes(emulate);
 }
 
 }  // namespace
@@ -176,7 +181,7 @@ void add_report(CLI::App& app, int& exit_code) {
                                    "Run libtorch on this QEMU CPU instead, such as Haswell, neoverse-n1 or "
                                    "max,sve-default-vector-length=32; tests correctness, not speed")
                       ->excludes(host);
-  add_operators(*command, options)->excludes(host)->excludes(emulate);
+  add_operators(*command, options, host, emulate);
   command->add_option("--program", options.emulation.program, "pbprobe built for the emulated platform")
       ->needs(emulate);
   command->add_option("--sysroot", options.emulation.sysroot, "Folder of the emulated platform's libc")->needs(emulate);

@@ -16,12 +16,32 @@ namespace {
 const std::vector<Check>& table() {
   static const std::vector<Check> checks = [] {
     std::vector<Check> all;
-    for (const auto rows :
-         {beside_checks,    claimed_cpus_checks,   claimed_sms_checks,  claims_checks,          closure_checks,
-          cpu_checks,       device_entries_checks, environment_checks,  files_checks,           gpu_checks,
-          host_code_checks, identity_checks,       imports_checks,      kernel_families_checks, loading_checks,
-          nix_checks,       operators_checks,      other_claims_checks, own_files_checks,       packages_checks,
-          preflight_checks, reference_checks,      running_checks,      runpaths_checks,        variant_checks}) {
+    for (const auto rows : {beside_checks,
+                            claimed_cpus_checks,
+                            claimed_sms_checks,
+                            claims_checks,
+                            closure_checks,
+                            compiler_defects_checks,
+                            cpu_checks,
+                            device_entries_checks,
+                            environment_checks,
+                            files_checks,
+                            gpu_checks,
+                            host_code_checks,
+                            identity_checks,
+                            imports_checks,
+                            kernel_families_checks,
+                            loading_checks,
+                            nix_checks,
+                            operators_checks,
+                            other_claims_checks,
+                            own_files_checks,
+                            packages_checks,
+                            preflight_checks,
+                            reference_checks,
+                            running_checks,
+                            runpaths_checks,
+                            variant_checks}) {
       for (auto& check : rows()) all.push_back(std::move(check));
     }
     std::sort(all.begin(), all.end(), [](const Check& a, const Check& b) { return a.id < b.id; });

@@ -24,17 +24,30 @@ Seen describe_wrong(const OperatorRun& run, const OperatorResult& result) {
                       result.reason.value_or("it differs"), in_words(figures), in_words(input), in_words(kernels))};
 }
 
-Answer operators_are_right(const Facts& facts) {
+// Looks at the operators themselves, or at functions of torch.compile.
+Answer find_wrong(const Facts& facts, bool compiled) {
   Answer answer;
   for (const auto& run : *facts.report.operators) {
+    if (run.compiled != compiled) continue;
     for (const auto& result : run.results) {
       if (result.state == OperatorState::wrong) answer.seen.push_back(describe_wrong(run, result));
     }
     if (run.problem && run.obstacle)
-      answer.unknown = could_not_run(
-          facts, fmt::format("operators on {} could not be compared: {}", run.device, *run.problem), *run.obstacle, "");
+      answer.unknown =
+          could_not_run(facts,
+                        fmt::format("{} on {} could not be compared: {}",
+                                    compiled ? "functions of torch.compile" : "operators", run.device, *run.problem),
+                        *run.obstacle, "");
   }
   return answer;
+}
+
+Answer operators_are_right(const Facts& facts) {
+  return find_wrong(facts, false);
+}
+
+Answer compiled_functions_are_right(const Facts& facts) {
+  return find_wrong(facts, true);
 }
 
 Answer operators_do_not_crash(const Facts& facts) {
@@ -71,6 +84,11 @@ std::vector<Check> operators_checks() {
                   .remedy = "run the operator alone under gdb, or compute-sanitizer on a GPU, and report the crash "
                             "to the project that made this build",
                   .ask = operators_do_not_crash}),
+      make_check({.id = "PB553",
+                  .question = "Do functions of torch.compile give the results of double precision?",
+                  .remedy = "do not use torch.compile with these operators here (TORCH_COMPILE_DISABLE=1): try another "
+                            "compiler or Triton, and report the operator with its inputs to PyTorch",
+                  .ask = compiled_functions_are_right}),
   };
 }
 

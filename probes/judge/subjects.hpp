@@ -14,6 +14,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> claimed_sms_checks();
 [[nodiscard]] std::vector<Check> claims_checks();
 [[nodiscard]] std::vector<Check> closure_checks();
+[[nodiscard]] std::vector<Check> compiler_defects_checks();
 [[nodiscard]] std::vector<Check> cpu_checks();
 [[nodiscard]] std::vector<Check> device_entries_checks();
 [[nodiscard]] std::vector<Check> environment_checks();

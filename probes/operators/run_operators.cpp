@@ -22,14 +22,25 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kCompiled =
+#include "operators_compiled.inc"
+    ;
+constexpr const char* kErrors =
+#include "operators_errors.inc"
+    ;
 constexpr const char* kExemptions =
 #include "operators_exemptions.inc"
+    ;
+constexpr const char* kTies =
+#include "operators_ties.inc"
     ;
 constexpr const char* kWorker =
 #include "operators_worker.inc"
     ;
 // torch and its database of operators take up to a minute to import from a slow disk.
 constexpr double kStartSeconds = 120;
+// The first function also compiles the headers of the back end: 114 s on two busy cores.
+constexpr double kCompileSeconds = 200;
 constexpr int kMaxStarts = 20;
 
 // Report of one process.
@@ -46,6 +57,10 @@ void read_result(const Json& line, OperatorRun& run, Reported& reported) {
   const auto result = from_json<OperatorResult>(line);
   if (!result) return;
   run.calls += line.value("calls", int64_t{0});
+  if (line.contains("us")) run.times_us[result->name] += line["us"].get<double>();
+  const Json refused = line.value("refused", Json::object());
+  for (const auto& [way, why] : refused.items())
+    run.refused.push_back(fmt::format("{} in {}, {}: {}", result->name, result->type, way, why.get<std::string>()));
   const bool repeats = line.value("deterministic", true);
   auto& other = run.not_repeated;
   if (!repeats && std::find(other.begin(), other.end(), result->name) == other.end()) other.push_back(result->name);
@@ -78,6 +93,8 @@ void read_line(const std::string& text, OperatorRun& run, Reported& reported) {
 Json make_arguments(const OperatorRequest& request, double seconds, int64_t skip) {
   Json arguments{{"device", request.device}, {"seconds", seconds}, {"seed", request.seed}, {"skip", skip}};
   if (!request.only.empty()) arguments["only"] = request.only;
+  if (request.compile) arguments.update({{"compile", true}, {"operator_seconds", kCompileSeconds}});
+  if (request.memory_bytes) arguments["memory_bytes"] = *request.memory_bytes;
   if (!request.plant.empty()) arguments["plant"] = request.plant.string();
   return arguments;
 }
@@ -145,16 +162,20 @@ void count(const std::vector<OperatorResult>& results, OperatorRun& run) {
 }  // namespace
 
 OperatorRun run_operators(const OperatorRequest& request) {
-  OperatorRun run{.device = request.device, .seed = request.seed};
+  OperatorRun run{.device = request.device, .compiled = request.compile, .seed = request.seed, .only = request.only};
   const auto start = Clock::now();
+  std::ofstream(request.scratch / "compiled.py") << kCompiled;
+  std::ofstream(request.scratch / "errors.py") << kErrors;
   std::ofstream(request.scratch / "exemptions.py") << kExemptions;
+  std::ofstream(request.scratch / "ties.py") << kTies;
   std::ofstream(request.scratch / "worker.py") << kWorker;
   std::vector<OperatorResult> results;
   double left = request.seconds;
   int64_t skip = 0;
   for (int starts = 0;; ++starts) {
     if (request.progress)
-      request.progress(fmt::format("computing torch's operators on {} (up to {:.0f} s)", request.device, left));
+      request.progress(fmt::format("{} torch's operators on {} (up to {:.0f} s)",
+                                   request.compile ? "compiling" : "computing", request.device, left));
     const auto before = Clock::now();
     Reported reported = run_worker(request, left, skip, run);
     left -= std::chrono::duration<double>(Clock::now() - before).count();

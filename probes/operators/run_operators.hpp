@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ struct OperatorRequest {
   std::filesystem::path python;          // interpreter of the environment
   std::filesystem::path program;         // pbprobe, which starts it in a sandbox
   std::string device = "cpu";            // "cpu" or "cuda"
+  bool compile = false;                  // compare functions of torch.compile
+  std::optional<int64_t> memory_bytes;   // limit of a GPU with unified memory; null for others
   double seconds = 90;                   // time limit for all operators, without the start of Python
   int64_t seed = 1;                      // decides samples and order
   std::vector<std::string> only;         // names; all if empty

@@ -40,19 +40,22 @@ Result<Report> facts_from_files(const GateRequest& request) {
 }
 
 Result<Report> facts_from_machine(const GateRequest& request) {
-  ReportResult result =
-      make_report({.artifact = request.artifact,
-                   .claim = request.claim,
-                   .program = request.program,
-                   .audit = {.host_code = HostCodeScope::libtorch,
-                             .digests = true,
-                             .records = true,
-                             .kernel_names = request.baseline.has_value(),
-                             .kernel_families = true},
-                   .emulation = request.emulation,
-                   .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
-                   .progress = request.progress,
-                   .judged = false});
+  ReportResult result = make_report(
+      {.artifact = request.artifact,
+       .claim = request.claim,
+       .program = request.program,
+       .audit = {.host_code = HostCodeScope::libtorch,
+                 .digests = true,
+                 .records = true,
+                 .kernel_names = request.baseline.has_value(),
+                 .kernel_families = true},
+       .emulation = request.emulation,
+       .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
+       .progress = request.progress,
+       .judged = false,
+       .operators = request.operators
+                        ? std::optional(OperatorOptions{.program = request.program, .progress = request.progress})
+                        : std::nullopt});
   if (!result.could_run)
     return make_error(ErrorCode::unreadable, "{}",
                       result.report.problems.empty() ? "nothing could be judged" : result.report.problems.front());
@@ -165,6 +168,8 @@ Result<Report> make_gate(const GateRequest& request) {
                       "--policy: \"{}\" is lenient, but a gate needs a strict policy: builder, hardware",
                       terms.policy.name);
   const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
+  if (request.operators && on_files)
+    return make_error(ErrorCode::usage, "--operators runs torch on this machine: it needs --require executed");
   std::future<std::vector<EmulatedLoad>> loads;
   if (request.emulated_loads) loads = begin_emulated_loads(request, on_files);
   std::future<std::optional<Import>> import;

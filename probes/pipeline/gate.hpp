@@ -24,6 +24,7 @@ struct GateRequest {
   std::optional<Emulation> emulation;              // start libtorch on this CPU instead
   bool emulated_loads = true;                      // load libtorch on an emulated CPU of each claimed row
   bool imports = true;                             // import an installed torch by an interpreter that fits
+  bool operators = false;                          // also compare torch's operators on this machine
   std::optional<std::filesystem::path> baseline;   // generic libtorch; null for the default
   std::optional<std::filesystem::path> reference;  // table that replaces recipes/reference_builds.json
   std::filesystem::path program;                   // see ReportOptions

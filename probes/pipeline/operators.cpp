@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/operators.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "core/host/host.hpp"
 #include "core/program.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/audit/loader/imports.hpp"
@@ -21,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kInstallSeconds = 300;
+constexpr double kComputeSeconds = 90;
+constexpr double kCompileSeconds = 300;  // 70 functions take 450 s on two busy cores, and 150 s on idle ones
 constexpr const char* kFindMissing =
     "import importlib.util as u; print(*[n for n in ('numpy', 'expecttest') if u.find_spec(n) is None])";
 
@@ -43,23 +47,59 @@ std::optional<std::string> install_missing(const fs::path& python, const fs::pat
          "folder: install both into this environment";
 }
 
-OperatorRun make_problem(const std::string& device, std::string why, Obstacle obstacle) {
-  return {.device = device, .problem = std::move(why), .obstacle = obstacle};
+// Run of all operators, or of torch.compile, on one device.
+struct Mode {
+  std::string device;
+  bool compiled = false;
+};
+
+OperatorRun make_problem(const Mode& mode, std::string why, Obstacle obstacle) {
+  return {.device = mode.device, .compiled = mode.compiled, .problem = std::move(why), .obstacle = obstacle};
 }
 
-std::vector<std::string> list_devices(const Report& report) {
+// Returns what torch.compile needs on the device and the preflight did not find; nullopt if it found everything.
+std::optional<std::string> find_missing_tool(const Report& report, const std::string& device) {
+  if (!report.preflight) return std::nullopt;
+  const Preflight& preflight = *report.preflight;
+  if (preflight.python_header && !preflight.python_header->there)
+    return fmt::format("torch.compile needs {}, which is missing", preflight.python_header->path);
+  if (device == "cpu")
+    return preflight.cxx_compiler.path ? std::nullopt
+                                       : std::optional("torch.compile finds no " + preflight.cxx_compiler.called);
+  if (!preflight.c_compiler) return "torch.compile needs Triton, which is missing";
+  if (!preflight.c_compiler->path) return "Triton finds no " + preflight.c_compiler->called;
+  for (const auto& ptxas : preflight.ptxas) {
+    if (ptxas.problem) return fmt::format("Triton cannot start {}: {}", ptxas.path, *ptxas.problem);
+  }
+  return std::nullopt;
+}
+
+std::vector<Mode> list_modes(const Report& report, const OperatorOptions& options) {
   std::vector<std::string> devices{"cpu"};
   const bool any_gpu = report.host && report.host->driver.state == DriverState::ok && !report.host->gpus.empty();
   if (any_gpu && report.inventory->cuda_version) devices.emplace_back("cuda");
-  return devices;
+  std::vector<Mode> modes;
+  for (const bool compiled : {false, true}) {
+    if (!(compiled ? options.compile : options.compute)) continue;
+    for (const auto& device : devices) modes.push_back({device, compiled});
+  }
+  return modes;
 }
 
-// Returns one run per device.
-std::vector<OperatorRun> compute(const fs::path& packages, const std::vector<std::string>& devices,
-                                 const OperatorOptions& options) {
+// Returns what torch may take of unified memory; nullopt if no GPU shares the machine's memory.
+std::optional<int64_t> find_unified_limit(const Report& report) {
+  const auto& gpus = report.host->gpus;
+  const bool any = std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.unified_memory == true; });
+  const auto available = any ? available_memory_bytes({}) : std::nullopt;
+  return available ? std::optional(get_unified_share(*available)) : std::nullopt;
+}
+
+// Returns one run per mode.
+std::vector<OperatorRun> compute(const fs::path& packages, const Report& report, const OperatorOptions& options) {
+  const std::vector<Mode> modes = list_modes(report, options);
   std::vector<OperatorRun> runs;
   const auto refuse_all = [&](const std::string& why, Obstacle obstacle) {
-    for (const auto& device : devices) runs.push_back(make_problem(device, why, obstacle));
+    for (const auto& mode : modes) runs.push_back(make_problem(mode, why, obstacle));
     return runs;
   };
   const fs::path python = Imports(packages, system_env()("LD_LIBRARY_PATH").value_or("")).python();
@@ -72,16 +112,23 @@ std::vector<OperatorRun> compute(const fs::path& packages, const std::vector<std
       scratch->path(), {{"PYTHONPATH", before.empty() ? installed.string() : before + ":" + installed.string()}});
   if (options.progress) options.progress("looking for numpy and expecttest");
   if (const auto why = install_missing(python, installed, environment)) return refuse_all(*why, Obstacle::missing);
-  for (const auto& device : devices) {
-    runs.push_back(run_operators({.python = python,
-                                  .program = resolve_program(options.program),
-                                  .device = device,
-                                  .seconds = options.seconds,
-                                  .only = options.only,
-                                  .plant = options.plant,
-                                  .environment = environment,
-                                  .scratch = scratch->path(),
-                                  .progress = options.progress}));
+  for (const auto& mode : modes) {
+    if (const auto missing = mode.compiled ? find_missing_tool(report, mode.device) : std::nullopt) {
+      runs.push_back(make_problem(mode, *missing, Obstacle::missing));
+      continue;
+    }
+    runs.push_back(
+        run_operators({.python = python,
+                       .program = resolve_program(options.program),
+                       .device = mode.device,
+                       .compile = mode.compiled,
+                       .memory_bytes = mode.device == "cuda" ? find_unified_limit(report) : std::nullopt,
+                       .seconds = options.seconds.value_or(mode.compiled ? kCompileSeconds : kComputeSeconds),
+                       .only = options.only,
+                       .plant = options.plant,
+                       .environment = environment,
+                       .scratch = scratch->path(),
+                       .progress = options.progress}));
   }
   return runs;
 }
@@ -92,7 +139,7 @@ void compare_operators(Report& report, const OperatorOptions& options) {
   if (!report.inventory) return;
   const auto packages = packages_of(*report.inventory);
   if (packages && root_above(*packages).empty()) {
-    report.operators = compute(*packages, list_devices(report), options);
+    report.operators = compute(*packages, report, options);
   } else {
     report.problems.push_back("operators were not compared: this torch is in no environment of this system");
   }

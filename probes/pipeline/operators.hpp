@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,15 +17,17 @@ namespace pbprobe {
 
 struct OperatorOptions {
   std::filesystem::path program;  // pbprobe, which starts Python; empty for this program
-  double seconds = 90;            // for each device
+  bool compute = true;            // compare the operators themselves
+  bool compile = false;           // compare functions of torch.compile
+  std::optional<double> seconds;  // for each device and mode; 90 s, and 300 s for torch.compile, if null
   std::vector<std::string> only;  // names of operators; all if empty
   std::filesystem::path plant;    // see OperatorRequest
   std::function<void(std::string_view step)> progress;
 };
 
 // Compares the operators of the report's torch on the CPU, and on CUDA if this machine and the build have it. Stores
-// one run per device, or a problem. Packages that torch's database of operators needs and the environment lacks (numpy,
-// expecttest) are installed into a temporary folder.
+// one run per device and mode, or a problem. Packages that torch's database of operators needs and the environment
+// lacks (numpy, expecttest) are installed into a temporary folder.
 void compare_operators(Report& report, const OperatorOptions& options);
 
 }  // namespace pbprobe

@@ -96,15 +96,17 @@ std::string device_code_line(const DeviceCode& code) {
   std::string line = code.cubin.empty() ? "no machine code" : group_by_count(code.cubin);
   line += code.ptx.empty() ? "; no PTX" : "; PTX " + group_by_count(code.ptx);
   if (!code.lto_ir.empty()) line += "; LTO-IR " + group_by_count(code.lto_ir);
+  if (!code.other_entries) return line;
+  for (const auto& [kind, counts] : *code.other_entries) line += fmt::format("; {} {}", kind, group_by_count(counts));
   return line;
 }
 
 std::vector<std::string> device_code_details(const DeviceCode& code) {
   std::vector<std::string> lines;
-  if (!code.toolkits.empty()) {
-    std::vector<std::string_view> releases;
-    for (const auto& [release, count] : code.toolkits) releases.push_back(release);
-    lines.push_back(fmt::format("made by CUDA {}", fmt::join(releases, " and ")));
+  for (const auto& [version, sms] : code.assemblers.value_or(decltype(code.assemblers)::value_type())) {
+    std::map<std::string, int64_t> cubins;
+    for (const auto& [sm, made] : sms) cubins[sm] = made.cubins;
+    lines.push_back(fmt::format("by ptxas {}: {}", version, group_by_count(cubins)));
   }
   if (code.stored_bytes > 0)
     lines.push_back(

@@ -228,6 +228,28 @@ bool is_fastest(const BenchRow& row, const std::vector<BenchRow>& rows) {
   });
 }
 
+std::optional<std::string> describe_throttling(const DeviceTrace& trace) {
+  std::map<std::string, size_t> counts;
+  size_t samples = 0;
+  for (const auto& point : trace.points) {
+    if (!point.limits) continue;
+    ++samples;
+    for (const auto& limit : *point.limits) ++counts[limit];
+  }
+  std::vector<std::string> words;
+  for (const auto& [limit, count] : counts) words.push_back(fmt::format("{} in {} %", limit, 100 * count / samples));
+  if (words.empty()) return std::nullopt;
+  return fmt::format("{} of the samples", fmt::join(words, ", "));
+}
+
+void add_throttling(Page& page, const Measurements& measurements) {
+  if (!measurements.traces) return;
+  for (const auto& trace : *measurements.traces) {
+    if (const auto words = describe_throttling(trace))
+      page.paragraph(fmt::format("clock of {} limited: {}", trace.device, *words), 2);
+  }
+}
+
 void add_own_kernels(Page& page, const Measurements& measurements) {
   constexpr size_t kMost = 8;
   std::set<std::string> peers;

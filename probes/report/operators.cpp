@@ -27,7 +27,7 @@ std::string summarize_operators(const OperatorRun& run) {
 void add_operators(Page& page, const std::vector<OperatorRun>& runs) {
   page.heading("Operators of torch, compared with double precision on the CPU");
   for (const auto& run : runs) {
-    page.entry(run.device, summarize_operators(run));
+    page.entry(run.compiled ? run.device + ", compiled" : run.device, summarize_operators(run));
     if (!page.verbose()) continue;
     for (const auto& result : run.results) {
       if (result.state == OperatorState::not_run)
@@ -36,6 +36,7 @@ void add_operators(Page& page, const std::vector<OperatorRun>& runs) {
     add_names(page, "shape only", run.random);
     add_names(page, "not repeatable", run.not_repeated);
     add_names(page, "omitted", run.omitted);
+    for (const auto& one : run.refused) page.entry("raises", one);
   }
 }
 

@@ -91,6 +91,10 @@ void add_host_code(Page& page, const Inventory& inventory);
 void add_figures(Page& page, const Measurements& measurements, size_t limit);
 // Adds the largest matrix product of libtorch for each type, with its shape.
 void add_libtorch_figures(Page& page, const LibtorchRun& run);
+// Returns "power cap in 60 % of the samples"; nullopt if the clock was never limited, or that is not reported.
+[[nodiscard]] std::optional<std::string> describe_throttling(const DeviceTrace& trace);
+// Adds, for each device, what limited its clock during the measurement.
+void add_throttling(Page& page, const Measurements& measurements);
 // Adds pbprobe's kernels that dispatch would choose, to show the speed of this machine.
 void add_own_kernels(Page& page, const Measurements& measurements);
 // Adds GPU speeds of libtorch, the kernels that ran, and its start times.

@@ -41,6 +41,7 @@ std::vector<std::string> list_obstacles(const std::optional<std::vector<KernelFa
 void add_measured(Page& page, const Measurements& measurements) {
   if (measurements.libtorch) text::add_libtorch_figures(page, *measurements.libtorch);
   text::add_own_kernels(page, measurements);
+  text::add_throttling(page, measurements);
   // Obstacles that prevent a verdict are among the findings. Adds the others.
   std::vector<std::string> not_run;
   for (const auto& words : list_obstacles(measurements.not_run))

@@ -35,6 +35,12 @@ device_fixture(linked.o ARGS -dlink -Xcompiler -fPIC ${two} ${device}/user.o ${d
                DEPENDS ${device}/user.o ${device}/helper.o)
 device_fixture(librelocatable.so ARGS ${shared} ${device}/user.o ${device}/helper.o ${device}/linked.o
                DEPENDS ${device}/linked.o)
+device_fixture(ptx.o ARGS -c -rdc=true -gencode arch=compute_90,code=compute_90 ${fixtures}/relocatable_helper.cu
+               DEPENDS ${fixtures}/relocatable_helper.cu)
+add_custom_command(OUTPUT ${device}/relocatable.fatbin
+  COMMAND ${nvcc_folder}/fatbinary --create=${device}/relocatable.fatbin --image2=kind=reloc,file=${device}/ptx.o
+  DEPENDS ${device}/ptx.o VERBATIM)
+list(APPEND device_files ${device}/relocatable.fatbin)
 device_fixture(lto.o ARGS -c -rdc=true -Xcompiler -fPIC -gencode arch=compute_80,code=lto_80
                ${fixtures}/relocatable_helper.cu DEPENDS ${fixtures}/relocatable_helper.cu)
 

@@ -76,6 +76,13 @@ TEST_F(NvccFiles, RelocatableObjectsBeforeAndAfterLinking) {
   expect("librelocatable.so", once, {});  // not the two of its parts as well
 }
 
+TEST_F(NvccFiles, CountsRelocatablePtx) {
+  const File file = read("relocatable.fatbin");
+  EXPECT_EQ(file.problem, std::nullopt);
+  EXPECT_EQ(file.device_code->other_entries, (std::map<std::string, Counts>{{"relocatable PTX", {{"sm_90", 1}}}}));
+  EXPECT_EQ(file.device_code->units_without_code, 1);
+}
+
 TEST_F(NvccFiles, LinkTimeCodeIsNoMachineCode) {
   expect("lto.o", {}, {}, {{"sm_80", 1}});
 }

@@ -88,14 +88,14 @@ TEST(FatbinEntry, FindsSameKernelInEachCompression) {
   for (const auto compression : {Compression::none, Compression::lz4, Compression::zstd}) {
     const EntryFacts facts = look(pack(cubin().build(), compression));
     ASSERT_FALSE(facts.problem) << facts.problem->message;
-    EXPECT_EQ(facts.toolkit, "13.0");
+    EXPECT_EQ(facts.assembler, "13.0.88");
     EXPECT_EQ(facts.census->kernels, 1);
     EXPECT_EQ(facts.census->words, 2);
     EXPECT_THAT(facts.census->only_traps, ElementsAre());
   }
 }
 
-TEST(FatbinEntry, ReadsToolkitOfOlderAbiFromHeader) {
+TEST(FatbinEntry, ReadsAssemblerOfOlderAbiFromHeader) {
   ElfBuilder elf = cubin();
   elf.abi_version = 7;
   elf.flags = 0x5a055a;
@@ -103,11 +103,18 @@ TEST(FatbinEntry, ReadsToolkitOfOlderAbiFromHeader) {
   Content content = elf.build();
   const auto with_version = [&](uint32_t version) {
     patch<uint32_t>(content, 20, version);  // e_version
-    return look(pack(content, Compression::none)).toolkit;
+    return look(pack(content, Compression::none)).assembler;
   };
   EXPECT_EQ(with_version(129), "12.9");
   EXPECT_EQ(with_version(118), "11.8");
   EXPECT_EQ(with_version(1), std::nullopt);
+}
+
+TEST(FatbinEntry, ReadsPtxasBesideNvlink) {
+  ElfBuilder elf = cubin();
+  elf.sections[0].bytes = content_of(
+      "nvlink\nCuda compilation tools, release 13.0, V13.0.97\nptxas\nCuda compilation tools, release 12.7, V12.7.0\n");
+  EXPECT_EQ(look(pack(elf.build(), Compression::none)).assembler, "12.7.0");
 }
 
 TEST(FatbinEntry, WordsAreDistinguishedWhereTheyShareAnOpcode) {
@@ -172,6 +179,35 @@ TEST(FatbinEntry, LtoIrThatIsScrambledCannotBeKnown) {
   EXPECT_TRUE(look(packed).problem);
   packed.entry.scrambled = true;
   EXPECT_FALSE(look(packed).problem);
+}
+
+TEST(FatbinEntry, ComparesFirstBytesOfOtherKinds) {
+  const auto problem = [](EntryKind kind, std::string_view content) {
+    Packed packed = pack(content_of(content), Compression::zstd);
+    packed.entry.kind = kind;
+    return look(packed).problem.has_value();
+  };
+  EXPECT_FALSE(problem(EntryKind::tile_ir, {"\x7fTileIR\0\x0d", 9}));
+  EXPECT_TRUE(problem(EntryKind::tile_ir,
+                      "\x7f"
+                      "ELF"));
+  EXPECT_FALSE(problem(EntryKind::mercury,
+                       "\x7f"
+                       "ELF"));
+  EXPECT_TRUE(problem(EntryKind::mercury, ".version 9.0\n.target sm_90\n"));
+  EXPECT_FALSE(problem(EntryKind::relocatable_ptx, ".version 9.0\n.target sm_90\n"));
+  EXPECT_TRUE(problem(EntryKind::relocatable_ptx, ".version 9.0\n.target sm_80\n"));
+}
+
+// nvcc 13.5 labels the cubin of a tile kernel for sm_120a "sm_120".
+TEST(FatbinEntry, TakesSmOfTileCodeFromItsElf) {
+  ElfBuilder elf = cubin();
+  elf.flags |= 0x8;  // the a suffix
+  EXPECT_TRUE(look(pack(elf.build(), Compression::none)).problem);
+  elf.sections.push_back({".nv.host", SHT_LOPROC + 0x87, content_of("host")});
+  const EntryFacts facts = look(pack(elf.build(), Compression::none));
+  EXPECT_FALSE(facts.problem);
+  EXPECT_EQ(sm_name(facts.sm.value()), "sm_90a");
 }
 
 TEST(FatbinEntry, AcceptsKernelThatTrapsAndStores) {

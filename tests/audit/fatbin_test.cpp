@@ -29,7 +29,7 @@ constexpr uint64_t kFlagF = 0x200000;
 Counts count(const Fatbins& fatbins) {
   Counts counts;
   for (const auto& entry : fatbins.entries) {
-    const char* kind = entry.kind == EntryKind::ptx ? "ptx " : entry.kind == EntryKind::lto_ir ? "lto " : "";
+    const std::string kind = entry.kind == EntryKind::cubin ? "" : std::string(name_kind(entry.kind)) + " ";
     ++counts[kind + sm_name(entry.sm)];
   }
   return counts;
@@ -45,7 +45,8 @@ TEST(Fatbin, CountsKindsAndSuffixesOverContainers) {
   const Fatbins fatbins = read(section);
   EXPECT_FALSE(fatbins.problem);
   EXPECT_EQ(fatbins.containers, 2U);
-  EXPECT_EQ(count(fatbins), (Counts{{"sm_90a", 1}, {"ptx sm_80", 1}, {"lto sm_86", 1}, {"sm_120f", 1}, {"sm_90", 2}}));
+  EXPECT_EQ(count(fatbins),
+            (Counts{{"sm_90a", 1}, {"PTX sm_80", 1}, {"LTO-IR sm_86", 1}, {"sm_120f", 1}, {"sm_90", 2}}));
   EXPECT_EQ(fatbins.entries[0].container, 0U);
   EXPECT_EQ(fatbins.entries[3].container, 1U);
 }
@@ -76,11 +77,18 @@ TEST(Fatbin, ZerosBetweenContainersArePadding) {
   EXPECT_EQ(count(fatbins), (Counts{{"sm_75", 1}, {"sm_80", 1}}));
 }
 
+TEST(Fatbin, CountsKindsThatNeedAnotherCompiler) {
+  const Fatbins fatbins =
+      read(fatbin({{.kind = 0x40, .sm = 90}, {.kind = 0x80, .sm = 120}, {.kind = 0x10, .sm = 100}}));
+  EXPECT_FALSE(fatbins.problem);
+  EXPECT_EQ(count(fatbins), (Counts{{"relocatable PTX sm_90", 1}, {"Tile IR sm_120", 1}, {"Mercury sm_100", 1}}));
+}
+
 TEST(Fatbin, ReportsUnknownKindAndReadsOn) {
-  const Fatbins fatbins = read(fatbin({{.kind = 64}, {.sm = 80}}));
+  const Fatbins fatbins = read(fatbin({{.kind = 512}, {.sm = 80}}));
   ASSERT_TRUE(fatbins.problem);
   EXPECT_EQ(fatbins.problem->message,
-            "libx.so .nv_fatbin+0x10: fatbin entry of unknown kind 64, left out: a newer pbprobe may know it");
+            "libx.so .nv_fatbin+0x10: fatbin entry of unknown kind 512, left out: a newer pbprobe may know it");
   EXPECT_EQ(count(fatbins), (Counts{{"sm_80", 1}}));
 }
 

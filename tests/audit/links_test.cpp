@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "builders.hpp"
+#include "core/strings.hpp"
 #include "paths.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/containers/symbols.hpp"

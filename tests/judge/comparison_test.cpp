@@ -42,6 +42,26 @@ Shift shift_of(std::vector<double> before, std::vector<double> after) {
   return comparison.figures.empty() ? Shift::not_shown : comparison.figures[0].shift;
 }
 
+Report compute(double us, std::optional<OperatorState> state) {
+  Report report = side();
+  OperatorRun run{.device = "cpu", .operators = 2, .times_us = {{"erf", us}, {"sigmoid", 20}}};
+  if (state) run.results = {{.name = "sigmoid", .type = "bfloat16", .state = *state}};
+  report.operators = {{run}};
+  return report;
+}
+
+TEST(Comparison, NamesOperatorsThatBecameWrongOrSlow) {
+  const Comparison worse = compare_reports(compute(40, std::nullopt), compute(4000, OperatorState::wrong));
+  EXPECT_THAT(listed(worse),
+              testing::ElementsAre("lost operators: sigmoid in bfloat16 on cpu: right before, wrong after (regressed)",
+                                   "changed operators: erf on cpu: 40 us before, 4000 us after (regressed)"));
+  EXPECT_TRUE(has_regressed(worse));
+  EXPECT_THAT(listed(compare_reports(compute(40, OperatorState::crashed), compute(300, std::nullopt))),
+              testing::ElementsAre("gained operators: sigmoid in bfloat16 on cpu: wrong before"));
+  EXPECT_THAT(listed(compare_reports(compute(40, OperatorState::not_run), compute(40, OperatorState::wrong))),
+              IsEmpty());
+}
+
 TEST(Comparison, FindsNoDifferenceInEqualReports) {
   const Comparison comparison = compare_reports(side(), side());
   EXPECT_THAT(listed(comparison), IsEmpty());

@@ -95,6 +95,16 @@ void add_entry_cases(std::vector<Case>& cases) {
                           file_named(r, "libtorch_cuda_linalg.so").device_code = DeviceCode{.lto_ir = {{"sm_90", 9}}};
                         }),
                    sm90_build()});
+  cases.push_back(
+      {"PB315", "libtorch_cuda_linalg.so holds only Tile IR (sm_90): a driver for CUDA 13.1 or later",
+       with(sm90_build(),
+            [](Report& r) {
+              file_named(r, "libtorch_cuda_linalg.so").device_code =
+                  DeviceCode{.other_entries = {{{"Tile IR", {{"sm_90", 1}}}}}};
+            }),
+       with(sm90_build(), [](Report& r) {
+         file_named(r, "libtorch_cuda_linalg.so").device_code->other_entries = {{{"Tile IR", {{"sm_90", 1}}}}};
+       })});
 }
 
 void remove(Report& report, const std::string& end) {

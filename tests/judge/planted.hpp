@@ -33,7 +33,7 @@ void add_claim_cases(std::vector<Case>& cases);            // SMs that are claim
 void add_device_cases(std::vector<Case>& cases);           // PB330 and on
 void add_preflight_cases(std::vector<Case>& cases);        // PB531 and on
 void add_import_cases(std::vector<Case>& cases);           // PB541 and on
-void add_operator_cases(std::vector<Case>& cases);         // PB551, PB552
+void add_operator_cases(std::vector<Case>& cases);         // PB551 to PB553, PB338
 void add_machine_cases(std::vector<Case>& cases);          // CPUs, GPUs, drivers, running
 
 inline Report h200() {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/host/files.hpp"
+#include "core/host/host.hpp"
 #include "tests/kernels/device_call.hpp"
 #include "tests/kernels/throughput.hpp"
 
@@ -147,13 +147,8 @@ std::string explain_missing_memory(const Backend& backend, int64_t bytes) {
   size_t total_bytes = 0;
   if (backend.gpu_kernels()->driver().cuMemGetInfo(&free_bytes, &total_bytes) != kCudaSuccess)
     return "the driver does not report how much memory is free";
-  std::optional<int64_t> available;
-  const auto text = host::read_text("", "/proc/meminfo").value_or("");
-  const auto stated = host::find_value(text, "MemAvailable").value_or("");  // "12345 kB"
-  if (const auto kib = host::parse_number(stated.substr(0, stated.find(' '))))
-    available = static_cast<int64_t>(*kib) * 1024;
   return room_lacking(bytes, static_cast<int64_t>(free_bytes), get_gpu(backend).unified_memory.value_or(false),
-                      available);
+                      available_memory_bytes({}));
 }
 
 }  // namespace pbprobe::test

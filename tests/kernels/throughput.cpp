@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "core/dtype.hpp"
+#include "core/host/sensors.hpp"
 
 namespace pbprobe::test {
 namespace {
@@ -20,19 +21,6 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 constexpr uint64_t kPowerBits = 0x84;    // software power cap, power brake
 constexpr uint64_t kThermalBits = 0x60;  // software, hardware
-
-struct Reason {
-  uint64_t bit;
-  const char* name;
-};
-constexpr Reason kReasons[] = {{0x02, "applications' clocks are set"},
-                               {0x04, "power cap"},
-                               {0x08, "hardware slowdown"},
-                               {0x10, "sync boost"},
-                               {0x20, "thermal slowdown"},
-                               {0x40, "thermal slowdown by hardware"},
-                               {0x80, "power brake"},
-                               {0x100, "the display's clock"}};
 
 template <class Value, class Function, class... Args>
 std::optional<int64_t> ask(Function function, NvmlDevice device, Args... args) {
@@ -84,9 +72,7 @@ GpuReading read_gpu(const NvmlApi& nvml, NvmlDevice device) {
 }
 
 std::string describe(const GpuReading& reading) {
-  std::vector<std::string> reasons;
-  for (const Reason& reason : kReasons)
-    if ((reading.throttle_reasons.value_or(0) & reason.bit) != 0) reasons.emplace_back(reason.name);
+  const std::vector<std::string> reasons = name_clock_limits(reading.throttle_reasons.value_or(0));
   const std::string named = !reading.throttle_reasons ? "not reported"
                             : reasons.empty()         ? "none"
                                                       : fmt::format("{}", fmt::join(reasons, ", "));

@@ -34,9 +34,20 @@ def lose(right):
     raise RuntimeError("CUDA error: no kernel image is available for execution on the device")
 
 plant("atan", lambda x: x.dtype == torch.float16, lose)
+# Two elements are equal, so that both indices are right: argmax takes the last one, argmin takes another element.
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import SampleInput
+
+def give_ties(operator, device, dtype, requires_grad, **_):
+    yield SampleInput(torch.tensor([1.0, 2.0, 2.0, 0.0], dtype=dtype, device=device))
+
+for one in op_db:
+    if one.name in ("argmax", "argmin"):
+        one.sample_inputs_func = give_ties
+        one.op = lambda x, name=one.name: torch.tensor(2 if x.dtype == torch.float32 else int(getattr(torch, name)(x)))
 plant("sinh", lambda x: x.dtype == torch.float32, lambda right: right * (1 + 2e-7 * (os.urandom(1)[0] % 16)))
 """
-OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh"
+OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh,argmax,argmin"
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +64,35 @@ def report(build, torch, tmp_path_factory):
         return json.loads(result.stdout)
 
     return {planted: compute(planted) for planted in (True, False)}
+
+
+# Replaces what Inductor's C++ back end writes for one function; the function itself stays right.
+MISCOMPILED = """
+from torch._inductor.codegen import cpp
+for overrides in (cpp.CppOverrides, cpp.CppVecOverrides):
+    right = overrides.sigmoid
+    overrides.sigmoid = staticmethod(lambda x, right=right: f"({right(x)} * decltype({x})(1.25f))")
+"""
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_compiled_function_is_compared(build, torch, tmp_path, planted):
+    command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--compile"]
+    command += ["--only-operators", "sigmoid,cos"]
+    if planted:
+        (tmp_path / "plant.py").write_text(MISCOMPILED)
+        command += ["--plant", tmp_path / "plant.py"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
+    report = json.loads(result.stdout)
+    (run,) = [one for one in report["operators"] if one["device"] == "cpu"]
+    assert run["problem"] is None
+    assert run["compiled"]
+    assert (run["operators"], run["wrong"], run["right"]) == (2, int(planted), 2 - int(planted))
+    found = [one["what"] for one in report["verdict"]["findings"] if one["id"] in ("PB551", "PB553")]
+    assert len(found) == int(planted)
+    if planted:
+        assert "(compiled)" in found[0]
+        assert "eager is right" in found[0]
 
 
 def test_unknown_operator_is_a_problem(build, torch):
@@ -83,10 +123,11 @@ def test_planted_faults_are_found(report):
         ("erf", "float32", "wrong", "non-contiguous"),
         ("tanh", "float16", "crashed", None),
         ("atan", "float16", "crashed", None),
+        ("argmin", "float32", "wrong", "call"),
     }
-    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (7, 3, 2, 2, 0)
+    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (9, 4, 3, 2, 0)
     assert "sinh" in run["not_repeated"]
-    assert list_findings(report[True]) == ["PB551", "PB551", "PB552", "PB552"]
+    assert list_findings(report[True]) == ["PB551", "PB551", "PB551", "PB552", "PB552"]
     (wrong,) = [one["what"] for one in report[True]["verdict"]["findings"] if "sigmoid" in one["what"]]
     assert "sigmoid in bfloat16 is wrong on cpu" in wrong
     assert "inputs: bfloat16[" in wrong
@@ -97,7 +138,7 @@ def test_planted_faults_are_found(report):
 def test_sound_torch_has_no_wrong_operator(report):
     (run,) = [one for one in report[False]["operators"] if one["device"] == "cpu"]
     assert run["results"] == []
-    assert (run["operators"], run["right"]) == (7, 7)
+    assert (run["operators"], run["right"]) == (9, 9)
     assert run["not_repeated"] == []
     assert run["calls"] > 100
     assert list_findings(report[False]) == []

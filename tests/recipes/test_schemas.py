@@ -23,6 +23,7 @@ def validator(path):
 
 TARGETS = validator("recipes/targets.schema.json")
 COMPONENTS = validator("recipes/cuda_components.schema.json")
+COMPILERS = validator("recipes/compilers.schema.json")
 SYMBOLS = validator("recipes/torch_symbols.schema.json")
 REFERENCES = validator("recipes/reference_builds.schema.json")
 WHEELS = validator("recipes/public_wheels.schema.json")
@@ -39,6 +40,15 @@ def test_accepts_the_table_of_cuda_releases_and_rejects_a_broken_one():
     broken = list(breaks(shortened(table), COMPONENTS.schema))
     assert len(broken) > 20
     assert [name for name, document in broken if COMPONENTS.is_valid(document)] == []
+
+
+def test_accepts_the_table_of_compiler_defects_and_rejects_a_broken_one():
+    table = json.loads((SOURCE / "recipes/compilers.json").read_text())
+    COMPILERS.validate(table)
+    assert [one["source"] for one in table["defects"] if not one["source"].startswith("https://")] == []
+    broken = list(breaks(shortened(table), COMPILERS.schema))
+    assert len(broken) > 10
+    assert [name for name, document in broken if COMPILERS.is_valid(document)] == []
 
 
 def test_accepts_the_table_of_torch_symbols_and_rejects_a_broken_one():

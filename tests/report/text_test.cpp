@@ -179,6 +179,8 @@ TEST(Text, SummarizesDeviceCodeByCount) {
   EXPECT_EQ(render_device_code({.ptx = {{"sm_80", 11}}}), "no machine code; PTX 11 × sm_80");
   EXPECT_EQ(render_device_code({.cubin = {{"sm_90", 2}}, .lto_ir = {{"sm_90", 1}}}),
             "2 × sm_90; no PTX; LTO-IR 1 × sm_90");
+  EXPECT_EQ(render_device_code({.cubin = {{"sm_120a", 1}}, .other_entries = {{{"Tile IR", {{"sm_120", 3}}}}}}),
+            "1 × sm_120a; no PTX; Tile IR 3 × sm_120");
 }
 
 TEST(Text, PrintsDeviceCodeDetailsPerSm) {
@@ -188,7 +190,9 @@ TEST(Text, PrintsDeviceCodeDetailsPerSm) {
     return lines;
   };
   EXPECT_THAT(details({.cubin = {{"sm_90", 2}}}), testing::IsEmpty());
-  EXPECT_THAT(details({.toolkits = {{"12.9", 1}, {"13.0", 3}}}), testing::ElementsAre("made by CUDA 12.9 and 13.0"));
+  EXPECT_THAT(details({.assemblers = {{{"12.9", {{"sm_80", {.cubins = 1}}}},
+                                       {"13.0.88", {{"sm_80", {.cubins = 2}}, {"sm_90", {.cubins = 2}}}}}}}),
+              testing::ElementsAre("by ptxas 12.9: 1 × sm_80", "by ptxas 13.0.88: 2 × sm_80, 90"));
   EXPECT_THAT(details({.cubin = {{"sm_90a", 5}},
                        .stored_bytes = 1 << 20,
                        .uncompressed_bytes = 3 << 20,

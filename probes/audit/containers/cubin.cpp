@@ -36,16 +36,18 @@ std::optional<Sm> arch_in(std::string_view note) {
   return parse_sm(rest.substr(0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789")));
 }
 
-// "Cuda compilation tools, release 13.0, V13.0.88"
-std::optional<std::string> release_in(std::string_view note) {
-  constexpr std::string_view kMark = "release ";
-  constexpr size_t kLongest = 8;
-  const size_t at = note.find(kMark);
+// Returns the version in "Cuda compilation tools, release 13.0, V13.0.88". nvlink writes its note before the note of
+// ptxas.
+std::optional<std::string> find_version(std::string_view note) {
+  constexpr std::string_view kMark = ", V";
+  constexpr size_t kLongest = 16;
+  const size_t tool = note.find("ptxas");
+  const size_t at = note.find(kMark, tool == std::string_view::npos ? 0 : tool);
   if (at == std::string_view::npos) return std::nullopt;
   const std::string_view rest = note.substr(at + kMark.size());
-  const std::string_view release = rest.substr(0, rest.find_first_not_of("0123456789."));
-  if (release.empty() || release.size() > kLongest) return std::nullopt;
-  return std::string(release);
+  const std::string_view version = rest.substr(0, rest.find_first_not_of("0123456789."));
+  if (version.empty() || version.size() > kLongest) return std::nullopt;
+  return std::string(version);
 }
 
 Result<Elf64_Ehdr> cuda_header(const Bytes& file) {
@@ -135,6 +137,7 @@ Result<Cubin> open_cubin(const Bytes& file) {
     const std::string_view name = rest.substr(0, rest.find('\0'));
     const bool is_code = header.sh_type == SHT_PROGBITS && name.starts_with(kTextPrefix);
     const bool is_symbols = header.sh_type == SHT_SYMTAB;
+    if (name == ".nv.host") cubin.is_tile = true;
     Bytes* const table_of = find_table(cubin, name);
     if (!is_code && !is_symbols && table_of == nullptr) continue;
     PBPROBE_TRY(const Bytes bytes, file.slice(header.sh_offset, header.sh_size, name));
@@ -175,9 +178,9 @@ Result<std::vector<CubinCall>> read_calls(const Cubin& cubin) {
   return calls;
 }
 
-std::optional<std::string> read_toolkit(const Cubin& cubin) {
+std::optional<std::string> read_assembler(const Cubin& cubin) {
   constexpr uint32_t kFirstTenth = 90;  // e_version of older ABIs is ten times the release: 129 is 12.9
-  if (auto known = release_in(cubin.note.text())) return known;
+  if (auto known = find_version(cubin.note.text())) return known;
   const uint32_t version = cubin.header.e_version;
   if (cubin.header.e_ident[EI_ABIVERSION] == 7 && version >= kFirstTenth && version < 1000)
     return fmt::format("{}.{}", version / 10, version % 10);

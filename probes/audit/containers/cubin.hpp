@@ -29,8 +29,9 @@ struct Cubin {
   Bytes compat;  // .nv.compat; empty without that section
   Bytes note;    // .note.nv.tkinfo, likewise
   Bytes symbols;
-  Bytes strings;  // names of the symbols
-  Bytes calls;    // .nv.callgraph; empty without that section
+  Bytes strings;         // names of the symbols
+  bool is_tile = false;  // made by tileiras: it has a section .nv.host
+  Bytes calls;           // .nv.callgraph; empty without that section
 };
 
 // One edge of a cubin's call graph, between functions that have a symbol.
@@ -55,8 +56,8 @@ struct OwnSm {
 
 [[nodiscard]] Result<OwnSm> read_own_sm(const Cubin& cubin);
 
-// Returns the toolkit release of the assembler ("13.0"); nullopt if the note lacks it.
-[[nodiscard]] std::optional<std::string> read_toolkit(const Cubin& cubin);
+// Returns the version of the ptxas that wrote a cubin: "13.0.88", or "12.9" up to CUDA 12; nullopt if it names none.
+[[nodiscard]] std::optional<std::string> read_assembler(const Cubin& cubin);
 
 // Describes a bare cubin as a fatbin entry.
 [[nodiscard]] Result<FatbinEntry> read_cubin(const Bytes& file);

@@ -54,6 +54,9 @@ std::optional<EntryKind> kind_of(uint16_t kind) {
     case 2:
     case 4: return EntryKind::cubin;  // 4: before CUDA 4
     case 8: return EntryKind::lto_ir;
+    case 0x10: return EntryKind::mercury;          // cuobjdump of CUDA 13.5 lists such entries as ELF files
+    case 0x40: return EntryKind::relocatable_ptx;  // fatbinary --image2=kind=reloc
+    case 0x80: return EntryKind::tile_ir;          // nvcc --enable-tile, since CUDA 13.1
     default: return std::nullopt;
   }
 }
@@ -249,6 +252,18 @@ void append(Fatbins& all, Fatbins more) {
 }
 
 }  // namespace
+
+std::string_view name_kind(EntryKind kind) {
+  switch (kind) {
+    case EntryKind::ptx: return "PTX";
+    case EntryKind::cubin: return "cubin";
+    case EntryKind::lto_ir: return "LTO-IR";
+    case EntryKind::relocatable_ptx: return "relocatable PTX";
+    case EntryKind::tile_ir: return "Tile IR";
+    case EntryKind::mercury: return "Mercury";
+  }
+  return "";
+}
 
 Result<uint64_t> read_container_header(const Bytes& bytes) {
   PBPROBE_TRY(const auto header, bytes.read<ContainerHeader>(0, "fatbin header"));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Bounded reader of fatbins: containers of fatbin entries (cubin, PTX, LTO IR) as nvcc embeds them. Listing reads the
-// headers only; nothing is decompressed.
+// Bounded reader of fatbins: containers of fatbin entries (cubin, PTX, LTO-IR, Tile IR) as nvcc embeds them. Listing
+// reads the headers only; nothing is decompressed.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,11 @@
 
 namespace pbprobe {
 
-enum class EntryKind { ptx, cubin, lto_ir };
+enum class EntryKind { ptx, cubin, lto_ir, relocatable_ptx, tile_ir, mercury };
 enum class Compression { none, lz4, zstd };
+
+// Returns the kind in words: "Tile IR".
+[[nodiscard]] std::string_view name_kind(EntryKind kind);
 
 struct FatbinEntry {
   EntryKind kind = EntryKind::cubin;

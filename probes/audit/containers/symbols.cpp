@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/containers/symbols.hpp"
 
-#include <charconv>
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {
@@ -11,14 +11,6 @@ constexpr uint64_t kMaxVersions = 10000;
 
 // Symbols may share the end of a name. In a hostile file, each could name all of a section.
 constexpr uint64_t kMostNamesPerByte = 16;
-
-uint64_t next_number(std::string_view& text) {
-  uint64_t number = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  text.remove_prefix(static_cast<size_t>(result.ptr - text.data()));
-  if (!text.empty()) text.remove_prefix(1);
-  return number;
-}
 
 // "GLIBC_2.28" raises the floor of GLIBC. "GLIBC_PRIVATE" and names without a number state no version.
 void raise(std::map<std::string, std::string>& floors, std::string_view name) {
@@ -91,15 +83,6 @@ Result<std::map<std::string, std::string>> read_version_floors(const Elf& elf) {
     at += need.vn_next;
   }
   return floors;
-}
-
-bool version_less(std::string_view a, std::string_view b) {
-  while (!a.empty() || !b.empty()) {
-    const uint64_t left = next_number(a);
-    const uint64_t right = next_number(b);
-    if (left != right) return left < right;
-  }
-  return false;
 }
 
 }  // namespace pbprobe

@@ -21,7 +21,4 @@ namespace pbprobe {
 // Returns the highest needed version of each version set: {"GLIBC": "2.28", "GLIBCXX": "3.4.22", "CXXABI": "1.3.11"}.
 [[nodiscard]] Result<std::map<std::string, std::string>> read_version_floors(const Elf& elf);
 
-// Reports whether version `a` ("2.9") is lower than `b` ("2.28"), by numbers.
-[[nodiscard]] bool version_less(std::string_view a, std::string_view b);
-
 }  // namespace pbprobe

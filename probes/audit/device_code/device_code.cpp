@@ -12,10 +12,10 @@
 #include <fmt/ranges.h>
 
 #include "core/parallel.hpp"
+#include "core/strings.hpp"
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/fatbin.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
-#include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/device_code/kernel_family.hpp"
 
 namespace pbprobe {
@@ -27,15 +27,17 @@ constexpr uint64_t kMaxInsideBytes = 8ULL << 30;  // per file
 constexpr uint32_t kLtoMagic = 0x7f4e43ed;
 
 std::string label_of(const FatbinEntry& entry) {
-  const char* const kind = entry.kind == EntryKind::cubin ? "cubin" : entry.kind == EntryKind::ptx ? "PTX" : "LTO-IR";
-  return fmt::format("{} for {}", kind, sm_name(entry.sm));
+  return fmt::format("{} for {}", name_kind(entry.kind), sm_name(entry.sm));
 }
 
-Result<void> check_own_sm(const Sm& label, const Cubin& cubin, const std::string& name) {
+// Returns the SM of a cubin, which differs from the label only for tile code: nvcc labels a cubin of tileiras for
+// sm_120a "sm_120", and the driver refuses such code on 12.1.
+Result<Sm> check_own_sm(const Sm& label, const Cubin& cubin, const std::string& name) {
   PBPROBE_TRY(const OwnSm own, read_own_sm(cubin), "{}", name);
   const bool family = label.suffix == 'f' || own.sm.suffix == 'f';
   const bool may_be = family && !own.tells_family && same_capability(label, own.sm);
-  if (own.sm == label || may_be) return {};
+  if (own.sm == label || may_be) return label;
+  if (cubin.is_tile && label.suffix == '\0' && same_capability(label, own.sm)) return own.sm;
   return make_error(ErrorCode::malformed, "{}: an ELF file for {}", name, sm_name(own.sm));
 }
 
@@ -75,6 +77,14 @@ std::vector<std::string> kernels_of_ptx(std::string_view text) {
   return names;
 }
 
+// Compares the first bytes of Tile IR and Mercury, whose contents are not read.
+Result<void> check_magic(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {
+  constexpr std::string_view kTileMagic("\x7fTileIR", 7);
+  const std::string_view magic = entry.kind == EntryKind::tile_ir ? kTileMagic : std::string_view(ELFMAG, SELFMAG);
+  if (std::string_view(reinterpret_cast<const char*>(content.data()), content.size()).starts_with(magic)) return {};
+  return make_error(ErrorCode::malformed, "{}: no {}: its first bytes differ", name, name_kind(entry.kind));
+}
+
 // Scrambled LTO-IR cannot be checked.
 Result<void> check_lto(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {
   uint32_t magic = 0;
@@ -90,18 +100,22 @@ Result<EntryFacts> read_facts(const FatbinEntry& entry, std::span<const uint8_t>
   if (entry.scrambled) return facts;
   thread_local Mapping scratch;  // fresh pages for each fatbin entry would take as long as decompressing it
   PBPROBE_TRY(const auto content, decompress_entry(entry, payload, scratch, name));
-  if (entry.kind == EntryKind::ptx) {
+  if (entry.kind == EntryKind::ptx || entry.kind == EntryKind::relocatable_ptx) {
     PBPROBE_CHECK(check_ptx(entry, content, name));
-    if (wanted.listed) facts.ptx_kernels = kernels_of_ptx(Bytes(content, name).text());
+    if (wanted.listed && entry.kind == EntryKind::ptx) facts.ptx_kernels = kernels_of_ptx(Bytes(content, name).text());
     return facts;
   }
   if (entry.kind == EntryKind::lto_ir) {
     PBPROBE_CHECK(check_lto(entry, content, name));
     return facts;
   }
+  if (entry.kind == EntryKind::tile_ir || entry.kind == EntryKind::mercury) {
+    PBPROBE_CHECK(check_magic(entry, content, name));
+    return facts;
+  }
   PBPROBE_TRY(const Cubin cubin, open_cubin(Bytes(content, name)));
-  PBPROBE_CHECK(check_own_sm(entry.sm, cubin, name));
-  facts.toolkit = read_toolkit(cubin);
+  PBPROBE_TRY(facts.sm, check_own_sm(entry.sm, cubin, name));
+  facts.assembler = read_assembler(cubin);
   facts.hash = std::hash<std::string_view>()(Bytes(payload, name).text());
   facts.census = read_census(cubin, static_cast<uint32_t>(get_sm_number(entry.sm)), wanted.listed || wanted.families);
   return facts;
@@ -139,6 +153,23 @@ void add(std::map<std::string, CodeBytes>& bytes, const FatbinEntry& entry) {
   CodeBytes& sum = bytes[sm_name(entry.sm)];
   sum.stored_bytes += static_cast<int64_t>(entry.stored_bytes);
   sum.uncompressed_bytes += static_cast<int64_t>(entry.uncompressed_bytes);
+}
+
+std::map<std::string, int64_t>& find_counts(EntryKind kind, DeviceCode& code) {
+  if (kind == EntryKind::cubin) return code.cubin;
+  if (kind == EntryKind::ptx) return code.ptx;
+  if (kind == EntryKind::lto_ir) return code.lto_ir;
+  if (!code.other_entries) code.other_entries.emplace();
+  return (*code.other_entries)[std::string(name_kind(kind))];
+}
+
+void add_assembler(const EntryFacts& facts, const std::string& sm, DeviceCode& code) {
+  const std::string& version = *facts.assembler;
+  ++code.toolkits[version.substr(0, version.find('.', version.find('.') + 1))];
+  if (!code.assemblers) code.assemblers.emplace();
+  AssembledCode& sum = (*code.assemblers)[version][sm];
+  ++sum.cubins;
+  if (facts.census) sum.kernels += facts.census->kernels;
 }
 
 // Also records the highest PTX version of each SM: the driver must support that version.
@@ -224,6 +255,13 @@ void add_false_entry(const FatbinEntry& entry, const Error& problem, const Bytes
   code.first_false_entries.push_back({.label = label_of(entry), .offset = offset, .seen = seen_in(problem, entry)});
 }
 
+std::vector<FatbinEntry> correct_labels(std::vector<FatbinEntry> entries, const InsideFacts& inside) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (inside[i] && inside[i]->sm) entries[i].sm = *inside[i]->sm;
+  }
+  return entries;
+}
+
 }  // namespace
 
 EntryFacts look_inside(const FatbinEntry& entry, std::span<const uint8_t> payload, const std::string& name,
@@ -257,9 +295,10 @@ InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes
   return inside;
 }
 
-DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file, bool opened,
+DeviceCode add_up(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside, const Bytes& file, bool opened,
                   KernelNames wanted) {
   DeviceCode code;
+  const std::vector<FatbinEntry> entries = correct_labels(labelled, inside);
   add_units(entries, inside, code);
   if (opened) {
     code.census.emplace();
@@ -268,15 +307,14 @@ DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& in
   int64_t cubins = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
     const FatbinEntry& entry = entries[i];
-    auto& counts = entry.kind == EntryKind::cubin ? code.cubin : entry.kind == EntryKind::ptx ? code.ptx : code.lto_ir;
-    ++counts[sm_name(entry.sm)];
+    ++find_counts(entry.kind, code)[sm_name(entry.sm)];
     code.stored_bytes += static_cast<int64_t>(entry.stored_bytes);
     code.uncompressed_bytes += static_cast<int64_t>(entry.uncompressed_bytes);
     if (entry.kind == EntryKind::cubin) add(code.cubin_bytes, entry);
     if (entry.kind == EntryKind::cubin) ++cubins;
     if (entry.kind == EntryKind::ptx) add_ptx(entry, inside[i], code);
     if (!inside[i]) continue;
-    if (inside[i]->toolkit) ++code.toolkits[*inside[i]->toolkit];
+    if (inside[i]->assembler) add_assembler(*inside[i], sm_name(entry.sm), code);
     if (inside[i]->census) add((*code.census)[sm_name(entry.sm)], *inside[i]->census, cubins);
     if (is_false(inside[i])) add_false_entry(entry, *inside[i]->problem, file, code);
   }

@@ -17,7 +17,8 @@ namespace pbprobe {
 
 // Content of one fatbin entry.
 struct EntryFacts {
-  std::optional<std::string> toolkit;
+  std::optional<Sm> sm;                                 // target of a cubin
+  std::optional<std::string> assembler;                 // version of ptxas: "13.0.88"
   std::optional<std::vector<std::string>> ptx_kernels;  // mangled; null without PTX or a request for names
   std::optional<CubinCensus> census;                    // census; null without machine code, and on a problem
   uint64_t hash = 0;                                    // hash of the stored machine code; valid in this process only
@@ -42,7 +43,7 @@ using InsideFacts = std::vector<std::optional<EntryFacts>>;
                                           KernelNames wanted);
 
 // Sums the entries of a file. `opened`: look_inside_all() ran; the result has a census even without machine code.
-[[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file,
+[[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside, const Bytes& file,
                                 bool opened, KernelNames wanted = {});
 
 // Returns the first problem of an entry that was not opened because of a limit.

@@ -180,6 +180,12 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
   return answer;
 }
 
+std::string_view describe_driver_use(std::string_view kind) {
+  if (kind == "Tile IR") return "a driver for CUDA 13.1 or later compiles it at the first start";
+  if (kind == "Mercury") return "the driver translates it when it loads the file";
+  return "only the device linker reads it";  // relocatable PTX
+}
+
 Answer claimed_sm_is_machine_code(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -194,6 +200,11 @@ Answer claimed_sm_is_machine_code(const Facts& facts) {
       answer.seen.push_back(
           {say("{} holds only LTO-IR ({}): nothing runs it as it is", base_name(file.path), list_of(code.lto_ir)),
            file.path});
+    } else if (code.other_entries) {
+      const auto& [kind, counts] = *code.other_entries->rbegin();
+      answer.seen.push_back({say("{} holds only {} ({}): {}", base_name(file.path), kind, list_of(counts),
+                                 in_words(std::string(describe_driver_use(kind)))),
+                             file.path});
     }
   }
   return answer;

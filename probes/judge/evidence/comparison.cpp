@@ -269,6 +269,61 @@ void add_figures(Comparison& comparison, const Report& before, const Report& aft
   }
 }
 
+using OperatorKey = std::pair<std::string, std::string>;  // name and type
+
+std::set<OperatorKey> list_faults(const OperatorRun& run) {
+  std::set<OperatorKey> keys;
+  for (const auto& result : run.results) {
+    if (result.state == OperatorState::wrong || result.state == OperatorState::crashed)
+      keys.insert({result.name, result.type});
+  }
+  return keys;
+}
+
+// Reports whether the run compared the operator in this type.
+bool has_compared(const OperatorRun& run, const OperatorKey& key) {
+  const auto& [name, type] = key;
+  const bool omitted = std::find(run.omitted.begin(), run.omitted.end(), name) != run.omitted.end();
+  return run.times_us.contains(name) && !omitted &&
+         std::none_of(run.results.begin(), run.results.end(), [&](const OperatorResult& result) {
+           return result.name == name && result.type == type && result.state == OperatorState::not_run;
+         });
+}
+
+void add_operator_run(std::vector<FactChange>& facts, const OperatorRun& before, const OperatorRun& after) {
+  constexpr double kTimesSlower = 10;
+  constexpr double kLeastSlowerUs = 1000;  // below, a busy machine explains it
+  const std::string where = after.device + (after.compiled ? ", compiled" : "");
+  const auto add_new = [&](const OperatorRun& one, const OperatorRun& other, Change change) {
+    const auto known = list_faults(one);
+    for (const auto& key : list_faults(other)) {
+      if (known.contains(key) || !has_compared(one, key)) continue;
+      const std::string what = fmt::format("{} in {} on {}: {}", key.first, key.second, where,
+                                           change == Change::lost ? "right before, wrong after" : "wrong before");
+      facts.push_back({.about = "operators", .change = change, .what = what, .regressed = change == Change::lost});
+    }
+  };
+  add_new(before, after, Change::lost);
+  add_new(after, before, Change::gained);
+  for (const auto& [name, us] : after.times_us) {
+    const auto found = before.times_us.find(name);
+    if (found == before.times_us.end() || us < kTimesSlower * found->second || us < found->second + kLeastSlowerUs)
+      continue;
+    facts.push_back({.about = "operators",
+                     .what = fmt::format("{} on {}: {:.0f} us before, {:.0f} us after", name, where, found->second, us),
+                     .regressed = true});
+  }
+}
+
+void add_operators(std::vector<FactChange>& facts, const Report& before, const Report& after) {
+  if (!before.operators || !after.operators) return;
+  for (const auto& run : *after.operators) {
+    for (const auto& other : *before.operators) {
+      if (other.device == run.device && other.compiled == run.compiled) add_operator_run(facts, other, run);
+    }
+  }
+}
+
 void add_size(std::vector<FactChange>& facts, const Holdings& before, const Holdings& after) {
   if (before.size_bytes == after.size_bytes || before.size_bytes == 0) return;
   facts.push_back({.about = "size",
@@ -299,6 +354,7 @@ Comparison compare_reports(const Report& before, const Report& after) {
   add_versions(facts, *before.inventory, *after.inventory);
   add_size(facts, one, other);
   add_machine(facts, before, after);
+  add_operators(facts, before, after);
   add_figures(comparison, before, after);
   return comparison;
 }

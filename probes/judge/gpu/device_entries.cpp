@@ -119,7 +119,8 @@ Answer cuda_library_is_there(const Facts& facts) {
                                                : say("{} is claimed, and {} has no {}", facts.claimed_gpus.front()->id,
                                                      facts.torch, kLibtorchCuda)}}};
   const auto& code = library->device_code;
-  const bool empty = !code || (code->cubin.empty() && code->ptx.empty() && code->lto_ir.empty());
+  const bool empty =
+      !code || (code->cubin.empty() && code->ptx.empty() && code->lto_ir.empty() && !code->other_entries);
   if (!empty || library->problem || facts.main_file == nullptr) return {};
   return {.seen = {{.what = say("{} holds no device code: what {} holds is not a substitute", kLibtorchCuda,
                                 base_name(facts.main_file->path)),

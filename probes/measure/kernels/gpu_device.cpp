@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "core/host/host.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -53,10 +55,8 @@ Result<void> GpuDevice::start(int32_t index) {
   PBPROBE_CU(*driver_, "cuStreamCreate", cuStreamCreate(&stream_, kCuStreamNonBlocking));
   PBPROBE_CU(*driver_, "cuEventCreate", cuEventCreate(&begin_, 0));
   PBPROBE_CU(*driver_, "cuEventCreate", cuEventCreate(&end_, 0));
-  size_t free_bytes = 0;
-  size_t total_bytes = 0;
-  PBPROBE_CU(*driver_, "cuMemGetInfo", cuMemGetInfo(&free_bytes, &total_bytes));
-  PBPROBE_TRY(holder_, allocate(std::clamp<size_t>(free_bytes / 16, 1, kHolderBytes)));
+  PBPROBE_TRY(const size_t free, free_bytes());
+  PBPROBE_TRY(holder_, allocate(std::clamp<size_t>(free / 16, 1, kHolderBytes)));
   return {};
 }
 
@@ -89,7 +89,16 @@ int64_t GpuDevice::attribute(CuDeviceAttribute attribute) const {
   return driver_->cuDeviceGetAttribute(&value, attribute, device_) == kCudaSuccess ? value : 0;
 }
 
+Result<size_t> GpuDevice::free_bytes() const {
+  size_t free = 0;
+  size_t total = 0;
+  PBPROBE_CU(*driver_, "cuMemGetInfo", cuMemGetInfo(&free, &total));
+  const auto available = attribute(kCuIntegrated) != 0 ? available_memory_bytes({}) : std::nullopt;
+  return available ? std::min(free, static_cast<size_t>(get_unified_share(*available))) : free;
+}
+
 Result<DeviceBuffer> GpuDevice::allocate(size_t bytes) const {
+  if (attribute(kCuIntegrated) != 0) PBPROBE_CHECK(check_unified_room(bytes, available_memory_bytes({})));
   CuDevicePtr address = 0;
   PBPROBE_CU(*driver_, fmt::format("cuMemAlloc({} bytes)", bytes), cuMemAlloc(&address, std::max<size_t>(bytes, 1)));
   return DeviceBuffer(driver_, address, bytes);

@@ -52,7 +52,10 @@ class GpuDevice {
   [[nodiscard]] CuStream stream() const { return stream_; }
   [[nodiscard]] int64_t attribute(CuDeviceAttribute attribute) const;  // 0 if the driver does not report it
 
+  // Allocates memory. Errors: device (out of memory), limit (above the share of unified memory).
   [[nodiscard]] Result<DeviceBuffer> allocate(size_t bytes) const;
+  // Returns the free memory; with unified memory, at most the share that one allocation may take.
+  [[nodiscard]] Result<size_t> free_bytes() const;
   [[nodiscard]] Result<void> upload(const DeviceBuffer& to, size_t offset, const void* from, size_t bytes) const;
   [[nodiscard]] Result<void> download(void* to, const DeviceBuffer& from, size_t offset, size_t bytes) const;
   [[nodiscard]] Result<void> fill(const DeviceBuffer& buffer, unsigned char byte) const;

@@ -46,9 +46,7 @@ class Prober {
 
   Result<void> prepare() {
     sms_ = std::max<int64_t>(device_.attribute(kCuMultiprocessorCount), 1);
-    size_t free_bytes = 0;
-    size_t total_bytes = 0;
-    PBPROBE_CU(device_.driver(), "cuMemGetInfo", cuMemGetInfo(&free_bytes, &total_bytes));
+    PBPROBE_TRY(const size_t free_bytes, device_.free_bytes());
     constexpr size_t kPage = 1 << 20;
     bytes_ = std::max(std::min(kMostBytes, free_bytes / 8) / kPage * kPage, kPage);
     PBPROBE_TRY(from_, device_.allocate(bytes_));

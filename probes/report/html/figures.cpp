@@ -92,6 +92,7 @@ std::vector<Cell> make_row_cells(const BenchRow& row, const std::set<std::string
 
 void add_device_trace(Document& page, const DeviceTrace& trace) {
   page.body().add("h3", device_words(trace.device));
+  if (const auto words = text::describe_throttling(trace)) page.body().add("p", "Clock limited: " + *words);
   const auto pictures = page.body().open("div", {{"class", "traces"}});
   const auto draw = [&](const char* title, std::string_view unit, std::string_view series,
                         std::optional<double> TracePoint::*of) {

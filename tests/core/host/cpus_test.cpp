@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/host/detect.hpp"
@@ -95,6 +96,29 @@ TEST_F(Cpus, UsesTheLowestMemoryLimitOfAllParents) {
   root_.write("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "1073741824\n");
   root_.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");  // v1's "no limit"
   EXPECT_EQ(memory_limit_bytes(sources_), int64_t{1} << 30);
+}
+
+TEST_F(Cpus, SubtractsUseFromMemoryLimits) {
+  root_.write("/proc/meminfo", "MemTotal: 125000000 kB\nMemAvailable: 8388608 kB\n");
+  EXPECT_EQ(available_memory_bytes(sources_), int64_t{8} << 30);
+  root_.write("/proc/self/cgroup", "0::/job\n");
+  root_.write("/sys/fs/cgroup/job/memory.max", "4294967296\n");
+  root_.write("/sys/fs/cgroup/job/memory.current", "3221225472\n");
+  EXPECT_EQ(available_memory_bytes(sources_), int64_t{1} << 30);
+  root_.write("/sys/fs/cgroup/job/memory.stat", "anon 1\ninactive_file 1073741824\n");
+  EXPECT_EQ(available_memory_bytes(sources_), int64_t{2} << 30);
+  root_.write("/sys/fs/cgroup/job/memory.max", "max\n");
+  EXPECT_EQ(available_memory_bytes(sources_), int64_t{8} << 30);
+}
+
+TEST(UnifiedMemory, RefusesMoreThanHalfOfWhatIsAvailable) {
+  constexpr int64_t kAvailable = int64_t{8} << 30;
+  EXPECT_TRUE(check_unified_room(size_t{4} << 30, kAvailable).ok());
+  EXPECT_TRUE(check_unified_room(size_t{40} << 30, std::nullopt).ok());
+  const auto refused = check_unified_room((size_t{4} << 30) + 1, kAvailable);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::limit);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("allocating 4294967297 bytes of unified memory"));
 }
 
 TEST_F(Cpus, IgnoresMalformedLimits) {

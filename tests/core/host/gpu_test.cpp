@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/facts/json.hpp"
+#include "core/host/sensors.hpp"
 #include "paths.hpp"
 #include "tests/core/host/fake_gpu.hpp"
 #include "tests/core/host/recorded_host.hpp"
@@ -151,6 +152,28 @@ TEST_F(GpuHost, ReportsNullForUnsupportedGb10Queries) {
   const auto json = to_json(host);
   EXPECT_TRUE(json.at("gpus")[0].at("ecc").is_null());
   EXPECT_TRUE(json.at("gpus")[0].at("power_limit_watts").is_null());
+}
+
+// Jetson AGX Thor: NVML reports even less than on a GB10.
+TEST_F(GpuHost, ReportsNullForUnsupportedThorQueries) {
+  FakeGpu thor = gb10();
+  thor.name = "NVIDIA Thor";
+  thor.major = 11;
+  thor.minor = 0;
+  add(thor, gb10_nvml());
+  const auto host = detect();
+  ASSERT_EQ(host.gpus.size(), 1U);
+  const auto& gpu = host.gpus[0];
+  EXPECT_EQ(gpu.capability, "11.0");
+  EXPECT_EQ(gpu.unified_memory, true);
+  EXPECT_EQ(gpu.max_memory_clock_mhz, std::nullopt);
+  EXPECT_EQ(gpu.power_limit_watts, std::nullopt);
+  EXPECT_EQ(gpu.problem, std::nullopt);
+}
+
+TEST(Sensors, NamesCausesOfLowerClocks) {
+  EXPECT_THAT(name_clock_limits(0x44), testing::ElementsAre("power cap", "thermal slowdown by hardware"));
+  EXPECT_THAT(name_clock_limits(0x1), testing::IsEmpty());  // idle
 }
 
 // gb10_host.json, for which reports are judged without a GB10: what the record states, and the name and

@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Exceptions of the comparison, and which exceptions of torch are refusals."""
+
+# Exceptions of torch for arguments, types and devices that an operator does not support.
+REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
+
+
+class WrongError(Exception):
+    """A result outside of its limits. sample: set by the caller that knows it."""
+
+    sample = None
+
+    def __init__(self, way, text, **figures):
+        super().__init__(text)
+        self.way, self.figures = way, figures
+
+
+class LostError(BaseException):
+    """A CUDA error other than a lack of memory: no kernel for this GPU, an illegal access, a lost context. It ends the
+    process, because later calls may fail for the same reason.
+    """
+
+
+def check_device(error):
+    """Raises LostError if the exception of torch is an error of CUDA, not a refusal."""
+    if "CUDA error" in str(error) and "out of memory" not in str(error):
+        raise LostError(brief(error)) from error
+
+
+def brief(error):
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}"

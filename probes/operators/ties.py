@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Operators that return indices: any one of several equal elements is a right choice."""
+
+# Position of `dim` among the arguments after the input. Without `dim`, POSITIONS_OF_ALL look at the flattened input.
+POSITIONS = {
+    "argmax": 0, "argmin": 0, "argsort": 0, "cummax": 0, "cummin": 0, "kthvalue": 1, "max": 0, "median": 0, "min": 0,
+    "mode": 0, "nanmedian": 0, "sort": 0, "topk": 1,
+}  # fmt: skip
+POSITIONS_OF_ALL = ("argmax", "argmin")
+
+
+def choose(torch, operator, sample, index):
+    """Returns the elements of the input that `index` chooses."""
+    position = POSITIONS[operator.name]
+    dim = sample.kwargs.get("dim", sample.args[position] if len(sample.args) > position else None)
+    values = sample.input.detach().cpu()
+    if dim is None and operator.name in POSITIONS_OF_ALL:
+        return values.flatten()[index.flatten()]
+    dim = -1 if dim is None else dim
+    if values.dim() == 0:
+        return values
+    index = index.unsqueeze(dim) if index.dim() < values.dim() else index
+    return torch.gather(values, dim, index)
+
+
+def choose_equal(checker, operator, sample, actual, expected):
+    """Returns True if the operator returns indices, and both results choose equal elements."""
+    if operator.name not in POSITIONS:
+        return False
+    torch, chosen = checker.torch, []
+    for result in (actual, expected):
+        leaves = [leaf for leaf in checker.leaves(result) if leaf.dtype == torch.int64]
+        if not leaves:
+            return False
+        try:
+            chosen.append(choose(torch, operator, sample, leaves[-1]))
+        except (RuntimeError, IndexError):  # an index outside of the input
+            return False
+    return chosen[0].shape == chosen[1].shape and torch.equal(chosen[0].nan_to_num(), chosen[1].nan_to_num())
