@@ -112,8 +112,7 @@ Result<File> inspect_member(const ArtifactLayout& layout, const Item& item, cons
   tables.take(item.path, Bytes(member.memory.bytes(), name));
   const bool streamed = !member.left_out.empty();
   File file = inspect(item.path, Bytes(member.memory.bytes(), name), options, streamed ? &member.inside : nullptr);
-  if (!options.digests || !file.machine) return file;
-  file.sha256 = std::move(member.sha256);
+  if (options.digests) file.sha256 = std::move(member.sha256);
   return file;
 }
 
@@ -136,7 +135,7 @@ Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   if (auto known = cached.find()) return std::move(*known);
   PBPROBE_TRY(const Mapping mapping, map_file(item.disk));
   File file = inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
-  if (options.digests && file.machine) file.sha256 = digest_of(mapping);
+  if (options.digests) file.sha256 = digest_of(mapping);
   PBPROBE_CHECK(mapping.check_whole());
   cached.keep(file);
   return file;
