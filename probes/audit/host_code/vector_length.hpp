@@ -24,7 +24,7 @@ class VectorLength {
 
   bool asks_ = false;
   bool sets_long_predicate_ = false;
-  // By register number: bytes of an element that the register counts, and bytes that one `add` of a constant moves it.
+  // Indexed by register: bytes of a vector for each step of the register, and what one `add` of a constant moves it.
   std::array<uint32_t, 32> element_{};
   std::array<uint32_t, 32> step_{};
 };
