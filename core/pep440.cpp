@@ -147,21 +147,35 @@ bool is_compatible(const PythonVersion& version, const PythonVersion& wanted) {
          same_release(version, wanted, fixed);
 }
 
-bool satisfies_one(const PythonVersion& version, std::string_view specifier) {
+struct Specifier {
+  std::string sign;
+  PythonVersion version;
+  bool any_end = false;  // "==2.11.*"
+};
+
+std::optional<Specifier> parse_specifier(std::string_view specifier) {
   std::string text;
   for (const char c : specifier) {
     if (c != ' ' && c != '(' && c != ')') text += c;
   }
   const size_t end = text.find_first_not_of("=!<>~");
-  if (end == 0 || end == text.npos) return true;
-  const std::string sign = text.substr(0, end);
+  if (end == 0 || end == text.npos) return std::nullopt;
   std::string name = text.substr(end);
   const bool any_end = name.ends_with(".*");
   if (any_end) name.resize(name.size() - 2);
-  const auto wanted = parse_python_version(name);
-  if (!wanted) return true;
+  auto version = parse_python_version(name);
+  if (!version) return std::nullopt;
+  return Specifier{text.substr(0, end), std::move(*version), any_end};
+}
+
+bool satisfies_one(const PythonVersion& version, std::string_view specifier) {
+  const auto parsed = parse_specifier(specifier);
+  if (!parsed) return true;
+  const std::string& sign = parsed->sign;
+  const PythonVersion* const wanted = &parsed->version;
   const auto is_wanted = [&] {
-    if (any_end) return version.epoch == wanted->epoch && same_release(version, *wanted, wanted->release.size());
+    if (parsed->any_end)
+      return version.epoch == wanted->epoch && same_release(version, *wanted, wanted->release.size());
     return compare(version, *wanted) == 0 && (wanted->local.empty() || wanted->local == version.local);
   };
   if (sign == "==" || sign == "===") return is_wanted();
@@ -211,6 +225,13 @@ bool is_release(const PythonVersion& version, const PythonVersion& claimed) {
 bool satisfies(const PythonVersion& version, std::string_view specifiers) {
   const auto all = split(specifiers, ',');
   return std::all_of(all.begin(), all.end(), [&](std::string_view one) { return satisfies_one(version, one); });
+}
+
+bool are_specifiers(std::string_view text) {
+  const auto all = split(text, ',');
+  return std::all_of(all.begin(), all.end(), [](std::string_view one) {
+    return one.find_first_not_of(' ') == one.npos || parse_specifier(one).has_value();
+  });
 }
 
 std::string package_name(std::string_view name) {

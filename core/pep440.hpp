@@ -42,6 +42,9 @@ struct PythonVersion {
 // text that is not a version specifier accepts every version.
 [[nodiscard]] bool satisfies(const PythonVersion& version, std::string_view specifiers);
 
+// Reports whether `text` is a list of version specifiers.
+[[nodiscard]] bool are_specifiers(std::string_view text);
+
 // Normalizes a package name for comparison (PEP 503): "My.Torch" becomes "my-torch".
 [[nodiscard]] std::string package_name(std::string_view name);
 

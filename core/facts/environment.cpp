@@ -139,12 +139,14 @@ void take_identity(Distribution& row, const Inventory& inventory) {
 }  // namespace
 
 std::string python_of_module(std::string_view name) {
-  constexpr std::string_view kModule = ".cpython-";
   if (name.ends_with(".abi3.so")) return "abi3";
-  const size_t at = name.find(kModule);
-  if (at == name.npos || !name.ends_with(".so")) return "";
-  const std::string_view rest = name.substr(at + kModule.size());
-  return "cp" + std::string(rest.substr(0, rest.find('-')));
+  for (const auto& [kind, tag] : {std::pair<std::string_view, const char*>{".cpython-", "cp"}, {".pypy", "pp"}}) {
+    const size_t at = name.find(kind);
+    if (at == name.npos || !name.ends_with(".so")) continue;
+    const std::string_view rest = name.substr(at + kind.size());
+    return tag + std::string(rest.substr(0, rest.find('-')));
+  }
+  return "";
 }
 
 Distribution make_distribution(const Inventory& inventory) {

@@ -112,8 +112,7 @@ Result<File> inspect_member(const ArtifactLayout& layout, const Item& item, cons
   tables.take(item.path, Bytes(member.memory.bytes(), name));
   const bool streamed = !member.left_out.empty();
   File file = inspect(item.path, Bytes(member.memory.bytes(), name), options, streamed ? &member.inside : nullptr);
-  if (!options.digests || !file.machine) return file;
-  file.sha256 = std::move(member.sha256);
+  if (options.digests) file.sha256 = std::move(member.sha256);
   return file;
 }
 
@@ -136,7 +135,7 @@ Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   if (auto known = cached.find()) return std::move(*known);
   PBPROBE_TRY(const Mapping mapping, map_file(item.disk));
   File file = inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
-  if (options.digests && file.machine) file.sha256 = digest_of(mapping);
+  if (options.digests) file.sha256 = digest_of(mapping);
   PBPROBE_CHECK(mapping.check_whole());
   cached.keep(file);
   return file;
@@ -324,11 +323,11 @@ void note_damage(const Mapping& wheel, Inventory& inventory) {
 
 // Lists every member of a wheel, or the files in the RECORD of an installed torch.
 void hold_against_record(const ArtifactLayout& layout, const fs::path& artifact, const AuditOptions& options,
-                         Inventory& inventory) {
+                         const SymbolTables& tables, Inventory& inventory) {
   if (layout.wheel != nullptr) {
     if (artifact.extension() != ".whl") return;  // a libtorch archive is not a package
     const auto digests = digest_members(*layout.wheel, inventory.files, options.threads);
-    inventory.faults = find_wheel_faults(artifact.filename().string(), layout, inventory.files, digests);
+    inventory.faults = find_wheel_faults(artifact.filename().string(), layout, inventory.files, digests, tables);
     return;
   }
   std::error_code error;
@@ -405,13 +404,13 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   inventory.platform = platform_of(inventory.files);
   inventory.other_processor = find_other_processor(layout, inventory.files);
   if (layout.libtorch_dir) inventory.libtorch_dir = layout.libtorch_dir->string();
+  if (options.records) hold_against_record(layout, artifact, options, tables.tables(), inventory);
   return inventory;
 }
 
 Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
   PBPROBE_TRY(const ArtifactLayout layout, find_layout(artifact));
   Inventory inventory = audit_layout(layout, artifact, options);
-  if (options.records) hold_against_record(layout, artifact, options, inventory);
   if (layout.kind == "file" && inventory.files.size() == 1) {
     const File& file = inventory.files.front();
     if (file.problem && !file.machine && !file.device_code) return Error{ErrorCode::malformed, *file.problem};

@@ -82,7 +82,7 @@ inline constexpr double kMaxSeconds = 86400;
 [[nodiscard]] std::string json_text(const Json& json);
 
 // Checks that the file can be written. `artifact`: what is judged; empty if it is not known. Errors: usage (a folder;
-// the artifact itself or a place inside it), unreadable (exists, but is not writable).
+// a program or an archive; the artifact itself or a place inside it), unreadable (exists, but is not writable).
 [[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file,
                                              const std::filesystem::path& artifact = {});
 // Writes to standard output, also for "-"; to a file atomically, through links, with the mode and the owner that it

@@ -61,8 +61,9 @@ std::string rendered(const ComparisonList& list, const CompareArguments& options
 }
 
 int run(const CompareArguments& options) {
-  if (options.output) {
-    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+  for (const auto& side : options.sides) {
+    const auto usable = options.output ? check_output_file(*options.output, side) : Result<void>();
+    if (!usable) return print_error(usable.error());
   }
   const auto list = compare(options);
   clear_progress();

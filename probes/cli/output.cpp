@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/open_file.hpp"
 #include "core/printable.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/cli/cli.hpp"
@@ -52,6 +53,12 @@ bool is_within(const fs::path& file, const fs::path& artifact) {
   if (!fs::is_directory(artifact, error)) return false;
   const std::string folder = fs::canonical(artifact, error).string() + "/";
   return fs::weakly_canonical(fs::absolute(file), error).string().starts_with(folder);
+}
+
+// Reports whether a file is a program, a library or a wheel: an artifact has links to such files outside its folder.
+bool is_artifact(const fs::path& file) {
+  const auto magic = read_start_of_file(file, 4);
+  return magic && (*magic == "\177ELF" || *magic == "PK\3\4");
 }
 
 // Writes to a temporary file in the same folder and renames it: readers see the old or the new document, never a part.
@@ -101,6 +108,8 @@ Result<void> check_output_file(const fs::path& file, const fs::path& artifact) {
     return make_error(ErrorCode::usage, "{} is a part of what is judged, {}: name a file elsewhere", file.string(),
                       artifact.string());
   if (fs::is_directory(file, error)) return make_error(ErrorCode::usage, "{} is a folder: name a file", file.string());
+  if (is_artifact(file))
+    return make_error(ErrorCode::usage, "{} is a program, a library or an archive: name another file", file.string());
   const bool there = fs::exists(file, error);
   if (there && ::access(file.c_str(), W_OK) != 0) return cannot_write(file, errno);
   const fs::path folder = behind_links(file).parent_path();

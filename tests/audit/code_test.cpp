@@ -345,7 +345,12 @@ TEST(CodeAarch64, FindsFixedVectorLength) {
   constexpr uint32_t kSteps8 = 0x91002063;   // add x3, x3, #8
   constexpr uint32_t kSteps4 = 0x91001063;   // add x3, x3, #4
   constexpr uint32_t kBeside8 = 0x91002084;  // add x4, x4, #8
+  constexpr uint32_t kWidens = 0xA5A0A1A2;   // ld1sb {z2.s}, p0/z, [x13]
+  constexpr uint32_t kBytes16 = 0x910041AD;  // add x13, x13, #16
+  constexpr uint32_t kBytes4 = 0x910011AD;   // add x13, x13, #4
   EXPECT_THAT(needs_together({kLong}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kAll, kWidens, kBytes16}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kAll, kWidens, kBytes4}), ElementsAre("sve"));
   EXPECT_THAT(needs_together({kLong, kAsks}), ElementsAre("sve"));
   EXPECT_THAT(needs_together({kShort}), ElementsAre("sve"));
   EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8}), UnorderedElementsAre("sve", "sve256"));

@@ -144,12 +144,16 @@ def test_verify_binds_evidence_to_the_bytes_of_a_folder(sound, evidence, keys, t
     library.write_bytes(library.read_bytes() + b"\0")
     shutil.copy(library, other / "torch/lib/libmore.so")
     (other / "torch/lib/libtorch_cpu.so").rename(other / "torch/lib/libtorch.so")
+    shutil.copy(library, other / "torch/helper")
+    (other / "torch/lib/libscript.so").write_text("INPUT(-lc)\n")
     result = run(*command, other)
     assert result.returncode == FAILED
     for words in (
         "torch/lib/libc10.so differs",
         "torch/lib/libtorch_cpu.so is missing",
         "torch/lib/libmore.so was not judged",
+        "torch/helper was not judged",
+        "torch/lib/libscript.so was not judged",
     ):
         assert words in result.stderr
     refused(run(*command, tmp_path / "absent"), "absent")

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 from conda_layouts import CONDA, bookworm, libtorch_archive
+from environment_layouts import LAYOUTS
 from layouts import AVX2, AVX512, Made, checkout, conda, debian, editable, hwcaps, plain
 from test_cli import FAILED, PASSED, SOURCE, run
 
@@ -67,6 +68,11 @@ def test_passes_a_sound_build_in_every_layout(built, layout, place):
 @pytest.mark.parametrize("layout", CONDA)
 def test_accepts_each_layout_of_conda(made, tmp_path, layout):
     passes_only_its_claim(CONDA[layout](made, tmp_path / "root"))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_accepts_each_layout_of_an_environment(made, tmp_path, layout):
+    passes_only_its_claim(LAYOUTS[layout](made, tmp_path / "root"))
 
 
 @pytest.mark.parametrize("version", [True, False], ids=["version", "no version"])

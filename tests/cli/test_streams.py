@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Standard streams that are closed, and outputs that name what is judged."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -48,6 +49,21 @@ def test_refuses_an_output_in_the_judged_folder(sound, command, option):
     assert ended.returncode == COULD_NOT_RUN
     assert "is a part of what is judged" in ended.stderr
     assert not inside.exists()
+
+
+def test_refuses_to_overwrite_a_library_outside_the_judged_folder(sound, tmp_path):
+    """Nix has the libraries in another output."""
+    library = tmp_path / "libc10.so"
+    shutil.copy(sound / "torch/lib/libc10.so", library)
+    for arguments in (("gate", sound, "--claim", CLAIM), ("audit", sound), ("compare", sound, sound)):
+        ended = run(*arguments, "--output", library)
+        assert (ended.returncode, "is a program, a library" in ended.stderr) == (COULD_NOT_RUN, True)
+    assert library.read_bytes() == (sound / "torch/lib/libc10.so").read_bytes()
+
+
+def test_refuses_an_output_in_a_compared_folder(sound):
+    ended = run("compare", sound, sound, "--output", sound / "torch/new.txt")
+    assert (ended.returncode, "is a part of what is judged" in ended.stderr) == (COULD_NOT_RUN, True)
 
 
 def test_writes_an_output_next_to_the_artifact(sound, tmp_path):

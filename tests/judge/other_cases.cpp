@@ -42,6 +42,15 @@ Report claimed_of_other(
   return report;
 }
 
+// A variant of MKL with a library called as MKL, which nothing needs, or a module does.
+Report add_mkl(bool needed) {
+  return claimed_of_other({.targets = {"sm90"}}, [=](Inventory& i) {
+    i.variant = {.label = "x", .properties = {{"blas_lapack", "library", "mkl"}}};
+    i.files.emplace_back().path = "ext.libs/libmkl_rt.so.2";
+    if (needed) i.files[0].needed.push_back("libmkl_rt.so.2");
+  });
+}
+
 // Adds cases of libraries from outside of the packages, and of files that the system refuses.
 void add_outside_cases(std::vector<Case>& cases) {
   cases.push_back({"PB164", "ext 1.0 requires torch>=2.9,<2.11, and torch 2.11.0+cu130 is installed",
@@ -411,6 +420,7 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
                    variant({"x86_64", "level", "v2"}), variant({"x86_64", "level", "v3"})});
   cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated, and no file links or brings it",
                    variant({"blas_lapack", "library", "mkl"}), variant({"blas_lapack", "library", "other"})});
+  cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated", add_mkl(false), add_mkl(true)});
   cases.push_back({"PB177", "takes symbols that only torch 2.10 to 2.11 has",
                    variant({"abi_dependency", "torch", "2.9"}), variant({"abi_dependency", "torch", "2.10"})});
 }

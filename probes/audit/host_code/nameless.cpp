@@ -14,6 +14,8 @@ struct Open {
   bool exposed = false;  // data holds the address: some callers are unknown
 };
 
+constexpr int kMostHelpers = 4;  // plain functions in a row between a guard and guarded code
+
 class Nameless {
  public:
   Nameless(Census& census, LoadFollower& follower) : census_(census), follower_(follower) {}
@@ -27,6 +29,7 @@ class Nameless {
     }
     if (open_.empty()) return;
     find_callers();
+    for (int step = 0; step < kMostHelpers && open_helpers(); ++step) find_callers();
     settle();
   }
 
@@ -57,7 +60,20 @@ class Nameless {
     return features;
   }
 
+  // Plain functions between a guard and what it guards: their callers decide too.
+  bool open_helpers() {
+    std::vector<size_t> helpers;
+    for (const auto& [index, open] : open_) {
+      for (const size_t caller : open.callers) {
+        if (is_inner(caller) && !open_.contains(caller) && !follower_.asks(caller)) helpers.push_back(caller);
+      }
+    }
+    for (const size_t helper : helpers) open_[helper];
+    return !helpers.empty();
+  }
+
   void find_callers() {
+    for (auto& [index, open] : open_) open.callers.clear();
     for (size_t caller = 0; caller < functions().size(); ++caller) {
       if (census_.owners[caller].code_class == CodeClass::replaced) continue;
       for (const uint64_t target : census_.targets[caller]) {

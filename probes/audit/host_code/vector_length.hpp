@@ -24,7 +24,7 @@ class VectorLength {
 
   bool asks_ = false;
   bool sets_long_predicate_ = false;
-  // Indexed by register: bytes of the element that it counts, and bytes that one `add` of a constant adds.
+  // Indexed by register: bytes of a vector for each step of the register, and bytes that one `add` of a constant adds.
   std::array<uint32_t, 32> element_{};
   std::array<uint32_t, 32> step_{};
 };

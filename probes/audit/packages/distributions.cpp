@@ -235,9 +235,9 @@ class Packages {
       const fs::path place = inside_root(root, tree);
       for (const auto& name : imported_names(info, layout)) {
         const fs::path folder = place / name;
-        walk_shared_objects(folder, folder.string() + "/", true, is_wanted_name, layout);
+        walk_shared_objects(folder, folder.string() + "/", WalkScope::tree, is_wanted_name, layout);
         const auto module = [&](std::string_view file) { return file.starts_with(name + ".") && is_wanted_name(file); };
-        walk_shared_objects(place, place.string() + "/", false, module, layout);
+        walk_shared_objects(place, place.string() + "/", WalkScope::folder, module, layout);
       }
     }
     if (layout.items.size() > before)
@@ -249,7 +249,8 @@ class Packages {
   void take_folders(const std::string& info, ArtifactLayout& layout) {
     auto folders = imported_names(info, layout);
     for (const auto& name : std::set<std::string>(folders)) folders.insert(name + ".libs");
-    for (const auto& folder : folders) walk_shared_objects(path_of(folder), folder + "/", true, is_wanted_name, layout);
+    for (const auto& folder : folders)
+      walk_shared_objects(path_of(folder), folder + "/", WalkScope::tree, is_wanted_name, layout);
     if (!layout.items.empty())
       packages_.notes.push_back(fmt::format("{}: its RECORD names no files: those in {} are taken to be its own", info,
                                             fmt::join(folders, ", ")));
@@ -324,7 +325,7 @@ class Packages {
     ArtifactLayout rest;
     rest.kind = "distribution";
     rest.root = packages_.folder;
-    walk_shared_objects(packages_.folder, "", true, is_wanted_name, rest);
+    walk_shared_objects(packages_.folder, "", WalkScope::tree, is_wanted_name, rest);
     settle_items(rest);
     std::erase_if(rest.items, [&](const Item& item) {
       struct stat status {};

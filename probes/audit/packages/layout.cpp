@@ -154,7 +154,7 @@ void walk_conda_prefix(const fs::path& packages, ArtifactLayout& layout) {
     const auto component = component_of(name);
     return is_shared_object_name(name) && component && *component != "libtorch";
   };
-  walk_shared_objects(lib, "../../", false, wanted, layout);
+  walk_shared_objects(lib, "../../", WalkScope::folder, wanted, layout);
 }
 
 // Returns "/unpacked" for /unpacked/usr/lib/python3/dist-packages: its libraries precede those of this system.
@@ -174,18 +174,18 @@ Result<ArtifactLayout> torch_layout(const fs::path& artifact, const fs::path& to
   layout.torch_dir = torch;
   const fs::path packages = torch.parent_path();
   layout.root = packages;
-  walk_shared_objects(torch, "torch/", true, is_wanted_name, layout);
+  walk_shared_objects(torch, "torch/", WalkScope::tree_and_programs, is_wanted_name, layout);
   fs::path lib = torch / "lib";
   if (const auto built = build_lib_of(torch)) {
     lib = *built;
-    walk_shared_objects(lib, "torch/lib/", false, is_shared_object_name, layout);
+    walk_shared_objects(lib, "torch/lib/", WalkScope::folder, is_shared_object_name, layout);
   } else if (!is_there(lib)) {  // a link into the -lib output, which may be a separate result
     lib = nix_output_beside(artifact, "-lib") / "lib";
     layout.kind = "nix";
-    walk_shared_objects(lib, "torch/lib/", true, is_shared_object_name, layout);
+    walk_shared_objects(lib, "torch/lib/", WalkScope::tree_and_programs, is_shared_object_name, layout);
   }
   for (const char* name : kBesideTorch)
-    walk_shared_objects(packages / name, std::string(name) + "/", true, is_wanted_name, layout);
+    walk_shared_objects(packages / name, std::string(name) + "/", WalkScope::tree_and_programs, is_wanted_name, layout);
   read_packages(packages, layout);
   walk_conda_prefix(packages, layout);
   std::error_code error;
@@ -203,8 +203,8 @@ ArtifactLayout libtorch_layout(const fs::path& root) {
   ArtifactLayout layout;
   layout.kind = is_nix(root) ? "nix" : "libtorch";
   layout.root = root;
-  walk_shared_objects(root / "lib", "lib/", true, is_shared_object_name, layout);
-  walk_shared_objects(root / "bin", "bin/", false, is_wanted_name, layout);
+  walk_shared_objects(root / "lib", "lib/", WalkScope::tree_and_programs, is_shared_object_name, layout);
+  walk_shared_objects(root / "bin", "bin/", WalkScope::tree_and_programs, is_wanted_name, layout);
   set_libtorch_dir(root / "lib", layout);
   read_texts({root, root / "share/cmake/Torch"}, layout);
   if (is_there(root / "CMakeCache.txt")) read_texts({root.parent_path() / "torch"}, layout);  // build/ of a checkout
@@ -219,7 +219,7 @@ ArtifactLayout debian_layout(const fs::path& folder) {
   const std::string prefix = "usr/lib/" + folder.filename().string() + "/";
   layout.root = folder.parent_path().parent_path().parent_path();
   layout.system_root = layout.root;
-  walk_shared_objects(folder, prefix, false, is_debian_torch_name, layout);
+  walk_shared_objects(folder, prefix, WalkScope::folder, is_debian_torch_name, layout);
   set_libtorch_dir(folder, layout);
   const fs::path usr = folder.parent_path().parent_path();
   read_texts({usr / "share/cmake/Torch", folder / "cmake/Torch"}, layout);
@@ -241,7 +241,7 @@ std::optional<ArtifactLayout> kernel_layout(const fs::path& folder) {
   ArtifactLayout layout;
   layout.kind = "distribution";
   layout.root = folder;
-  walk_shared_objects(folder, "", true, is_wanted_name, layout);
+  walk_shared_objects(folder, "", WalkScope::tree_and_programs, is_wanted_name, layout);
   if (layout.items.empty()) return std::nullopt;
   std::error_code error;
   layout.packages.push_back({fs::canonical(folder, error).filename().string(), ""});
@@ -315,6 +315,16 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
   }
 }
 
+bool holds_program(const ZipArchive& archive, const ZipMember& member) {
+  if (!may_be_program(member.name)) return false;
+  std::string head;
+  static_cast<void>(inflate_member(archive, member, [&](std::span<const uint8_t> piece) {
+    head.append(reinterpret_cast<const char*>(piece.data()), std::min(piece.size(), kProgramHeadBytes));
+    return head.size() < kProgramHeadBytes;
+  }));
+  return is_program(head);
+}
+
 // Names a wheel without METADATA by its folder or by its file name. torch has version files.
 void name_package_without_metadata(const fs::path& path, const Wheel& wheel, ArtifactLayout& layout) {
   const auto of_torch = [](const auto& member) {
@@ -355,7 +365,7 @@ Result<ArtifactLayout> wheel_layout(const fs::path& path, Mapping mapping) {
     layout.problems.push_back(with_way_out(fault, ReadFrom::wheel).message);
   note_unread_members(wheel->archive, layout);
   for (const auto& member : wheel->archive.members) {
-    if (is_wanted_name(fs::path(member.name).filename().string()))
+    if (is_wanted_name(fs::path(member.name).filename().string()) || holds_program(wheel->archive, member))
       layout.items.push_back({member.name, member.size_bytes, {}, &member, {}});
     read_member_text(*wheel, member, layout);
     if (member.name.ends_with(".dist-info/METADATA"))
@@ -421,7 +431,7 @@ std::optional<fs::path> torch_folder(const fs::path& root) {
   for (const char* packages : kPackages) {  // for lib/python3 itself
     if (is_torch_folder(root / packages / "torch")) return root / packages / "torch";
   }
-  for (const char* lib : {"lib", "lib64", "local/lib", "usr/lib", "."}) {
+  for (const char* lib : {"lib", "lib64", "local/lib", "usr/lib", "usr/lib64", "usr/local/lib", "."}) {
     const fs::path above = lib == std::string_view(".") ? root : root / lib;
     for (const auto& python : names_in(above)) {
       if (!python.starts_with("python3")) continue;

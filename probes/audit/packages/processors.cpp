@@ -152,6 +152,7 @@ std::string tag_of(const fs::path& path) {
 }
 
 std::string name_of_python(const std::string& tag) {
+  if (tag.starts_with("pp")) return "PyPy 3." + tag.substr(3);
   const bool free = tag.ends_with('t');
   const std::string minor = tag.substr(1, tag.size() - (free ? 2 : 1));
   return fmt::format("{}Python 3.{}", free ? "free-threaded " : "", minor);

@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/packages/walk.hpp"
 
+#include <elf.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "core/list_folder.hpp"
+#include "core/open_file.hpp"
 
 namespace pbprobe {
 namespace {
@@ -23,8 +26,13 @@ FileId id_of(const struct stat& status) {
   return {status.st_dev, status.st_ino};
 }
 
+bool is_program_file(const fs::path& path) {
+  const auto head = read_start_of_file(path, kProgramHeadBytes);
+  return head && is_program(*head);
+}
+
 struct Walk {
-  bool recursive;
+  WalkScope scope;
   const std::function<bool(std::string_view)>& wanted;
   ArtifactLayout& layout;
   std::set<FileId> entered = {};
@@ -39,7 +47,8 @@ void Walk::entry(const FolderEntry& entry, const std::string& prefix) {
   const bool link = entry.type == fs::file_type::symlink;
   const bool shared_object = wanted(name);
   const bool folder_itself = entry.type == fs::file_type::directory;
-  if (!link && !shared_object && !folder_itself) return;  // no stat for the thousands of other files
+  const bool unknown = !shared_object && scope == WalkScope::tree_and_programs && may_be_program(name);
+  if (!link && !shared_object && !folder_itself && !unknown) return;  // no stat for the thousands of other files
   struct stat status {};
   if (stat(entry.path.c_str(), &status) != 0) {
     const int why = errno;
@@ -52,8 +61,8 @@ void Walk::entry(const FolderEntry& entry, const std::string& prefix) {
     return;
   }
   if (S_ISDIR(status.st_mode)) {
-    if (recursive) folder(entry.path, prefix + name + "/", id_of(status));
-  } else if (shared_object) {
+    if (scope != WalkScope::folder) folder(entry.path, prefix + name + "/", id_of(status));
+  } else if (shared_object || (unknown && is_program_file(entry.path))) {
     layout.items.push_back({prefix + name, static_cast<uint64_t>(status.st_size), entry.path, nullptr, {}});
   }
 }
@@ -76,12 +85,23 @@ void Walk::folder(const fs::path& path, const std::string& prefix, const FileId&
 
 }  // namespace
 
-void walk_shared_objects(const fs::path& folder, const std::string& prefix, bool recursive,
+void walk_shared_objects(const fs::path& folder, const std::string& prefix, WalkScope scope,
                          const std::function<bool(std::string_view)>& wanted, ArtifactLayout& layout) {
   struct stat status {};
   if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
-  Walk walk{recursive, wanted, layout};
+  Walk walk{scope, wanted, layout};
   walk.folder(folder, prefix, id_of(status));
+}
+
+bool may_be_program(std::string_view name) {
+  constexpr std::array kTexts{".h", ".hpp", ".cuh", ".py", ".pyi", ".pyc", ".cmake"};
+  return std::none_of(kTexts.begin(), kTexts.end(), [&](std::string_view end) { return name.ends_with(end); });
+}
+
+bool is_program(std::string_view head) {
+  if (head.size() < kProgramHeadBytes || !head.starts_with(std::string_view(ELFMAG, SELFMAG))) return false;
+  const bool known = head[EI_CLASS] == ELFCLASS64 && head[EI_DATA] == ELFDATA2LSB && head[EI_NIDENT + 1] == 0;
+  return known && (head[EI_NIDENT] == ET_EXEC || head[EI_NIDENT] == ET_DYN);
 }
 
 void settle_items(ArtifactLayout& layout) {

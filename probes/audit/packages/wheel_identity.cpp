@@ -67,10 +67,50 @@ std::optional<MajorMinor> glibc_promised(const std::string& platform) {
   return numbers.size() < 2 ? std::nullopt : parse_major_minor(numbers[0] + "." + numbers[1]);
 }
 
+// "_x86_64" of "manylinux_2_28_x86_64"; "" for another kind of platform.
+std::string processor_in(const std::string& platform) {
+  for (const char* processor : {"_x86_64", "_aarch64"}) {
+    if (platform.starts_with("manylinux") && platform.ends_with(processor)) return processor;
+  }
+  return "";
+}
+
 std::string listed(const std::vector<std::string>& names) {
   const std::vector<std::string> first(names.begin(), names.begin() + std::min(names.size(), kNamed));
   const std::string more = names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "";
   return fmt::format("{}{}", fmt::join(first, ", "), more);
+}
+
+// Names with an underscore that every Python 3 keeps. Source: Misc/stable_abi.toml of CPython 3.14.
+bool is_stable(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kBegins{
+      "_PyArg_",   "_PyObject_Call",      "_PyObject_GC_",           "_PyObject_New", "_PyWeakref_",
+      "_PyTrash_", "_PyThreadState_Init", "_PyThreadState_Prealloc", "_Py_Check"};
+  constexpr std::array<std::string_view, 17> kNames{"_PyErr_BadInternalCall",
+                                                    "_PyImport_FindExtensionObject",
+                                                    "_PyState_AddModule",
+                                                    "_Py_BuildValue_SizeT",
+                                                    "_Py_Dealloc",
+                                                    "_Py_DecRef",
+                                                    "_Py_EllipsisObject",
+                                                    "_Py_FalseStruct",
+                                                    "_Py_IncRef",
+                                                    "_Py_NegativeRefcount",
+                                                    "_Py_NoneStruct",
+                                                    "_Py_NotImplementedStruct",
+                                                    "_Py_RefTotal",
+                                                    "_Py_SetRefcnt",
+                                                    "_Py_SwappedOp",
+                                                    "_Py_TrueStruct",
+                                                    "_Py_VaBuildValue_SizeT"};
+  return !name.starts_with("_Py") || std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
+// RECORD cannot list its own digest, nor the digests of its signatures.
+bool is_signature(std::string_view member) {
+  return member.ends_with(".dist-info/RECORD") || member.ends_with(".dist-info/RECORD.jws") ||
+         member.ends_with(".dist-info/RECORD.p7s");
 }
 
 std::string folder_of(std::string_view member) {
@@ -80,8 +120,8 @@ std::string folder_of(std::string_view member) {
 class Identity {
  public:
   Identity(const std::string& file_name, const ArtifactLayout& layout, const std::vector<File>& files,
-           const MemberDigests& digests)
-      : name_(parse_name(file_name)), layout_(layout), files_(files), digests_(digests) {
+           const MemberDigests& digests, const SymbolTables& tables)
+      : name_(parse_name(file_name)), layout_(layout), files_(files), digests_(digests), tables_(tables) {
     for (const auto& member : layout.wheel->archive.members) {
       members_.emplace(member.name, &member);
       add_info(member.name);
@@ -148,6 +188,7 @@ class Identity {
       fault("its name says {}, and METADATA {}: pip refuses it", name_->name, *package.name);
     const auto own = parse_python_version(name_->version);
     const auto stated = parse_python_version(package.version.value_or(""));
+    if (!package.name) fault("METADATA has no Name: pip refuses it");
     if (!package.version) return fault("METADATA has no Version: pip refuses it");
     if (own && stated ? !same_version(*own, *stated) || own->local != stated->local
                       : name_->version != *package.version)
@@ -157,6 +198,8 @@ class Identity {
   // Requires-Python must match the one Python in the tag.
   void ask_requires_python(const std::string& metadata) {
     const auto asked = value_in_header(metadata, "Requires-Python:");
+    if (asked && !are_specifiers(*asked))
+      return fault("METADATA asks for Python \"{}\", which is no version: pip refuses it", *asked);
     if (!asked || name_->python.size() != 1 || name_->abi.front() == "abi3") return;
     const std::string& tag = name_->python.front();
     if (!tag.starts_with("cp3") || tag.size() < 4) return;
@@ -182,7 +225,10 @@ class Identity {
       for (const auto& abi : name_->abi) {
         for (const auto& platform : name_->platform) {
           std::string tag = fmt::format("{}-{}-{}", python, abi, platform);
-          if (std::find(tags.begin(), tags.end(), tag) == tags.end()) missing.push_back(std::move(tag));
+          // A build for "linux" that was renamed, as torchvision's: ask_tags() checks the promise of the name.
+          const std::string plain = fmt::format("{}-{}-linux{}", python, abi, processor_in(platform));
+          const auto known = [&](const std::string& one) { return one == tag || one == plain; };
+          if (std::none_of(tags.begin(), tags.end(), known)) missing.push_back(std::move(tag));
         }
       }
     }
@@ -213,22 +259,51 @@ class Identity {
   // Python imports a module only by a name for itself and its processor.
   void ask_modules() {
     std::map<std::string, std::set<std::string>> modules;  // Pythons by module
+    std::set<std::string> loaded_by_path;                  // for torch.ops.load_library()
     for (const auto& file : files_) {
       const std::string name(base_name(file.path));
       const std::string python = python_of_module(name);
       if (python.empty()) continue;
-      modules[file.path.substr(0, file.path.size() - name.size() + name.find('.'))].insert(python);
+      const std::string module = file.path.substr(0, file.path.size() - name.size() + name.find('.'));
+      modules[module].insert(python);
+      const auto table = tables_.find(file.path);
+      if (table != tables_.end() && !table->second.defines("PyInit_" + name.substr(0, name.find('.'))))
+        loaded_by_path.insert(module);
+      if (python == "abi3" && table != tables_.end()) ask_stable_abi(file.path, table->second);
+      ask_module_platform(file.path, name);
       for (const char* processor : {"x86_64", "aarch64"}) {
         if (file.machine && name.find(fmt::format("-{}-linux-", processor)) != name.npos && *file.machine != processor)
           fault("{} says {} by its name, and is built for {}: Python does not import it", file.path, processor,
                 *file.machine);
       }
     }
-    const bool one = name_ && !of_torch_ && name_->abi.size() == 1 && name_->abi.front().starts_with("cp");
+    if (!name_ || of_torch_ || name_->abi.size() != 1 || name_->python.size() != 1) return;
+    const std::string& abi = name_->abi.front();
+    // "none" promises each Python of the tag: modules for several Pythons are taken as for all.
+    const std::string& tag = abi == "none" ? name_->python.front() : abi;
     for (const auto& [module, pythons] : modules) {
-      if (!one || pythons.contains(name_->abi.front())) continue;
-      if (pythons.contains("abi3") && !name_->abi.front().ends_with('t')) continue;
-      fault("its tag is for {}, and {} is for {} only", name_->abi.front(), module, fmt::join(pythons, ", "));
+      if (pythons.contains(tag) || (abi == "none" && pythons.size() > 1)) continue;
+      if (!abi.starts_with("cp") && loaded_by_path.contains(module)) continue;
+      if (pythons.contains("abi3") && !abi.ends_with('t')) continue;
+      fault("its tag is for {}, and {} is for {} only", tag, module, fmt::join(pythons, ", "));
+    }
+  }
+
+  void ask_stable_abi(const std::string& path, const SymbolTable& table) {
+    std::set<std::string> inner;
+    for (const auto& symbol : table.wanted) {
+      if (!is_stable(symbol.name)) inner.insert(symbol.name);
+    }
+    if (!inner.empty())
+      fault("{} needs {}, which the stable ABI does not have", path, listed({inner.begin(), inner.end()}));
+  }
+
+  void ask_module_platform(const std::string& path, std::string_view name) {
+    for (const auto& platform : name_ ? name_->platform : std::vector<std::string>()) {
+      if (platform.find("linux") == platform.npos)
+        fault("its tag is for the platform {}, and {} is a module for Linux", platform, path);
+      if (platform.starts_with("manylinux") && name.find("-linux-musl") != name.npos)
+        fault("its tag is {}, and {} is for musl by its name: Python does not import it", platform, path);
     }
   }
 
@@ -241,6 +316,7 @@ class Identity {
     std::set<std::string> known;
     std::vector<std::string> missing;
     std::vector<std::string> changed;
+    std::vector<std::string> unproven;
     for (const auto& file : record.files) {
       known.insert(file.path);
       const auto member = members_.find(file.path);
@@ -250,19 +326,19 @@ class Identity {
       }
       const auto digest = digests_.find(file.path);
       const std::string wanted = hex_of_record(file.hash);
+      if (wanted.empty() && !is_signature(file.path)) unproven.push_back(file.path);
       const bool other_size = file.size_bytes && *file.size_bytes != member->second->size_bytes;
       const bool other = digest != digests_.end() && !wanted.empty() && digest->second != wanted;
       if (other_size || other) changed.push_back(file.path);
     }
     std::vector<std::string> extra;
     for (const auto& [name, member] : members_) {
-      const bool signature = name.ends_with(".dist-info/RECORD") || name.ends_with(".dist-info/RECORD.jws") ||
-                             name.ends_with(".dist-info/RECORD.p7s");
-      if (!signature && !known.contains(std::string(name))) extra.emplace_back(name);
+      if (!is_signature(name) && !known.contains(std::string(name))) extra.emplace_back(name);
     }
     if (!missing.empty()) fault("RECORD lists what is not in it: {}", listed(missing));
     if (!extra.empty()) fault("RECORD does not list {}", listed(extra));
     if (!changed.empty()) fault("RECORD has another digest or size of {}", listed(changed));
+    if (!unproven.empty()) fault("RECORD has no SHA-256 of {}", listed(unproven));
   }
 
   static constexpr size_t kMostTextBytes = 16 << 20;
@@ -270,6 +346,7 @@ class Identity {
   const ArtifactLayout& layout_;
   const std::vector<File>& files_;
   const MemberDigests& digests_;
+  const SymbolTables& tables_;
   std::map<std::string, const ZipMember*, std::less<>> members_;
   std::set<std::string> unread_;  // names of members that are encrypted, or packed in an unsupported way
   std::set<std::string> infos_;
@@ -303,8 +380,9 @@ MemberDigests digest_members(const Wheel& wheel, const std::vector<File>& files,
 }
 
 std::vector<std::string> find_wheel_faults(const std::string& file_name, const ArtifactLayout& layout,
-                                           const std::vector<File>& files, const MemberDigests& digests) {
-  return Identity(file_name, layout, files, digests).run();
+                                           const std::vector<File>& files, const MemberDigests& digests,
+                                           const SymbolTables& tables) {
+  return Identity(file_name, layout, files, digests, tables).run();
 }
 
 namespace {

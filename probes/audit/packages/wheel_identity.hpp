@@ -11,6 +11,7 @@
 
 #include "core/facts/inventory.hpp"
 #include "core/result.hpp"
+#include "probes/audit/loader/symbol_table.hpp"
 #include "probes/audit/packages/layout.hpp"
 
 namespace pbprobe {
@@ -24,7 +25,8 @@ using MemberDigests = std::map<std::string, std::string>;
 // Returns a sentence for each fault of the wheel `file_name`; none if an installer takes it and it keeps its promises.
 // Ignores a name that is not NAME-VERSION-PYTHON-ABI-PLATFORM.whl: the file was renamed.
 [[nodiscard]] std::vector<std::string> find_wheel_faults(const std::string& file_name, const ArtifactLayout& layout,
-                                                         const std::vector<File>& files, const MemberDigests& digests);
+                                                         const std::vector<File>& files, const MemberDigests& digests,
+                                                         const SymbolTables& tables);
 
 inline const std::string kVariantFile = "variant.json";
 

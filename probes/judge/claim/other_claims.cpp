@@ -214,7 +214,14 @@ namespace {
 // A build without CUDA succeeds without compiling any kernel.
 void ask_any_code(Answer& answer, const std::string& claimed, const std::vector<CodeHolder>& holders,
                   const ClaimedFiles& part) {
-  if (!holders.empty() || part.inventory.files.empty()) return;
+  const auto& files = part.inventory.files;
+  if (!holders.empty() || files.empty()) return;
+  const auto unread = std::find_if(files.begin(), files.end(), [](const File& file) { return file.problem; });
+  if (unread != files.end()) {
+    answer.unknown =
+        Seen{.what = say("{} is claimed, and {} of {} could not be read", claimed, base_name(unread->path), part.name)};
+    return;
+  }
   answer.seen.push_back(
       {say("{} is claimed, and no file of {} holds device code: its build had no CUDA", claimed, part.name),
        std::nullopt, "build it where nvcc is found (CUDA_HOME), with FORCE_CUDA=1 if the machine has no GPU"});

@@ -98,10 +98,9 @@ void ask_blas(Answer& answer, const VariantProperty& property, const Inventory& 
   const bool there = std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
     const std::string library = "lib" + property.value;
     const auto named = [&](const std::string& one) { return one.starts_with(library); };
-    if (named(std::string(base_name(file.path))) || std::any_of(file.needed.begin(), file.needed.end(), named))
-      return true;
-    return file.links &&
-           std::find(file.links->contains.begin(), file.links->contains.end(), name) != file.links->contains.end();
+    return std::any_of(file.needed.begin(), file.needed.end(), named) ||
+           (file.links &&
+            std::find(file.links->contains.begin(), file.links->contains.end(), name) != file.links->contains.end());
   });
   if (!there) answer.seen.push_back({say("{} is stated, and no file links or brings it", text_of(property))});
 }

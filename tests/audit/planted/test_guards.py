@@ -15,10 +15,13 @@ __attribute__((noinline, target("avx2,fma"))) static void fast(int* x) {
   for (int i = 0; i < 64; ++i) x[i] = x[i] * x[i] + 1;
 }
 __attribute__((noinline)) static void slow(int* x) { for (int i = 0; i < 64; ++i) x[i] = x[i] * 3 + 1; }
+__attribute__((noinline)) static void help(int* x) { x[0] += 1; fast(x); x[1] += 1; }
 extern "C" void run(int* x) { %s }
 namespace at::native::DEFAULT { void scale(float* x, int n) { for (int i = 0; i < n; ++i) x[i] *= 2; } }
 """
 GUARDED = 'if (__builtin_cpu_supports("avx2")) fast(x); else slow(x);'
+HELPED = 'if (__builtin_cpu_supports("avx2")) help(x); else slow(x);'
+UNHELPED = 'if (__builtin_cpu_supports("avx2")) help(x); else slow(x); }\nextern "C" void other(int* x) { help(x);'
 UNGUARDED = "if (x[0] > 1) fast(x); else slow(x);"
 
 
@@ -29,10 +32,19 @@ UNGUARDED = "if (x[0] > 1) fast(x); else slow(x);"
     [
         (GUARDED, ("pass", []), False),
         (GUARDED, ("pass", []), True),
+        (HELPED, ("pass", []), False),
+        (UNHELPED, ("fail", ["PB207"]), False),
         (UNGUARDED, ("fail", ["PB207"]), False),
         (UNGUARDED, ("unknown", ["PB211"]), True),  # without symbols nothing tells who calls fast()
     ],
-    ids=["guarded", "guarded and stripped", "unguarded", "unguarded and stripped"],
+    ids=[
+        "guarded",
+        "guarded and stripped",
+        "helper",
+        "helper with another caller",
+        "unguarded",
+        "unguarded and stripped",
+    ],
 )
 def test_follows_two_tail_calls_of_a_guard(tmp_path, program, body, found, stripped):
     if program != "g++":

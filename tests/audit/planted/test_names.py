@@ -134,6 +134,12 @@ CASES = [
         at(PROGRAM_OF_TORCH, 'extern "C" void serve(void) {}\n'),
     ),
     Case(
+        "library without a suffix",
+        at("torch/lib/helper", f'extern "C" void serve(void) {{ {WIDE} }}\n'),
+        ("fail", "PB212"),
+        at("torch/lib/helper", 'extern "C" void serve(void) {}\n'),
+    ),
+    Case(
         "plain kernels",
         lambda: built("generic")().but({C10: Library(machine=X86, code=f'extern "C" void f(void) {{ {AVX2} }}\n')}),
         ("fail", "PB208"),

@@ -78,6 +78,13 @@ TEST_F(Aarch64, ReadsVectorLengthOnlyWithSve) {
   EXPECT_EQ(detect_cpu(sources_).sve_bits, 256);
 }
 
+// Source: Documentation/arch/arm64/elf_hwcaps.rst of Linux 6.14.
+TEST_F(Aarch64, NamesFeaturesOfLaterKernels) {
+  sources_.hwcap = uint64_t{1} << 32;
+  sources_.hwcap2 = uint64_t{1} << 43 | uint64_t{1} << 47 | uint64_t{1} << 50 | uint64_t{1} << 63;
+  EXPECT_THAT(detect_cpu(sources_).features, testing::UnorderedElementsAre("gcs", "mops", "lse128", "faminmax", "poe"));
+}
+
 TEST_F(Aarch64, RequiresBf16AndI8mmForArmv9) {
   sources_.hwcap = 0xFFFFFFFF;
   sources_.hwcap2 = 1U << 1;
