@@ -45,10 +45,10 @@ std::string utc_now() {
   return text;
 }
 
-// Returns the virtual environment in `roots` that takes `torch` from its base Python; `torch` if there is none.
+// Returns the environment in `roots` that sees `torch` in its base Python or by a .pth file, else `torch`.
 fs::path find_environment_above(const fs::path& torch, const std::vector<fs::path>& roots) {
   for (const auto& root : roots) {
-    const auto seen = find_base_prefix(root) ? find_torch({root}) : Result<fs::path>(torch.parent_path());
+    const auto seen = find_torch({root});
     const bool outside = fs::absolute(torch).lexically_relative(fs::absolute(root)).string().starts_with("..");
     if (seen && *seen == torch && outside) return root;
   }
