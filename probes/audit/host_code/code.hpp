@@ -21,6 +21,7 @@ struct CodeCount {
   int64_t unknown = 0;         // bytes that decode as no instruction
   uint64_t first_unknown = 0;  // the address of the first of them
   bool asks = false;           // it asks the CPU what it is: cpuid, xgetbv, an ID register
+  bool sse = false;            // contains moves of SSE2 in their old encoding, which a compiler with -mavx never writes
 };
 
 // How a function goes on elsewhere, as far as can be known without running it.
