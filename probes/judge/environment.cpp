@@ -173,8 +173,9 @@ Answer glibc_is_new_enough(const Facts& facts) {
     if (!is_torch(row)) add(label_of(row), row.glibc.value_or(""));
   }
   if (labels.empty()) return {};
-  return {.seen = {{.what = say("{} {} glibc {}.{}, and this machine has {}", join_labels(labels),
-                                labels.size() == 1 ? "needs" : "need", most->major, most->minor, *facts.host->glibc),
+  return {.seen = {{.what = say("{} {} {}.{}, and this machine has {}", join_labels(labels),
+                                labels.size() == 1 ? "needs glibc" : "need glibc up to", most->major, most->minor,
+                                *facts.host->glibc),
                     .remedy = fmt::format("use a system or a container with glibc {}.{} or newer, or builds for an "
                                           "older one (manylinux_{}_{})",
                                           most->major, most->minor, there->major, there->minor)}}};

@@ -105,13 +105,13 @@ void add_other_machine_cases(std::vector<Case>& cases) {
     Distribution row = row_of("ext");
     row.glibc = needed;
     return with(with_row(row, [](Environment& e) { e.interpreter = "/env/bin/python3.11"; }), [=](Report& r) {
-      r.inventory->version_floors = {{"GLIBC", "2.28"}};
+      r.inventory->version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}};
       r.host->glibc = there;
       if (recorded) r.problems = {std::string(kRecordedMachine)};
     });
   };
   cases.push_back({"PB184",
-                   "torch 2.11.0+cu130 and ext 1.0 need glibc 2.28, and this machine has 2.17",
+                   "torch 2.11.0+cu130 and ext 1.0 need glibc up to 2.28, and this machine has 2.17",
                    with_glibc("2.18", "2.17", true),
                    with_glibc("2.18", "2.28", true),
                    {"PB505"}});
