@@ -134,26 +134,31 @@ bool is_chosen_by_name(std::string_view path) {
   return std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) { return path.find(mark) != path.npos; });
 }
 
+// Removes what is newer than a Nehalem from the needs of a file for CPUs without AVX: it was compiled apart from the
+// rest, for a choice at run time, as memmove() of Go's runtime, which runs as the file is loaded.
+void forget_selected(const HostCode& code, FeatureNames& needs) {
+  if (find_encoding(code) != MoveEncoding::sse) return;
+  const auto old = list_hwcaps_features("glibc-hwcaps/x86-64-v2/").value_or(std::vector<std::string>());
+  for (const auto& name : missing_features(to_list(needs), old)) needs.erase(name);
+}
+
 // CPU features that a file needs for certain: in code that runs as it is loaded, or because most of it is AVX.
 FeatureNames find_certain_needs(const File& file) {
   FeatureNames needs;
   if (is_chosen_by_name(file.path)) return needs;
   insert_names(needs, file.host_code->at_load);
   if (find_encoding(*file.host_code) == MoveEncoding::avx) needs.insert("avx");
+  forget_selected(*file.host_code, needs);
   return needs;
 }
 
-// CPU features that other code of the file may need. In a file for CPUs without AVX, what is newer than a Nehalem was
-// compiled apart from the rest, for a choice at run time.
+// CPU features that other code of the file may need.
 FeatureNames find_open_needs(const File& file) {
   FeatureNames needs;
   if (is_chosen_by_name(file.path)) return needs;
   insert_names(needs, file.host_code->unguarded);
   insert_names(needs, file.host_code->unclassified);
-  if (find_encoding(*file.host_code) != MoveEncoding::sse) return needs;
-  const auto old = list_hwcaps_features("glibc-hwcaps/x86-64-v2/").value_or(std::vector<std::string>());
-  const auto newer = missing_features(to_list(needs), old);
-  for (const auto& name : newer) needs.erase(name);
+  forget_selected(*file.host_code, needs);
   return needs;
 }
 
