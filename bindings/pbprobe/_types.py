@@ -353,6 +353,8 @@ class HostCode(_HostCode, total=False):
     """HostCode in a document of pbprobe."""
 
     minimum_cpu_at_most: str | None
+    sse_functions: int | None
+    avx_functions: int | None
     unknown_opcode: str | None
 
 
@@ -1100,6 +1102,8 @@ class Distribution(_Distribution, total=False):
     version: str | None
     unknown_torch_symbol: str | None
     minimum_cpu: str | None
+    cpu_needs: list[str] | None
+    glibc: str | None
     loading: list[Loading] | None
     recorded: RecordedFiles | None
     gpus: list[ServedGpu] | None

@@ -98,33 +98,94 @@ std::string name_selected(const std::string& architecture, const FeatureNames& n
   return selected.empty() ? "" : fmt::format("; selects {} at run time", selected);
 }
 
+void insert_names(FeatureNames& names, const std::map<std::string, int64_t>& counts) {
+  for (const auto& [feature, count] : counts) names.insert(feature);
+}
+
 // Minimum CPU of another package than torch. Code that runs as a file is loaded is needed for certain. If other code
-// needs more, and nothing was recognized that guards it, the minimum is not known: numpy chooses by a table of its own.
-std::string describe_minimum(const std::string& architecture, const FeatureNames& at_load, const FeatureNames& open,
+// needs more than a Nehalem, and nothing was recognized that guards it, the minimum is not known.
+std::string describe_minimum(const std::string& architecture, const FeatureNames& certain, FeatureNames open,
                              const FeatureNames& all) {
-  const std::string least = minimum_cpu(architecture, list_names(at_load));
-  const bool is_open = !missing_features(list_names(open), list_names(at_load)).empty();
-  if (!is_open) return least + name_selected(architecture, at_load, all);
+  const std::string least = minimum_cpu(architecture, list_names(certain));
+  open.insert(certain.begin(), certain.end());
+  const std::string selected = name_selected(architecture, open, all);
+  if (open == certain) return least + selected;
+  const auto old = list_hwcaps_features("glibc-hwcaps/x86-64-v2/").value_or(std::vector<std::string>());
+  if (missing_features(list_names(open), old).empty())
+    return fmt::format("at most {}{}", minimum_cpu(architecture, list_names(open)), selected);
   return least == architecture || least == kUnknownCpu ? std::string(kUnknownCpu) : "at least " + least;
+}
+
+// Encoding of the moves that a compiler wrote: it tells the flags of most of a file. With -mavx a compiler writes no
+// move of SSE2 in its old encoding; hand-written code and a standard library that is linked in are the rest.
+enum class MoveEncoding : uint8_t { unknown, sse, avx };
+
+MoveEncoding find_encoding(const HostCode& code) {
+  constexpr int64_t kEnoughFunctions = 20;
+  const int64_t sse = code.sse_functions.value_or(0);
+  const int64_t avx = code.avx_functions.value_or(0);
+  if (sse + avx < kEnoughFunctions) return MoveEncoding::unknown;
+  if (avx >= 9 * sse) return MoveEncoding::avx;
+  return sse >= avx ? MoveEncoding::sse : MoveEncoding::unknown;
+}
+
+// Reports whether the package chooses this file by its name: faiss/_swigfaiss_avx2.so.
+bool is_chosen_by_name(std::string_view path) {
+  constexpr std::array<std::string_view, 6> kMarks{"avx", "sse4", "_sve", "haswell", "skylake", "glibc-hwcaps/"};
+  return std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) { return path.find(mark) != path.npos; });
+}
+
+// Removes what is newer than a Nehalem from the needs of a file for CPUs without AVX: it was compiled apart from the
+// rest, for a choice at run time, as memmove() of Go's runtime, which runs as the file is loaded.
+void forget_selected(const HostCode& code, FeatureNames& needs) {
+  if (find_encoding(code) != MoveEncoding::sse) return;
+  const auto old = list_hwcaps_features("glibc-hwcaps/x86-64-v2/").value_or(std::vector<std::string>());
+  for (const auto& name : missing_features(list_names(needs), old)) needs.erase(name);
+}
+
+// CPU features that a file needs for certain: in code that runs as it is loaded, or because most of it is AVX.
+FeatureNames find_certain_needs(const File& file) {
+  FeatureNames needs;
+  if (is_chosen_by_name(file.path)) return needs;
+  insert_names(needs, file.host_code->at_load);
+  if (find_encoding(*file.host_code) == MoveEncoding::avx) needs.insert("avx");
+  forget_selected(*file.host_code, needs);
+  return needs;
+}
+
+// CPU features that other code of the file may need.
+FeatureNames find_open_needs(const File& file) {
+  FeatureNames needs;
+  if (is_chosen_by_name(file.path)) return needs;
+  insert_names(needs, file.host_code->unguarded);
+  insert_names(needs, file.host_code->unclassified);
+  forget_selected(*file.host_code, needs);
+  return needs;
 }
 
 std::optional<std::string> compute_minimum_cpu(const std::vector<File>& files, bool is_torch) {
   std::string architecture;
-  FeatureNames at_load, unguarded, open, all;
+  FeatureNames certain, unguarded, open, all;
   for (const auto& file : files) {
     if (!file.host_code || !file.machine) continue;
     if (!architecture.empty() && architecture != *file.machine) return std::nullopt;
     architecture = *file.machine;
-    const HostCode& code = *file.host_code;
-    for (const auto& [feature, count] : code.unguarded) unguarded.insert(feature);
-    for (const auto& [feature, count] : code.at_load) at_load.insert(feature);
-    for (const auto& [feature, count] : code.unclassified) open.insert(feature);
-    for (const auto& [feature, count] : code.features) all.insert(feature);
+    insert_names(unguarded, file.host_code->unguarded);
+    insert_names(all, file.host_code->features);
+    certain.merge(find_certain_needs(file));
+    open.merge(find_open_needs(file));
   }
   if (architecture.empty()) return std::nullopt;
   if (is_torch) return minimum_cpu(architecture, list_names(unguarded));
-  open.insert(unguarded.begin(), unguarded.end());
-  return describe_minimum(architecture, at_load, open, all);
+  return describe_minimum(architecture, certain, std::move(open), all);
+}
+
+// Raises the newest version of glibc that the package's files need.
+void add_glibc(Distribution& row, const File& file) {
+  if (!file.links || !file.links->version_floors.contains("GLIBC")) return;
+  const std::string& needed = file.links->version_floors.at("GLIBC");
+  const auto known = parse_major_minor(row.glibc.value_or(""));
+  if (!known || *known < parse_major_minor(needed)) row.glibc = needed;
 }
 
 void take_identity(Distribution& row, const Inventory& inventory) {
@@ -155,10 +216,13 @@ Distribution make_distribution(const Inventory& inventory) {
   std::set<std::string> python;
   std::set<std::string> cuda;
   std::set<std::string> toolkits;
+  FeatureNames needs;
   for (const auto& file : inventory.files) {
     ++row.files;
     row.size_bytes += file.size_bytes;
     add_torch(row, file);
+    add_glibc(row, file);
+    if (file.host_code && find_encoding(*file.host_code) == MoveEncoding::avx) needs.merge(find_certain_needs(file));
     python.insert(python_of_module(base_name(file.path)));
     cuda.insert(parse_cuda_major(file.soname.value_or("")));
     for (const auto& library : file.needed) cuda.insert(parse_cuda_major(library));
@@ -168,6 +232,7 @@ Distribution make_distribution(const Inventory& inventory) {
   }
   take_common_releases(row, inventory.files);
   row.minimum_cpu = compute_minimum_cpu(inventory.files, package_name(row.name) == "torch");
+  if (row.minimum_cpu) row.cpu_needs = list_names(needs);
   row.loading = inventory.loading;
   if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;
   for (auto* names : {&python, &cuda}) names->erase("");

@@ -78,7 +78,10 @@ struct Distribution {
   std::map<std::string, int64_t> ptx;
   std::map<std::string, std::string> ptx_versions;
   std::map<std::string, int64_t> lto_ir;
-  std::optional<std::string> minimum_cpu;       // for code that runs on every CPU; null if not inspected
+  std::optional<std::string> minimum_cpu;  // for code that runs on every CPU; null if not inspected
+  // CPU features that files with AVX in most functions need for certain; null if not inspected.
+  std::optional<std::vector<std::string>> cpu_needs;
+  std::optional<std::string> glibc;             // newest version of glibc that its files need; null if none
   std::map<std::string, int64_t> self_loaded;   // cubins among constants, which the package loads itself
   std::optional<std::vector<Loading>> loading;  // predicted loading; null if not installed, or not for this machine
   std::optional<RecordedFiles> recorded;        // comparison with RECORD; null for a wheel, or without a RECORD
@@ -161,7 +164,11 @@ void fields(Visitor& visit, T& distribution) {
   visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
   visit("minimum_cpu", distribution.minimum_cpu,
         "first target with all CPU features of its unguarded code: \"x86_64; selects avx512 at run time\"; if guards "
-        "are not known, \"not known\", or \"at least\" the target of code that runs at load; null if not inspected");
+        "are not known, \"at most\" a target without AVX, \"at least\" the target of code that runs at load, or \"not "
+        "known\"; null if not inspected");
+  visit("cpu_needs", distribution.cpu_needs,
+        "CPU features that files with AVX in most functions need for certain; null if not inspected");
+  visit("glibc", distribution.glibc, "newest version of glibc that its files need; null if none");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
   visit(
       "loading", distribution.loading,

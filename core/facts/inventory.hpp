@@ -172,6 +172,8 @@ struct HostCode {
   std::optional<std::string> minimum_cpu_at_most;  // if all unclassified code were unguarded; null if equal
   std::vector<CodeOffender> offenders;             // the first of each class
   int64_t unguarded_instructions = 0;              // instructions that run on every CPU
+  std::optional<int64_t> sse_functions;  // functions that nothing names as chosen, with moves of SSE2 and without AVX
+  std::optional<int64_t> avx_functions;  // functions that nothing names as chosen, with AVX
   std::map<std::string, int64_t> unknown_opcodes;  // undecodable bytes per class
   std::optional<std::string> unknown_opcode;       // first that runs, or may run, on every CPU: "f (.text) at 0x1f0"
 };
@@ -354,6 +356,10 @@ void fields(Visitor& visit, T& code) {
         "minimum CPU if all unclassified code were unguarded; null if equal to minimum_cpu");
   visit("offenders", code.offenders, "the first functions of each class that need more than the base");
   visit("unguarded_instructions", code.unguarded_instructions, "instructions that run on every CPU");
+  visit("sse_functions", code.sse_functions,
+        "functions that nothing names as chosen by CPU, with moves of SSE2 and without AVX");
+  visit("avx_functions", code.avx_functions,
+        "functions that nothing names as chosen by CPU, with AVX; null if not x86-64");
   visit("unknown_opcodes", code.unknown_opcodes, "undecodable bytes, by class");
   visit("unknown_opcode", code.unknown_opcode,
         "first undecodable instruction that runs, or may run, on every CPU; null if none");

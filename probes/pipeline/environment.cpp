@@ -35,7 +35,18 @@ void take_findings(const Report& report, Distribution& row) {
   if (!row.findings.empty()) row.worst = row.findings.front().severity;
 }
 
+// Drops what this machine's C library lacks: PB184 compares the version of the other machine.
+void forget_own_glibc(std::vector<Loading>& files) {
+  const auto is_of_glibc = [](const std::string& version) { return version.starts_with("GLIBC_"); };
+  for (auto& file : files) {
+    std::erase_if(file.missing_versions, [&](const MissingVersion& missing) { return is_of_glibc(missing.version); });
+    std::erase_if(file.unresolved,
+                  [&](const UnresolvedSymbol& symbol) { return symbol.version && is_of_glibc(*symbol.version); });
+  }
+}
+
 Distribution make_row(Inventory inventory, const EnvironmentRequest& request) {
+  if (request.other_machine && inventory.loading) forget_own_glibc(*inventory.loading);
   Distribution row = make_distribution(inventory);
   if (!request.gpus.empty()) row.gpus.emplace();
   for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu, request.driver));
@@ -171,7 +182,7 @@ std::optional<std::string> find_reinstall_command(const AuditedPackage& package,
 }
 
 Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& request, Environment& environment) {
-  const PackagesOptions options{.audit = {.host_code = request.beside_torch ? HostCodeScope::none : HostCodeScope::all,
+  const PackagesOptions options{.audit = {.host_code = request.minimum_cpus ? HostCodeScope::all : HostCodeScope::none,
                                           .kernel_names = !request.gpus.empty(),
                                           .cache = request.cache,
                                           .known = request.known},

@@ -26,7 +26,9 @@ struct EnvironmentRequest {
   std::string library_path;                  // LD_LIBRARY_PATH of programs in the environment
   std::filesystem::path cache = {};          // see AuditOptions::cache
   const std::vector<File>* known = nullptr;  // see AuditOptions::known
-  bool beside_torch = false;                 // torch is judged elsewhere, and minimum CPUs are not needed
+  bool beside_torch = false;                 // torch is judged elsewhere
+  bool minimum_cpus = true;                  // counts the machine code of packages, which takes minutes
+  bool other_machine = false;                // the packages are judged for another machine (--host)
   std::function<void(std::string_view step)> progress;
 };
 

@@ -45,10 +45,10 @@ std::string utc_now() {
   return text;
 }
 
-// Returns the virtual environment in `roots` that takes `torch` from its base Python, or `torch`.
+// Returns the environment in `roots` that takes `torch` from its base Python or by a .pth file, or `torch`.
 fs::path find_environment_above(const fs::path& torch, const std::vector<fs::path>& roots) {
   for (const auto& root : roots) {
-    const auto seen = find_base_prefix(root) ? find_torch({root}) : Result<fs::path>(torch.parent_path());
+    const auto seen = find_torch({root});
     const bool outside = fs::absolute(torch).lexically_relative(fs::absolute(root)).string().starts_with("..");
     if (seen && *seen == torch && outside) return root;
   }
@@ -251,6 +251,13 @@ class Pipeline {
 
   bool looks_at_packages() const { return options_.judged && !options_.claim && !options_.emulation; }
 
+  // Counting all code of all packages takes minutes: only for a CPU for which many packages are not built.
+  bool lacks_avx() const {
+    if (!result_.report.host || result_.report.host->cpu.architecture != "x86_64") return false;
+    const auto& features = result_.report.host->cpu.features;
+    return std::find(features.begin(), features.end(), "avx") == features.end();
+  }
+
   // Most failing packages are extensions, not torch. The first reading has its own time; later ones use the cache.
   void look_at_packages() {
     const auto& inventory = result_.report.inventory;
@@ -264,6 +271,8 @@ class Pipeline {
                                          .cache = options_.audit.cache,
                                          .known = shares_digests_ ? &inventory->files : nullptr,
                                          .beside_torch = true,
+                                         .minimum_cpus = lacks_avx(),
+                                         .other_machine = options_.host.has_value(),
                                          .progress = options_.progress});
     if (!environment) return problem(environment.error());
     if (environment->distributions.size() > 1) {

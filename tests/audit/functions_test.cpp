@@ -66,6 +66,19 @@ TEST(Functions, CoverTheirSectionWithoutGaps) {
   EXPECT_EQ(function_at(*built.functions, 32), nullptr);
 }
 
+TEST(Functions, EndWhereNoBranchLeadsPast) {
+  const std::vector<uint8_t> jumps{0x74, 0x01, 0xC3, 0x90, 0xF3, 0xC3, 0xC5, 0xF8, 0x77};  // je +1; ret; nop; rep ret
+  EXPECT_EQ(measure_flow(EM_X86_64, jumps), 6U);
+  const std::vector<uint8_t> tail{0xF3, 0x0F, 0x1E, 0xFA, 0xE9, 0xF0, 0xFF, 0xFF, 0xFF, 0x90};  // endbr64; jmp back
+  EXPECT_EQ(measure_flow(EM_X86_64, tail), 9U);
+  const std::vector<uint8_t> open{0x90, 0x90};
+  EXPECT_EQ(measure_flow(EM_X86_64, open), 2U);
+  const std::vector<uint32_t> words{0xB4000040, 0xD65F03C0, 0xD503201F, 0x17FFFFFC, 0xD503201F};  // cbz +8; ret; nop; b
+  const std::vector<uint8_t> arm(reinterpret_cast<const uint8_t*>(words.data()),
+                                 reinterpret_cast<const uint8_t*>(words.data() + words.size()));
+  EXPECT_EQ(measure_flow(EM_AARCH64, arm), 16U);
+}
+
 TEST(Functions, LabelsInsideAFunctionDoNotSplitIt) {
   const Built built = build({symbol(1, STT_FUNC, 0, 16), symbol(3, STT_NOTYPE, 8)});
   ASSERT_TRUE(built.functions.ok());

@@ -11,12 +11,12 @@ namespace {
 
 using Counts = std::map<std::string, int64_t>;
 
-std::string minimum(HostCode code, const char* name = "ext") {
+std::string minimum(HostCode code, const char* name = "ext", const char* path = "ext/_C.so") {
   Inventory inventory;
   inventory.layout = "distribution";
   inventory.packages = {{.folder = std::string(name) + "-1.0.dist-info", .name = name, .version = "1.0"}};
   File& file = inventory.files.emplace_back();
-  file.path = "ext/_C.so";
+  file.path = path;
   file.machine = "x86_64";
   file.host_code = std::move(code);
   return make_distribution(inventory).minimum_cpu.value_or("none");
@@ -37,6 +37,30 @@ TEST(MinimumCpuOfPackage, IsNotKnownWhereNothingTellsTheGuard) {
   EXPECT_EQ(minimum({.features = open, .unclassified = open}), "not known");
   const Counts avx2{{"avx", 1}, {"avx2", 9}};
   EXPECT_EQ(minimum({.features = open, .unguarded = open, .at_load = avx2}), "at least avx2");
+}
+
+// polars, jaxlib: nearly no function has moves of SSE2 in their old encoding.
+TEST(MinimumCpuOfPackage, IsAvxWhereTheCompilerWroteIt) {
+  const Counts avx2{{"avx", 1}, {"avx2", 9}};
+  HostCode code{.features = avx2, .unclassified = avx2, .sse_functions = 3, .avx_functions = 97};
+  EXPECT_EQ(minimum(code), "at least avx");
+  EXPECT_EQ(minimum(code, "ext", "ext/_C_avx2.so"), "x86_64; selects avx2 at run time");
+  code.sse_functions = 40;
+  EXPECT_EQ(minimum(code), "not known");
+}
+
+TEST(MinimumCpuOfPackage, IsBelowAvxWhereTheCompilerWroteSse) {
+  const Counts open{{"popcnt", 1}, {"avx2", 9}, {"avx512f", 9}};
+  HostCode code{.features = open, .unclassified = open, .sse_functions = 60, .avx_functions = 40};
+  EXPECT_EQ(minimum(code), "at most x86_64+popcnt; selects avx512 at run time");
+  code.unclassified.erase("popcnt");
+  EXPECT_EQ(minimum(code), "x86_64; selects avx512 at run time");
+  code.at_load = {{"avx", 1}};  // memmove() of Go's runtime
+  EXPECT_EQ(minimum(code), "x86_64; selects avx512 at run time");
+  code.avx_functions = 61;
+  EXPECT_EQ(minimum(code), "at least avx");
+  code.at_load.clear();
+  EXPECT_EQ(minimum(code), "not known");
 }
 
 TEST(MinimumCpuOfPackage, CoversUnguardedCodeOfTorch) {

@@ -28,6 +28,7 @@ const std::vector<Case>& cases() {
     add_loading_cases(built);
     add_part_cases(built);
     add_environment_cases(built);
+    add_other_machine_cases(built);
     add_claims_of_other_cases(built);
     add_unit_cases(built);
     add_version_cases(built);

@@ -93,4 +93,33 @@ void add_environment_cases(std::vector<Case>& cases) {
   cases.push_back({"PB170", "of ISA 9.1", with_row(with_ptx("sm_90", "9.1")), with_row(with_ptx("sm_90", "10.0"))});
 }
 
+void add_other_machine_cases(std::vector<Case>& cases) {
+  const auto with_cpu_needs = [](std::vector<std::string> needs) {
+    Distribution row = row_of("ext");
+    row.cpu_needs = std::move(needs);
+    return with(with_row(row), [](Report& r) { std::erase(r.host->cpu.features, "avx"); });
+  };
+  cases.push_back({"PB218", "ext 1.0 is built for CPUs with avx, which Intel(R) Xeon(R) Processor lacks",
+                   with_cpu_needs({"avx"}), with_cpu_needs({"popcnt"})});
+  const auto with_glibc = [](const char* needed, const char* there, bool recorded) {
+    Distribution row = row_of("ext");
+    row.glibc = needed;
+    return with(with_row(row, [](Environment& e) { e.interpreter = "/env/bin/python3.11"; }), [=](Report& r) {
+      r.inventory->version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}};
+      r.host->glibc = there;
+      if (recorded) r.problems = {std::string(kRecordedMachine)};
+    });
+  };
+  cases.push_back({"PB184",
+                   "torch 2.11.0+cu130 and ext 1.0 need glibc up to 2.28, and this machine has 2.17",
+                   with_glibc("2.18", "2.17", true),
+                   with_glibc("2.18", "2.28", true),
+                   {"PB505"}});
+  cases.push_back({"PB184",
+                   "ext 1.0 needs glibc 2.34, and this machine has 2.28",
+                   with_glibc("2.34", "2.28", true),
+                   with_glibc("2.34", "2.28", false),
+                   {"PB505"}});
+}
+
 }  // namespace pbprobe::test

@@ -311,6 +311,21 @@ TEST(Judge, ReturnsUnknownIfLibcudaIsUnreachable) {
   EXPECT_NE(judge(report).reason, verdict.reason) << "a build for CPUs needs no libcuda";
 }
 
+// cuBLAS holds code for its own SMs, and is no build of torch.
+TEST(Judge, CallsNoOtherLibraryACpuBuild) {
+  const auto sentence = [](const char* component) {
+    Report report = audit_report();
+    File file{.path = "libx.so", .component = component, .machine = "x86_64"};
+    file.device_code.emplace().cubin = {{"sm_90", 3}};
+    if (component == std::string_view("libtorch")) file.device_code.reset();
+    report.inventory = Inventory{.layout = "file", .platform = "x86_64-linux", .files = {std::move(file)}};
+    const auto holdings = judge(report).holdings;
+    return holdings ? holdings->sentence : "";
+  };
+  EXPECT_THAT(sentence("cuBLAS"), HasSubstr("holds machine code for"));
+  EXPECT_THAT(sentence("libtorch"), HasSubstr("is a CPU build"));
+}
+
 TEST(Judge, DoesNotPassUnjudgedClaim) {
   const auto outcome_of = [](const char* target) {
     return judge(audit_report(Claim{.text = target, .targets = {target}})).outcome;

@@ -21,6 +21,7 @@ struct CodeCount {
   int64_t unknown = 0;         // bytes that decode as no instruction
   uint64_t first_unknown = 0;  // the address of the first of them
   bool asks = false;           // reads the CPU's identity: cpuid, xgetbv, an ID register
+  bool sse = false;            // contains moves of SSE2 in their old encoding, which a compiler with -mavx never writes
 };
 
 // Calls and addresses of a function, as far as they are known without running it.

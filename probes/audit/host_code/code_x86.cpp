@@ -464,6 +464,7 @@ CodeCount count_x86(std::span<const uint8_t> code, uint64_t address, CodeTargets
     ++count.instructions;
     if (decoded.set != 0) ++by_set[decoded.set];
     count.asks = count.asks || asks_cpu(at);
+    count.sse = count.sse || is_sse_move(at, decoded.operand);
     if (targets != nullptr && (decoded.relative || takes_address(at, decoded.length)))
       targets->push_back(relative_target(at, decoded.length, address + offset));
     // A tail call of a near function: `if (cpu_supports) fast(); else slow();`.

@@ -149,7 +149,7 @@ Result<std::vector<uint64_t>> starts_by_table(const Elf& elf) {
 
 }  // namespace
 
-Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf) {
+Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf, FunctionEnds* ends) {
   std::vector<uint64_t> starts;
   const ElfSection* section = find_section(elf, ".eh_frame");
   if (elf.header.e_type == ET_REL) return starts;
@@ -179,6 +179,10 @@ Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf) {
         Cursor cursor(frames, begin + 4);
         PBPROBE_TRY(const uint64_t start, cursor.pointer(common->second, section->header.sh_addr));
         starts.push_back(start);
+        if (ends != nullptr) {
+          PBPROBE_TRY(const uint64_t size, cursor.pointer(common->second & 0x0F, 0));
+          ends->insert_or_assign(start, start + size);
+        }
       }
     }
     if (starts.size() > kMaxFrames)

@@ -152,6 +152,39 @@ void settle(const Elf& elf, std::vector<Function>& functions, bool marks) {
   }
 }
 
+// Code behind the known end of a function is assembly without a frame: makes it a nameless function.
+void split_uncovered(std::vector<Function>& functions, const FunctionEnds& ends) {
+  constexpr uint64_t kMostPadding = 64;
+  std::vector<Function> rest;
+  for (auto& function : functions) {
+    const auto end = ends.find(function.address);
+    const uint64_t known = std::max(function.extent, end == ends.end() ? 0 : end->second - function.address);
+    if (known == 0 || function.size <= kMostPadding || known >= function.size - kMostPadding) continue;
+    rest.push_back({.address = function.address + known,
+                    .offset = function.offset + known,
+                    .size = function.size - known,
+                    .section = function.section});
+    function.size = known;
+  }
+  functions.insert(functions.end(), rest.begin(), rest.end());
+  std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+}
+
+// Finds the ends of functions that ld.so calls: frame_dummy() of the C library's start files has no frame. None ends
+// before it returns, whatever a frame tells.
+void add_flow_ends(const Elf& elf, const Starts& loader, const std::vector<Function>& functions, FunctionEnds& ends) {
+  for (const auto* addresses : {&loader.initializers, &loader.terminators, &loader.resolvers}) {
+    for (const uint64_t address : *addresses) {
+      const auto found = std::find_if(functions.begin(), functions.end(),
+                                      [&](const Function& function) { return function.address == address; });
+      if (found == functions.end()) continue;
+      const auto code = elf.file.span().subspan(found->offset, found->size);
+      uint64_t& end = ends[address];
+      end = std::max(end, address + measure_flow(elf.header.e_machine, code));
+    }
+  }
+}
+
 // Ignores a symbol that declares data if the unwinder has a function at its address.
 Result<void> trust_frames(const Elf& elf, std::vector<Function>& functions) {
   const auto is_object = [](const Function& function) { return function.data && !function.name.empty(); };
@@ -182,6 +215,8 @@ Result<Functions> list_functions(const Elf& elf) {
   Functions functions;
   PBPROBE_CHECK(check_sections(elf));
   Gather gather(elf);
+  FunctionEnds ends;
+  Starts loader;
   gather.sections();
   if (find_section(elf, ".symtab") != nullptr) {
     functions.source = FunctionSource::symtab;
@@ -189,9 +224,9 @@ Result<Functions> list_functions(const Elf& elf) {
   } else {
     PBPROBE_CHECK(gather.symbols(".dynsym"));
     const size_t named = gather.found.size();
-    PBPROBE_TRY(const auto starts, read_frame_starts(elf));
+    PBPROBE_TRY(const auto starts, read_frame_starts(elf, &ends));
     gather.frames(starts);
-    PBPROBE_TRY(const Starts loader, read_starts(elf));
+    PBPROBE_TRY(loader, read_starts(elf));
     for (const auto* addresses : {&loader.initializers, &loader.terminators, &loader.resolvers})
       gather.frames(*addresses);
     functions.source = gather.found.size() > named               ? FunctionSource::eh_frame
@@ -201,7 +236,12 @@ Result<Functions> list_functions(const Elf& elf) {
   functions.all = std::move(gather.found);
   // Only .symtab has marks. Functions from .eh_frame are nameless, whatever precedes them.
   settle(elf, functions.all, elf.header.e_machine == EM_AARCH64 && functions.source == FunctionSource::symtab);
-  if (functions.source == FunctionSource::symtab) PBPROBE_CHECK(trust_frames(elf, functions.all));
+  if (functions.source == FunctionSource::symtab) {
+    PBPROBE_CHECK(trust_frames(elf, functions.all));
+  } else {
+    add_flow_ends(elf, loader, functions.all, ends);
+    split_uncovered(functions.all, ends);
+  }
   if (!is_object_file(elf)) PBPROBE_CHECK(add_starts(elf, functions));
   return functions;
 }

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "probes/audit/containers/elf.hpp"
@@ -39,8 +41,16 @@ struct Functions {
 
 [[nodiscard]] Result<Functions> list_functions(const Elf& elf);
 
-// Returns the start addresses of functions in .eh_frame. Source: LSB core specification, 10.6 (.eh_frame).
-[[nodiscard]] Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf);
+// End addresses of functions by their start addresses.
+using FunctionEnds = std::unordered_map<uint64_t, uint64_t>;
+
+// Returns the start addresses of functions in .eh_frame. Source: LSB core specification, 10.6 (.eh_frame). `ends` may be
+// null; the table of the unwinder alone, which a file without section headers has, contains no ends.
+[[nodiscard]] Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf, FunctionEnds* ends = nullptr);
+
+// Returns the length of the code that runs from the first byte on: up to the first return or jump that no branch leads
+// past. Returns the size of `code` if an instruction cannot be decoded.
+[[nodiscard]] uint64_t measure_flow(uint16_t machine, std::span<const uint8_t> code);
 
 struct Relocation {
   uint64_t place = 0;   // address that is written

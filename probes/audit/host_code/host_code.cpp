@@ -140,6 +140,16 @@ class Summary {
       if (owner.code_class == CodeClass::capability_leak) count_into(code_.leaked, features, instructions);
     }
     if (count.features != 0) found_[static_cast<size_t>(owner.code_class)].push_back(i);
+    count_encoding(owner.code_class, count);
+  }
+
+  void count_encoding(CodeClass code_class, const CodeCount& count) {
+    constexpr FeatureSet kAvx = x86("avx") | x86("avx2") | x86("fma") | x86("avx512f");
+    if (!runs_everywhere(code_class) && code_class != CodeClass::unclassified) return;
+    if (elf_.header.e_machine != EM_X86_64) return;
+    const bool avx = (count.features & kAvx) != 0;
+    code_.avx_functions = code_.avx_functions.value_or(0) + (avx ? 1 : 0);
+    code_.sse_functions = code_.sse_functions.value_or(0) + (!avx && count.sse ? 1 : 0);
   }
 
   static bool runs_everywhere(CodeClass code_class) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Targets of x86-64's direct jumps, and addresses that code takes.
+// Single instructions of x86-64: targets of direct jumps, addresses that code takes, moves of SSE2.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,15 @@ namespace pbprobe {
 // Recognizes "lea register, [rip + displacement]", which takes an address.
 [[nodiscard]] inline bool takes_address(const uint8_t* at, size_t length) {
   return length == 7 && (at[0] & 0xF8) == 0x48 && at[1] == 0x8D && (at[2] & 0xC7) == 0x05;
+}
+
+// Recognizes moves and XORs of SSE2 in their old encoding. `operand`: offset of the ModRM byte.
+[[nodiscard]] inline bool is_sse_move(const uint8_t* at, size_t operand) {
+  if (operand < 2 || at[operand - 2] != 0x0F) return false;
+  const uint8_t opcode = at[operand - 1];
+  const bool prefixed = at[0] == 0x66 || at[0] == 0xF3;  // without one, 6F, 7F and EF are MMX
+  return opcode == 0x10 || opcode == 0x11 || opcode == 0x28 || opcode == 0x29 || opcode == 0x57 ||
+         (prefixed && (opcode == 0x6F || opcode == 0x7F || opcode == 0xEF));
 }
 
 }  // namespace pbprobe

@@ -171,12 +171,11 @@ void Extensions::open_dependencies() {
   const Process before = *plain_;
   Loading opened = plain_->open(first, true);
   if (opened.loads()) {
-    for (const auto& library : find_preloads(first, PreloadOrder::of_torch_2_11))
-      keep_fault(plain_->open(library, false));
+    for (const auto& library : find_preloads(first, PreloadTime::after_start)) keep_fault(plain_->open(library, false));
     return;
   }
   Process retried = before;
-  for (const auto& library : find_preloads(first, PreloadOrder::of_init_py)) (void)retried.open(library, false);
+  for (const auto& library : find_preloads(first, PreloadTime::after_failure)) (void)retried.open(library, false);
   if (retried.open(first, true).loads()) {
     plain_ = retried;
   } else {
@@ -193,7 +192,7 @@ void Extensions::keep_fault(Loading loading) {
   start_faults_.push_back(std::move(loading));
 }
 
-std::vector<fs::path> Extensions::find_preloads(const fs::path& first, PreloadOrder order) {
+std::vector<fs::path> Extensions::find_preloads(const fs::path& first, PreloadTime time) {
   constexpr std::string_view kRuntime = "libcudart.so.";
   const auto& object = store_.at(first).object;
   std::string major;
@@ -202,7 +201,7 @@ std::vector<fs::path> Extensions::find_preloads(const fs::path& first, PreloadOr
       major = name.substr(kRuntime.size(), name.find('.', kRuntime.size()) - kRuntime.size());
   }
   if (major.empty()) return {};
-  auto libraries = find_preloaded(torch_, major, order);
+  auto libraries = find_preloaded(torch_, major, time);
   const auto other = std::find_if(libraries.begin(), libraries.end(), [&](const fs::path& library) {
     return others_.contains(library.filename().string());
   });

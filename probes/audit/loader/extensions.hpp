@@ -59,8 +59,7 @@ class Extensions {
   void load_torch();
   void open_dependencies();
   void keep_fault(Loading loading);
-  [[nodiscard]] std::vector<std::filesystem::path> find_preloads(const std::filesystem::path& first,
-                                                                 PreloadOrder order);
+  [[nodiscard]] std::vector<std::filesystem::path> find_preloads(const std::filesystem::path& first, PreloadTime time);
   [[nodiscard]] bool is_torch_file(const std::filesystem::path& path) const;
   [[nodiscard]] bool is_decided(const InstalledPackage& package, const File& file, Loading& loading) const;
   [[nodiscard]] bool is_for_this_python(const std::string& name) const;

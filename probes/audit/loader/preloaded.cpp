@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/open_file.hpp"
 #include "probes/audit/packages/constants.hpp"
 #include "probes/audit/packages/contents.hpp"
@@ -45,12 +47,17 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kPreload
     {"nvtx", "libnvToolsExt"},
 }};
 
-// Takes the last place of each name: older releases name each library twice.
-std::vector<PreloadedLibrary> read_order(const fs::path& torch) {
+// Older releases name some libraries twice: in single calls after the start, and in a list for a failure, which is last.
+std::vector<PreloadedLibrary> read_order(const fs::path& torch, PreloadTime time) {
   const auto text = read_whole_file(torch / "__init__.py");
+  if (!text) return {};
+  if (time == PreloadTime::after_start && text->find("_preload_cuda_deps()") != text->npos)
+    return {kPreloaded.begin(), kPreloaded.end()};
   std::map<size_t, PreloadedLibrary> order;
   for (const auto& [folder, library] : kPreloaded) {
-    const size_t at = text ? text->rfind('"' + std::string(library) + ".so") : std::string::npos;
+    const std::string call = fmt::format("_preload_cuda_deps(\"{}\", \"{}.so", folder, library);
+    const std::string name = fmt::format("\"{}.so", library);
+    const size_t at = time == PreloadTime::after_start ? text->find(call) : text->rfind(name);
     if (at != std::string::npos) order.emplace(at, PreloadedLibrary(folder, library));
   }
   std::vector<PreloadedLibrary> libraries;
@@ -70,9 +77,8 @@ std::optional<fs::path> find_library(const std::vector<fs::path>& places, const 
 
 }  // namespace
 
-std::vector<fs::path> find_preloaded(const fs::path& torch, const std::string& cuda, PreloadOrder order) {
-  std::vector<PreloadedLibrary> libraries(kPreloaded.begin(), kPreloaded.end());
-  if (order == PreloadOrder::of_init_py) libraries = read_order(torch);
+std::vector<fs::path> find_preloaded(const fs::path& torch, const std::string& cuda, PreloadTime time) {
+  const std::vector<PreloadedLibrary> libraries = read_order(torch, time);
   const fs::path nvidia = torch.parent_path() / "nvidia";
   std::vector<fs::path> paths;
   for (const auto& [folder, library] : libraries) {
@@ -147,11 +153,13 @@ class RedirectedLibraries {
     }
   }
 
-  // Adds libraries that a library of CUDA opens by name, and that the loader finds elsewhere than beside it.
+  // Adds files beside a library of CUDA that it opens by name, and that the loader finds elsewhere. CUPTI opens its parts
+  // only to profile, and a machine with a CUDA toolkit has them in ld.so.cache.
   void add_opened() {
     const auto objects = process_.objects();
     for (const auto& object : objects) {
-      if (!is_of_cuda(object->path.filename().string())) continue;
+      const std::string opener = object->path.filename().string();
+      if (!is_of_cuda(opener) || component_of(opener) == "CUPTI") continue;
       std::optional<std::set<std::string>> opened;
       for (const auto& name : names_in(object->path.parent_path())) {
         if (!is_of_cuda(name)) continue;

@@ -15,15 +15,16 @@
 
 namespace pbprobe {
 
-enum class PreloadOrder {
-  of_torch_2_11,
-  of_init_py,  // order of this torch/__init__.py, without libraries that it does not name
+// When torch/__init__.py opens libraries by their paths.
+enum class PreloadTime {
+  after_start,  // libtorch_global_deps.so was loaded: none before torch 2.6, NVRTC and nvJitLink before 2.11, then all
+  after_failure,  // its loading failed: the libraries that this __init__.py names
 };
 
 // Returns the paths in order, up to the first library that is not installed beside `torch`, where torch stops.
 // `cuda`: major version, "13".
 [[nodiscard]] std::vector<std::filesystem::path> find_preloaded(const std::filesystem::path& torch,
-                                                                const std::string& cuda, PreloadOrder order);
+                                                                const std::string& cuda, PreloadTime time);
 
 // Returns the libraries that `process` has loaded, or that CUDA's libraries in it open with dlopen() (parts of cuDNN,
 // nvrtc-builtins), if the loader takes them by LD_LIBRARY_PATH, ld.so.cache or the system's folders, and a package has

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/cpu_needs.hpp"
+#include "core/facts/host.hpp"
 #include "probes/judge/libraries/changed_libraries.hpp"
 #include "probes/judge/libraries/package_rows.hpp"
 #include "probes/judge/subjects.hpp"
@@ -134,6 +136,66 @@ Answer driver_takes_their_ptx(const Facts& facts) {
   return answer;
 }
 
+bool is_record(const Report& report) {
+  return std::any_of(report.problems.begin(), report.problems.end(),
+                     [](const std::string& problem) { return problem.starts_with(kRecordedMachine); });
+}
+
+// Returns "torch 2.11.0, numpy 2.4.6 and 30 other packages".
+std::string join_labels(const std::vector<std::string>& labels) {
+  constexpr size_t kNamed = 3;
+  if (labels.size() == 1) return labels.front();
+  const size_t named = labels.size() <= kNamed ? labels.size() - 1 : kNamed;
+  const std::vector<std::string> first(labels.begin(), labels.begin() + static_cast<ptrdiff_t>(named));
+  const size_t rest = labels.size() - named;
+  return fmt::format("{} and {}", fmt::join(first, ", "),
+                     rest == 1 ? labels.back() : fmt::format("{} other packages", rest));
+}
+
+// On this machine, the loader's rules decide (PB162). A Nix result and a system's folder have their own C library.
+Answer glibc_is_new_enough(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const auto there = parse_major_minor(facts.host->glibc.value_or(""));
+  if (!there || facts.wrong_platform || inventory.layout == "nix" || inventory.layout == "debian") return {};
+  const auto& environment = facts.report.environment;
+  if (environment && environment->interpreter && !is_record(facts.report)) return {};
+  std::vector<std::string> labels;
+  std::optional<MajorMinor> most;
+  const auto add = [&](const std::string& label, const std::string& version) {
+    const auto needed = parse_major_minor(version);
+    if (!needed || *needed <= *there) return;
+    labels.push_back(label);
+    if (!most || *most < *needed) most = needed;
+  };
+  const auto floors = inventory.version_floors.value_or(std::map<std::string, std::string>());
+  if (floors.contains("GLIBC")) add(facts.torch, floors.at("GLIBC"));
+  for (const auto& row : environment ? environment->distributions : std::vector<Distribution>()) {
+    if (!is_torch(row)) add(label_of(row), row.glibc.value_or(""));
+  }
+  if (labels.empty()) return {};
+  return {.seen = {{.what = say("{} {} {}.{}, and this machine has {}", join_labels(labels),
+                                labels.size() == 1 ? "needs glibc" : "need glibc up to", most->major, most->minor,
+                                *facts.host->glibc),
+                    .remedy = fmt::format("use a system or a container with glibc {}.{} or newer, or builds for an "
+                                          "older one (manylinux_{}_{})",
+                                          most->major, most->minor, there->major, there->minor)}}};
+}
+
+Answer cpu_runs_the_packages(const Facts& facts) {
+  Answer answer;
+  if (facts.wrong_platform) return answer;
+  for (const auto& row : rows_of(facts)) {
+    if (is_torch(row) || !row.cpu_needs) continue;
+    const auto lacking = lacking_features(facts.host->cpu.architecture, *row.cpu_needs, facts.host->cpu.features);
+    if (lacking.empty()) continue;
+    answer.seen.push_back({.what = say("{} is built for CPUs with {}, which {} lacks", label_of(row),
+                                       fmt::join(lacking, ", "), facts.host->cpu.name),
+                           .where = row.folder,
+                           .distribution = row.name});
+  }
+  return answer;
+}
+
 Answer the_rest_loads(const Facts& facts) {
   Answer answer;
   for (const auto& row : rows_of(facts)) {
@@ -185,6 +247,19 @@ std::vector<Check> environment_checks() {
                .question = "Does the driver compile the PTX of packages that have nothing else for these GPUs?",
                .remedy = "install a newer driver, or a build of the package for this GPU",
                .ask = driver_takes_their_ptx}),
+      {.id = "PB184",
+       .severity = Severity::fail,
+       .needs = {host, inventory},
+       .is_cause = true,
+       .question = "Has this machine the glibc that torch and the packages beside it need?",
+       .remedy = "use a system or a container with a newer glibc, or builds for an older one",
+       .ask = glibc_is_new_enough},
+      of_rows({.id = "PB218",
+               .severity = Severity::fail,
+               .needs = {host},
+               .question = "Has this CPU what the packages beside torch are built for?",
+               .remedy = "install a build of the package for this CPU, or build it from source here",
+               .ask = cpu_runs_the_packages}),
   };
 }
 

@@ -94,6 +94,36 @@ def test_does_not_count_self_guarded_code_as_minimum(tmp_path):
     assert (found["guarded"]["minimum_cpu"], found["needs"]["minimum_cpu"]) == ("not known", "avx2")
 
 
+# No code of the file asks the CPU before `fast`, as if another file filled a table of functions.
+SELECTED = '__attribute__((target("avx2"))) void fast(int* x) { for (int i = 0; i < 64; ++i) x[i] += x[i] * 3; }\n'
+ORDINARY = "".join(
+    f"void f{i}(float* x, const float* y) {{ for (int k = 0; k < 8; ++k) x[k] = y[k] * {i}.5f; }}\n" for i in range(30)
+)
+# Assembly without a frame, which the linker puts behind frame_dummy() of the C library's start files.
+ASSEMBLY = '__asm__(".text\\n.rept 100\\nvaddps %ymm1, %ymm0, %ymm0\\n.endr\\nret\\n");\n'
+
+
+@pytest.mark.skipif(MACHINE != "x86_64", reason="x86-64's instructions")
+def test_tells_flags_of_a_file_from_most_of_its_functions(tmp_path):
+    packages = {
+        "plain": (ORDINARY + SELECTED, "-msse2"),
+        "wide": (ORDINARY + SELECTED, "-mavx"),
+        "few": (SELECTED, "-mavx"),
+        "assembly": (ASSEMBLY + ORDINARY, "-s"),
+    }
+    for name, (code, flag) in packages.items():
+        library = Library(code=code, linking=("-O2", "-ftree-vectorize", flag))
+        Package(name, {f"{name}/lib{name}.so": library}).write(tmp_path / "site-packages")
+    found, _ = rows(tmp_path / "site-packages")
+    assert {name: row["minimum_cpu"] for name, row in found.items()} == {
+        "plain": "x86_64; selects avx2 at run time",
+        "wide": "at least avx",
+        "few": "not known",
+        "assembly": "x86_64; selects avx at run time",
+    }
+    assert {name: row["cpu_needs"] for name, row in found.items() if row["cpu_needs"]} == {"wide": ["avx"]}
+
+
 def test_reads_an_environment_by_its_site_packages(site):
     environment = site.parents[2]
     assert rows(environment)[0].keys() == rows(site)[0].keys()

@@ -11,8 +11,9 @@ import sys
 
 import pytest
 from made import OUT, PROGRAM, SOURCE, made, nvcc
-from packages import Library, Package
+from packages import MACHINE, Library, Package
 from test_reports import TO_TORCH, environment, extension, only, reported, torch
+from test_rows import ORDINARY
 
 GB10 = json.loads((SOURCE / "tests/core/host/gb10_host.json").read_text())
 DRIVER = "libraries = ['libcuda.so.1']\nldconfig = '/sbin/ldconfig'\n"
@@ -138,6 +139,38 @@ def test_reports_a_driver_older_than_the_only_ptx(tmp_path):
     assert only(findings)[:2] == ("PB170", "warn")
     assert findings[0]["remedy"].startswith("install a driver with CUDA ")
     assert of_device_code(tmp_path / "sound", "compute_90") == []
+
+
+def compared_with(place, **changes):
+    """Findings on packages that a recorded machine does not run."""
+    machine = host() | {"gpus": []}
+    machine["glibc"] = changes.get("glibc", machine["glibc"])
+    machine["cpu"]["features"] = changes.get("features", machine["cpu"]["features"])
+    record = place / "host.json"
+    record.write_text(json.dumps(machine))
+    _, document = reported(place, "--host", record)
+    return [one for one in document["verdict"]["findings"] if one["id"] in ("PB184", "PB218")]
+
+
+def test_compares_packages_with_the_glibc_of_a_recorded_machine(tmp_path):
+    place = environment(tmp_path, torch(), extension())
+    name, severity, what = only(compared_with(place, glibc="2.1"))
+    assert (name, severity) == ("PB184", "fail")
+    assert what.startswith("torch 2.11.0+cpu and ext 1.0 need glibc up to 2.") and what.endswith("this machine has 2.1")
+    assert compared_with(place) == []
+
+
+@pytest.mark.skipif(MACHINE != "x86_64", reason="AVX is of x86-64")
+def test_compares_packages_with_the_cpu_of_a_recorded_machine(tmp_path):
+    packages = [
+        Package(name, {f"{name}/lib{name}.so": Library(code=ORDINARY, linking=("-O2", "-ftree-vectorize", flag))})
+        for name, flag in (("wide", "-mavx"), ("plain", "-msse2"))
+    ]
+    place = environment(tmp_path, torch(), *packages)
+    name, severity, what = only(compared_with(place, features=["pni", "ssse3", "sse4_1", "sse4_2", "popcnt"]))
+    assert (name, severity) == ("PB218", "fail")
+    assert what.startswith("wide 1.0 is built for CPUs with avx, which ")
+    assert compared_with(place, features=["pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "avx"]) == []
 
 
 def test_removes_the_other_cuda_major_of_a_shared_path(tmp_path):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from made import MACHINE, OUT, PROGRAM, compiler, made, text
+from made import MACHINE, OUT, PROGRAM, SOURCE, compiler, made, text
 from packages import FAILED, PASSED, Library, Package, audit
 from test_loading import FATAL, MODULE, TAG, audited, environment, extension, only_finding, torch
 
@@ -86,6 +86,33 @@ def test_torch_opens_libraries_by_path_after_a_failed_start(tmp_path, monkeypatc
     assert of_torch(site) == []
 
 
+CALLS = {
+    "2.5": 'cuda_libs = {"nvjitlink": "libnvJitLink.so.*[0-9]"}\n',
+    "2.7": '_preload_cuda_deps("nvjitlink", "libnvJitLink.so.*[0-9]")\n',
+    "2.11": "_preload_cuda_deps()\n",
+}
+
+
+@pytest.mark.parametrize("release", CALLS)
+def test_torch_opens_libraries_by_path_after_the_start_from_2_6_on(tmp_path, monkeypatch, release):
+    package, cuda = torch_with_cuda()
+    start = package.libraries["torch/lib/libtorch_global_deps.so"]
+    package.libraries["torch/lib/libtorch_global_deps.so"] = start.but(needs=("libcudart.so.12",))
+    package.libraries[f"torch/_C.{TAG}.so"] = Library(
+        needs=("libtorch_python.so", "libcusparse.so.12"),
+        runpath=("$ORIGIN/lib", "$ORIGIN/../nvidia/cusparse/lib"),
+        code=MODULE.format(""),
+    )
+    for name in ("cublas/lib/libcublasLt", "cublas/lib/libcublas", "cudnn/lib/libcudnn", "cuda_nvrtc/lib/libnvrtc",
+                 "cuda_nvrtc/lib/libnvrtc-builtins", "cuda_cupti/lib/libcupti", "cufft/lib/libcufft",
+                 "curand/lib/libcurand"):  # fmt: skip
+        cuda.libraries[f"nvidia/{name}.so.12"] = Library()
+    site = environment(tmp_path, package, cuda)
+    (site / "torch/__init__.py").write_text(CALLS[release])
+    elsewhere(tmp_path / "old", {"libnvJitLink.so.12": library("libnvJitLink.so.12", OLD)}, monkeypatch)
+    assert [one["id"] for one in of_torch(site)] == (["PB163"] if release == "2.5" else [])
+
+
 def cudnn(names="libcudnn_ops.so.9"):
     code = f'const char* name(void) {{ static const char* const all[] = {{"{names}"}}; return all[0]; }}\n'
     package = torch()
@@ -109,6 +136,21 @@ def test_reports_parts_of_another_cudnn(tmp_path, monkeypatch):
 def test_accepts_a_copy_of_the_same_cudnn(tmp_path, monkeypatch):
     elsewhere(tmp_path / "same", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", OLD)}, monkeypatch)
     assert of_torch(environment(tmp_path, *cudnn())) == []
+
+
+def test_accepts_another_profiler(tmp_path, monkeypatch):
+    """torch opens CUPTI by its path, so that a toolkit in ld.so.cache has the parts that it opens."""
+    code = 'const char* name(void) { static const char* const all[] = {"libnvperf_host.so"}; return all[0]; }\n'
+    package = torch()
+    package.libraries[f"torch/_C.{TAG}.so"] = Library(
+        needs=("libtorch_python.so", "libcupti.so.12"),
+        runpath=("$ORIGIN/lib", "$ORIGIN/../nvidia/cuda_cupti/lib"),
+        code=MODULE.format(""),
+    )
+    parts = {"libcupti.so.12": library("libcupti.so.12", code), "libnvperf_host.so": library("libnvperf_host.so", OLD)}
+    elsewhere(tmp_path / "other", {"libnvperf_host.so": library("libnvperf_host.so", NEW)}, monkeypatch)
+    cuda = Package("nvidia-cuda-cupti", {f"nvidia/cuda_cupti/lib/{name}": file for name, file in parts.items()})
+    assert of_torch(environment(tmp_path, package, cuda)) == []
 
 
 def test_accepts_another_unopened_library(tmp_path, monkeypatch):
@@ -147,6 +189,22 @@ def test_judges_packages_above_a_torch_on_sys_path(tmp_path, see_base):
     sound, base = base_and_venv(tmp_path / "sound", extension())
     see_base(sound, base)
     assert audited(sound)[0]["findings"] == []
+
+
+@pytest.mark.parametrize("see_base", [see_base_by_config, see_base_by_pth])
+@pytest.mark.parametrize("package", [LACKING, extension()])
+def test_report_judges_packages_of_the_active_environment(tmp_path, see_base, package):
+    site, base = base_and_venv(tmp_path, package)
+    see_base(site, base)
+    host = SOURCE / "tests/judge/recorded/xeon-without-gpu.json"
+    variables = {"VIRTUAL_ENV": str(site.parents[2]), "PATH": "/nonexistent", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [PROGRAM, "report", "--host", host, "--format", "json"],
+        capture_output=True, text=True, check=False, env=variables,
+    )  # fmt: skip
+    findings = json.loads(done.stdout)["verdict"]["findings"]
+    found = {one["id"] for one in findings if one["distribution"] == "ext"}
+    assert found == ({"PB163"} if package is LACKING else set()), done.stdout
 
 
 @pytest.mark.parametrize("see_base", [see_base_by_config, see_base_by_pth])
