@@ -117,7 +117,7 @@ Result<File> inspect_member(const ArtifactLayout& layout, const Item& item, cons
 }
 
 // Keeps at most one piece of a large library in memory, and no earlier file.
-std::string digest_of(const Mapping& mapping) {
+std::string hash_mapping(const Mapping& mapping) {
   constexpr size_t kPieceBytes = 16 << 20;
   const auto bytes = mapping.bytes();
   Sha256 hash;
@@ -135,7 +135,7 @@ Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   if (auto known = cached.find()) return std::move(*known);
   PBPROBE_TRY(const Mapping mapping, map_file(item.disk));
   File file = inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
-  if (options.digests) file.sha256 = digest_of(mapping);
+  if (options.digests) file.sha256 = hash_mapping(mapping);
   PBPROBE_CHECK(mapping.check_whole());
   cached.keep(file);
   return file;
@@ -174,8 +174,8 @@ File inspect_item(const ArtifactLayout& layout, const Item& item, const AuditOpt
   File file;
   file.path = item.path;
   file.size_bytes = static_cast<int64_t>(item.size_bytes);
-  if (!options.device_code_only) file.component = component_of(item.path);
-  file.problem = with_way_out(inspected.error(), in_wheel ? ReadFrom::wheel : ReadFrom::file).message;
+  if (!options.device_code_only) file.component = find_component(item.path);
+  file.problem = append_remedy(inspected.error(), in_wheel ? ReadFrom::wheel : ReadFrom::file).message;
   return file;
 }
 
@@ -195,7 +195,7 @@ std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& 
 }
 
 // Returns a search for paths: inside a wheel among its members; on disk also outside of the artifact.
-Lookup lookup_in(const ArtifactLayout& layout) {
+Lookup make_lookup(const ArtifactLayout& layout) {
   std::map<fs::path, std::string> by_disk;  // real path to the name in the artifact
   std::set<std::string> names;
   std::error_code error;
@@ -245,10 +245,10 @@ std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vec
 void tell_identity(const ArtifactLayout& layout, const Versions& versions, Inventory& inventory) {
   inventory.stated_versions = versions.stated;
   auto& packages = inventory.packages;
-  for (const auto& [folder, metadata] : layout.packages) packages.push_back(package_of(folder, metadata));
+  for (const auto& [folder, metadata] : layout.packages) packages.push_back(make_package(folder, metadata));
   const auto tell = [&](StatedVersion stated) { inventory.stated_versions.push_back(std::move(stated)); };
   if (packages.size() == 1 && versions.torch) {
-    for (auto& stated : versions_stated_by(packages.front())) tell(std::move(stated));
+    for (auto& stated : list_stated_versions(packages.front())) tell(std::move(stated));
   }
   const auto by_name =
       layout.wheel ? version_stated_by_wheel(fs::path(inventory.artifact).filename().string()) : std::nullopt;
@@ -291,7 +291,7 @@ std::vector<std::string> open_folders(const std::vector<File>& files) {
 // Adds the statements of torch's own package.
 void read_package(const ArtifactLayout& layout, Inventory& inventory) {
   const auto note = [&](const std::vector<Error>& faults) {
-    for (const auto& fault : faults) inventory.problems.push_back(with_way_out(fault, ReadFrom::text).message);
+    for (const auto& fault : faults) inventory.problems.push_back(append_remedy(fault, ReadFrom::text).message);
   };
   if (const auto text = layout.texts.find("METADATA"); text != layout.texts.end()) {
     inventory.required_versions = required_versions(text->second);
@@ -311,14 +311,14 @@ void read_variant(const ArtifactLayout& layout, Inventory& inventory) {
   if (variant) {
     inventory.variant = std::move(*variant);
   } else {
-    inventory.problems.push_back(with_way_out(variant.error(), ReadFrom::text).message);
+    inventory.problems.push_back(append_remedy(variant.error(), ReadFrom::text).message);
   }
 }
 
 // Reports read errors of a wheel. Its members were checked by their checksums, but the list may lack members.
 void note_damage(const Mapping& wheel, Inventory& inventory) {
   if (const auto whole = wheel.check_whole(); !whole)
-    inventory.problems.push_back(with_way_out(whole.error(), ReadFrom::wheel).message);
+    inventory.problems.push_back(append_remedy(whole.error(), ReadFrom::wheel).message);
 }
 
 // Lists every member of a wheel, or the files in the RECORD of an installed torch.
@@ -343,7 +343,7 @@ void hold_against_record(const ArtifactLayout& layout, const fs::path& artifact,
 }
 
 // Returns the machine of libtorch; without libtorch, of the first host binary.
-std::optional<std::string> platform_of(const std::vector<File>& files) {
+std::optional<std::string> find_platform(const std::vector<File>& files) {
   std::optional<std::string> platform;
   for (const auto& file : files) {
     if (!file.machine || *file.machine == machine_name(kMachineCuda)) continue;
@@ -360,7 +360,7 @@ bool holds_libtorch(const std::vector<File>& files) {
 }
 
 // The CPU features of a wheel variant hold for all of its files.
-AuditOptions with_host_code(const ArtifactLayout& layout, AuditOptions options) {
+AuditOptions enable_host_code(const ArtifactLayout& layout, AuditOptions options) {
   const bool variant = layout.texts.contains(kVariantFile) && options.host_code == HostCodeScope::libtorch;
   if (variant) options.host_code = HostCodeScope::all;
   return options;
@@ -374,7 +374,7 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   inventory.layout = layout.kind;
   const bool of_torch = layout.kind != "distribution" && layout.kind != "file";
   TableCollector tables(of_torch && !options.device_code_only);
-  inventory.files = inspect_all(layout, with_host_code(layout, options), tables);
+  inventory.files = inspect_all(layout, enable_host_code(layout, options), tables);
   inventory.problems = layout.problems;
   if (layout.wheel != nullptr) note_damage(layout.wheel->mapping, inventory);
   inventory.broken_links = layout.broken_links;
@@ -383,8 +383,9 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   inventory.torch_version = versions.torch ? versions.torch : version_by_code(inventory.files);
   inventory.cuda_version = versions.cuda;
   inventory.git_version = versions.git;
-  for (const auto& fault : versions.problems) inventory.problems.push_back(with_way_out(fault, ReadFrom::text).message);
-  resolve_closure(inventory.files, lookup_in(layout));
+  for (const auto& fault : versions.problems)
+    inventory.problems.push_back(append_remedy(fault, ReadFrom::text).message);
+  resolve_closure(inventory.files, make_lookup(layout));
   settle_unknown_torch_names(layout, options, inventory.files);
   remove_optional_parts(inventory.files, layout.wheel == nullptr ? layout.root : fs::path());
   if (of_torch && holds_libtorch(inventory.files))
@@ -401,7 +402,7 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   if (options.digests && layout.wheel) inventory.sha256 = compute_sha256(layout.wheel->mapping.bytes());
   inventory.version_floors = libtorch_floors(inventory.files);
   inventory.python_abi = python_abi(inventory.files);
-  inventory.platform = platform_of(inventory.files);
+  inventory.platform = find_platform(inventory.files);
   inventory.other_processor = find_other_processor(layout, inventory.files);
   if (layout.libtorch_dir) inventory.libtorch_dir = layout.libtorch_dir->string();
   if (options.records) hold_against_record(layout, artifact, options, tables.tables(), inventory);

@@ -28,24 +28,24 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kWheel = ".whl";
 
-std::vector<fs::path> wheels_in(const fs::path& folder) {
+std::vector<fs::path> list_wheels(const fs::path& folder) {
   std::vector<fs::path> wheels;
-  for (const auto& name : names_in(folder)) {
+  for (const auto& name : list_entry_names(folder)) {
     if (name.ends_with(kWheel)) wheels.push_back(folder / name);
   }
   return wheels;
 }
 
 // NVIDIA's own libraries would take longer than all other files of an environment.
-AuditOptions options_for(const std::string& name, AuditOptions options) {
+AuditOptions adjust_options(const std::string& name, AuditOptions options) {
   const bool cuda = name.starts_with("nvidia_");
   if (cuda && !options.kernel_names) options.open_libraries = false;
   if (cuda) options.host_code = HostCodeScope::none;
   return options;
 }
 
-AuditOptions options_for(const InstalledPackage& package, const AuditOptions& given) {
-  AuditOptions options = options_for(package.info, given);
+AuditOptions adjust_options(const InstalledPackage& package, const AuditOptions& given) {
+  AuditOptions options = adjust_options(package.info, given);
   options.digests = !package.record.empty() && !package.relocated;
   return options;
 }
@@ -53,7 +53,7 @@ AuditOptions options_for(const InstalledPackage& package, const AuditOptions& gi
 void audit_wheels(const std::vector<fs::path>& wheels, const AuditOptions& options,
                   const std::function<void(AuditedPackage)>& each, AuditedPackages& audited) {
   for (const auto& wheel : wheels) {
-    auto inventory = audit(wheel, options_for(wheel.filename().string(), options));
+    auto inventory = audit(wheel, adjust_options(wheel.filename().string(), options));
     if (inventory) {
       each({.inventory = std::move(*inventory)});
     } else if (inventory.error().code == ErrorCode::not_found) {
@@ -64,7 +64,7 @@ void audit_wheels(const std::vector<fs::path>& wheels, const AuditOptions& optio
   }
 }
 
-std::vector<std::string> sentences_of(const RecordedFiles& recorded, const std::string& info) {
+std::vector<std::string> list_change_sentences(const RecordedFiles& recorded, const std::string& info) {
   std::vector<std::string> sentences;
   for (const auto& [path, how, other] : recorded.changed_libraries) {
     const std::string whose = other ? fmt::format(": {} wrote the same path", *other) : "";
@@ -74,7 +74,7 @@ std::vector<std::string> sentences_of(const RecordedFiles& recorded, const std::
 }
 
 // Returns a note on missing and changed files if no library is among them: people edit Python.
-std::optional<std::string> note_of(const RecordedFiles& recorded, const std::string& info) {
+std::optional<std::string> describe_changed_files(const RecordedFiles& recorded, const std::string& info) {
   std::vector<std::string> first = recorded.first_missing;
   first.insert(first.end(), recorded.first_changed.begin(), recorded.first_changed.end());
   if (recorded.reinstall || first.empty()) return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<std::string> note_of(const RecordedFiles& recorded, const std::str
                      recorded.files, fmt::join(parts, " and "), first.front());
 }
 
-std::optional<std::string> version_in(const fs::path& module) {
+std::optional<std::string> read_module_version(const fs::path& module) {
   const auto text = read_whole_file(module);
   const auto assignments = text ? read_assignments(*text) : Result<std::vector<Assignment>>(text.error());
   if (!assignments) return std::nullopt;
@@ -101,9 +101,9 @@ std::optional<std::string> version_of_torch(const std::vector<InstalledPackages>
   for (const auto& installed : path) {
     for (const auto& package : installed.packages) {
       const PackageText& text = package.layout.packages.front();
-      const Package one = package_of(text.folder, text.metadata);
+      const Package one = make_package(text.folder, text.metadata);
       if (!one.name || package_name(*one.name) != "torch" || !one.version) continue;
-      const auto imported = version_in(installed.folder / "torch/version.py");
+      const auto imported = read_module_version(installed.folder / "torch/version.py");
       return imported ? imported : one.version;
     }
   }
@@ -124,17 +124,18 @@ void audit_folder(const InstalledPackages& installed, const PackagesOptions& opt
   append(audited.problems, installed.problems);
   append(audited.notes, installed.notes);
   for (const auto& package : installed.packages) {
-    AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options.audit)),
-                       .environment = installed.environment,
-                       .installer = package.installer};
+    AuditedPackage one{
+        .inventory = audit_layout(package.layout, installed.folder, adjust_options(package, options.audit)),
+        .environment = installed.environment,
+        .installer = package.installer};
     one.inventory.loading = extensions.of(package, one.inventory.files);
     one.inventory.redirected = extensions.find_redirected(package);
     one.inventory.torch_beside = torch;
     one.inventory.other_processor = processors.other(package);
     one.recorded = compare_with_record(installed, package, one.inventory.files, owners);
     if (one.recorded) {
-      append(one.inventory.problems, sentences_of(*one.recorded, package.info));
-      if (auto note = note_of(*one.recorded, package.info)) audited.notes.push_back(std::move(*note));
+      append(one.inventory.problems, list_change_sentences(*one.recorded, package.info));
+      if (auto note = describe_changed_files(*one.recorded, package.info)) audited.notes.push_back(std::move(*note));
     }
     if (package.layout.items.empty() && one.inventory.problems.empty()) {
       ++audited.without_files;
@@ -188,14 +189,15 @@ AuditedPackages audit_each(const FoundEnvironments& found, const PackagesOptions
 
 bool holds_packages(const fs::path& folder) {
   std::error_code error;
-  return fs::is_directory(folder, error) && (!environments_in(folder).folders.empty() || !wheels_in(folder).empty());
+  return fs::is_directory(folder, error) &&
+         (!find_environments(folder).folders.empty() || !list_wheels(folder).empty());
 }
 
 bool holds_only_other_packages(const fs::path& folder) {
   if (!holds_packages(folder) || find_torch({folder})) return false;
-  const auto found = environments_in(folder);
+  const auto found = find_environments(folder);
   return std::none_of(found.folders.begin(), found.folders.end(), [](const fs::path& packages) {
-    const auto names = names_in(packages);
+    const auto names = list_entry_names(packages);
     return std::any_of(names.begin(), names.end(), [](const std::string& name) {
       return name.ends_with(".dist-info") && calls_itself_torch(name, "");
     });
@@ -206,10 +208,10 @@ Result<AuditedPackages> audit_packages(const fs::path& artifact, const PackagesO
                                        const std::function<void(AuditedPackage)>& each) {
   std::error_code error;
   const bool folder = fs::is_directory(artifact, error);
-  const FoundEnvironments found = folder ? environments_in(artifact) : FoundEnvironments{};
+  const FoundEnvironments found = folder ? find_environments(artifact) : FoundEnvironments{};
   if (!found.folders.empty()) return audit_each(found, options, each);
   AuditedPackages audited;
-  const auto wheels = folder ? wheels_in(artifact) : std::vector<fs::path>();
+  const auto wheels = folder ? list_wheels(artifact) : std::vector<fs::path>();
   if (wheels.empty()) {
     PBPROBE_TRY(Inventory inventory, audit(artifact, options.audit));
     each({.inventory = std::move(inventory)});

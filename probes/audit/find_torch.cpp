@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<fs::path> torch_of(const fs::path& root) {
+std::optional<fs::path> find_torch_or_link(const fs::path& root) {
   if (auto torch = torch_folder(root)) return torch;
   const auto linked = linked_torch(root);
   return linked ? std::optional(linked->torch) : std::nullopt;
@@ -23,7 +23,7 @@ std::optional<fs::path> torch_of(const fs::path& root) {
 Result<fs::path> find_torch(const std::vector<fs::path>& roots) {
   std::string looked;
   for (const auto& root : roots) {
-    const auto torch = torch_of(root);
+    const auto torch = find_torch_or_link(root);
     std::error_code error;
     if (torch) return fs::absolute(*torch, error).lexically_normal();
     looked += (looked.empty() ? "" : ", ") + root.string();

@@ -24,7 +24,7 @@ namespace pbprobe {
 namespace {
 
 void note(File& file, const std::optional<Error>& error) {
-  if (error && !file.problem) file.problem = with_way_out(*error, ReadFrom::file).message;
+  if (error && !file.problem) file.problem = append_remedy(*error, ReadFrom::file).message;
 }
 
 // A file during its inspection.
@@ -34,7 +34,7 @@ struct Task {
   const PassedEntries* passed;
 };
 
-InsideFacts inside_of(const std::vector<FatbinEntry>& entries, const Task& task) {
+InsideFacts collect_inside_facts(const std::vector<FatbinEntry>& entries, const Task& task) {
   InsideFacts inside(entries.size());
   const KernelNames wanted = wanted_names(task.bytes.name(), task.options);
   if (task.passed == nullptr) return look_inside_all(entries, task.bytes, wanted);
@@ -49,10 +49,10 @@ InsideFacts inside_of(const std::vector<FatbinEntry>& entries, const Task& task)
   return inside;
 }
 
-std::optional<DeviceCode> code_of(File& file, const Fatbins& fatbins, const Task& task) {
+std::optional<DeviceCode> get_code(File& file, const Fatbins& fatbins, const Task& task) {
   if (fatbins.entries.empty()) return std::nullopt;
   const bool opened = opens_device_code(file.path, task.options);
-  const InsideFacts inside = opened ? inside_of(fatbins.entries, task) : InsideFacts(fatbins.entries.size());
+  const InsideFacts inside = opened ? collect_inside_facts(fatbins.entries, task) : InsideFacts(fatbins.entries.size());
   note(file, first_limit(inside));
   DeviceCode code = add_up(fatbins.entries, inside, task.bytes, opened, wanted_names(task.bytes.name(), task.options));
   if (fatbins.unlinked) code.unlinked = static_cast<int64_t>(fatbins.entries.size());
@@ -61,7 +61,7 @@ std::optional<DeviceCode> code_of(File& file, const Fatbins& fatbins, const Task
 
 void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
   note(file, fatbins.problem);
-  file.device_code = code_of(file, fatbins, task);
+  file.device_code = get_code(file, fatbins, task);
 }
 
 // Without PT_GNU_STACK, glibc's elf/dl-load.c assumes an executable stack on x86-64, but not on aarch64. Returns
@@ -105,7 +105,7 @@ bool is_bundled(const File& file) {
   return inside && !hides_its_choice(file);
 }
 
-CodeScope scope_of(const File& file, const AuditOptions& options) {
+CodeScope choose_code_scope(const File& file, const AuditOptions& options) {
   const bool own = !file.component || file.component == "libtorch";
   const bool wanted = options.host_code == HostCodeScope::all || file.component == "libtorch" ||
                       file.path.find('/') == std::string::npos || is_bundled(file);
@@ -114,7 +114,7 @@ CodeScope scope_of(const File& file, const AuditOptions& options) {
 }
 
 void inspect_code(File& file, const Elf& elf, const AuditOptions& options) {
-  auto code = read_code(elf, scope_of(file, options), options.threads);
+  auto code = read_code(elf, choose_code_scope(file, options), options.threads);
   if (!code) return note(file, code.error());
   note(file, code->damage);
   file.host_code = std::move(code->counted);
@@ -188,7 +188,7 @@ void inspect_elf(File& file, const Task& task) {
   inspect_links(file, *elf);
   if (task.options.host_code != HostCodeScope::none) inspect_code(file, *elf, task.options);
   inspect_constants(file, *elf);
-  file.self_loaded_code = code_of(file, find_fatbins(*elf), task);
+  file.self_loaded_code = get_code(file, find_fatbins(*elf), task);
   // Linkers that merge sections may leave libtorch's device code among the constants.
   if (file.component == "libtorch" && !file.device_code)
     file.device_code = std::exchange(file.self_loaded_code, std::nullopt);
@@ -217,11 +217,11 @@ Error why_not_elf(const Bytes& bytes) {
 }  // namespace
 
 bool opens_device_code(const std::string& path, const AuditOptions& options) {
-  return !options.device_code_only && (options.open_libraries || component_of(path) == "libtorch");
+  return !options.device_code_only && (options.open_libraries || find_component(path) == "libtorch");
 }
 
 KernelNames wanted_names(const std::string& path, const AuditOptions& options) {
-  return {.listed = options.kernel_names, .families = options.kernel_families && component_of(path) == "libtorch"};
+  return {.listed = options.kernel_names, .families = options.kernel_families && find_component(path) == "libtorch"};
 }
 
 File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& options, const PassedEntries* passed) {
@@ -229,7 +229,7 @@ File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& op
   File file;
   file.path = path;
   file.size_bytes = static_cast<int64_t>(bytes.size());
-  if (!options.device_code_only) file.component = component_of(path);
+  if (!options.device_code_only) file.component = find_component(path);
   const auto magic = bytes.read<uint32_t>(0, "magic");
   if (bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG))) {
     inspect_elf(file, task);

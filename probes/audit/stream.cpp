@@ -146,11 +146,11 @@ class Passing {
     const uint64_t taken = keep(piece.first(std::min<uint64_t>(piece.size(), header_ends_ - filled_)));
     if (filled_ + taken < header_ends_) return taken;
     const Bytes bytes(std::span<const uint8_t>(target_).subspan(header_at_, header_ends_ - header_at_), name_);
-    state_ == State::container ? read_container_at(bytes, filled_ + taken) : read_entry_at(bytes, filled_ + taken);
+    state_ == State::container ? parse_container(bytes, filled_ + taken) : parse_entry(bytes, filled_ + taken);
     return taken;
   }
 
-  void read_container_at(const Bytes& bytes, uint64_t next) {
+  void parse_container(const Bytes& bytes, uint64_t next) {
     const auto body = pbprobe::read_container_header(bytes);
     if (!body || *body > target_.size() - next) {
       state_ = State::search;
@@ -169,7 +169,7 @@ class Passing {
     header_ends_ = at + kEntryHeaderBytes;
   }
 
-  void read_entry_at(const Bytes& bytes, uint64_t next) {
+  void parse_entry(const Bytes& bytes, uint64_t next) {
     const auto header = pbprobe::read_entry_header(bytes, 0);
     const uint64_t longer = header ? header->header_bytes - kEntryHeaderBytes : 0;
     if (!header || longer > container_ends_ - next || header->padded_bytes > container_ends_ - next - longer) {

@@ -136,7 +136,7 @@ std::string render(const AuditArguments& options, const Report& report) {
 int run_variant(const AuditArguments& options) {
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
-  const DerivedVariant derived = variant_of(*report->inventory);
+  const DerivedVariant derived = derive_variant(*report->inventory);
   for (const auto& note : derived.notes) fmt::print(stderr, "pbprobe: {}\n", printable(note));
   if (const int written = write_output(variant_json(derived.variant), options.output); written != kPassed)
     return written;

@@ -85,7 +85,7 @@ std::string render_explanation(const Explained& one) {
   add("about", one.check == nullptr ? "recipe" : name_of(one.check->subject));
   if (one.check != nullptr) {
     add("level", name_of(one.check->level));
-    if (!one.check->needs.empty()) add("needs", fmt::format("{}", fmt::join(needs_of(*one.check), ", ")));
+    if (!one.check->needs.empty()) add("needs", fmt::format("{}", fmt::join(list_needs(*one.check), ", ")));
     if (one.check->decides) add("decides", "yes: without an answer the verdict is unknown, and unknown is not pass");
   }
   add("fix", one.remedy);
@@ -100,7 +100,7 @@ Json write_explanation_json(const Explained& one) {
   Json json{{"id", one.id}, {"asks", one.question}, {"severity", name_of(one.severity)}, {"fix", one.remedy}};
   json["subject"] = one.check == nullptr ? "recipe" : name_of(one.check->subject);
   json["level"] = one.check == nullptr ? Json() : Json(name_of(one.check->level));
-  json["needs"] = one.check == nullptr ? std::vector<std::string_view>{} : needs_of(*one.check);
+  json["needs"] = one.check == nullptr ? std::vector<std::string_view>{} : list_needs(*one.check);
   json["decides"] = one.check != nullptr && one.check->decides;
   json["can_be_waived"] = one.check != nullptr && !one.check->integrity;
   json["page"] = check_page(one.id).empty() ? Json() : Json(check_page(one.id));

@@ -135,7 +135,7 @@ void judge_clocks(Fleet& fleet, JudgedRanks& ranks) {
     if (rank.document != nullptr && rank.document->clock_offset_s) offsets.push_back(*rank.document->clock_offset_s);
   }
   if (offsets.size() < 2) return;
-  const double usual = median_of(offsets);
+  const double usual = find_median(offsets);
   std::map<std::string, FleetDifference> rows;  // one per host, since a host has one clock
   for (auto& rank : ranks) {
     if (rank.document == nullptr || !rank.document->clock_offset_s) continue;

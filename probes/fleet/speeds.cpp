@@ -109,12 +109,12 @@ void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy) {
   std::vector<double> steps;
   for (auto& rank : ranks) {
     if (rank.report == nullptr || rank.is_crowded || rank.report->late_ms.empty()) continue;
-    entries.push_back({&rank, median_of(rank.report->late_ms)});
+    entries.push_back({&rank, find_median(rank.report->late_ms)});
     const auto step = rank.report->figures.find("lockstep_step_ms");
     if (step != rank.report->figures.end()) steps.push_back(step->second.value);
   }
   if (entries.size() < 2 || steps.empty()) return;
-  const double step = median_of(steps);
+  const double step = find_median(steps);
   // Lateness of sound ranks is near 0, so that a share of it proves little; the floors are shares of the step.
   const OutlierPolicy share = divide_false_alarms(policy, 1);
   OutlierRule rule = outlier_rule(list_values(entries), true, share);

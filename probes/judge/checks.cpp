@@ -16,7 +16,7 @@ namespace {
 const std::vector<Check>& table() {
   static const std::vector<Check> checks = [] {
     std::vector<Check> all;
-    for (const auto rows : {beside_checks,
+    for (const auto rows : {baseline_checks,
                             claimed_cpus_checks,
                             claimed_sms_checks,
                             claims_checks,
@@ -60,7 +60,7 @@ constexpr std::array kRetired{
                  .why = "it compared kernels with operators, and other threads; `python -m pbprobe.speed` compares "
                         "operators with operators"}};
 
-std::string_view word_for(Need need) {
+std::string_view get_need_word(Need need) {
   switch (need) {
     case Need::host: return "host";
     case Need::inventory: return "inventory";
@@ -118,9 +118,9 @@ bool asks(Need need) {
   return std::any_of(table().begin(), table().end(), [&](const Check& check) { return needs(check, need); });
 }
 
-std::vector<std::string_view> needs_of(const Check& check) {
+std::vector<std::string_view> list_needs(const Check& check) {
   std::vector<std::string_view> words;
-  for (const Need need : check.needs) words.push_back(word_for(need));
+  for (const Need need : check.needs) words.push_back(get_need_word(need));
   return words;
 }
 
@@ -137,8 +137,8 @@ std::string checks_markdown() {
       "| check | about | level | severity | asks | needs | decides | remedy |\n|---|---|---|---|---|---|---|---|\n";
   for (const auto& check : all_checks()) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", check.id, name_of(check.subject),
-                        name_of(check.level), name_of(check.severity), check.question, fmt::join(needs_of(check), ", "),
-                        check.decides ? "yes" : "", check.remedy);
+                        name_of(check.level), name_of(check.severity), check.question,
+                        fmt::join(list_needs(check), ", "), check.decides ? "yes" : "", check.remedy);
   }
   text += "\nNo longer asked:\n\n";
   for (const RetiredCheck& retired : kRetired) text += fmt::format("- {}: {}.\n", retired.id, retired.why);

@@ -85,7 +85,7 @@ struct Check {
 };
 
 // Names the needs of a check: "inventory", "a baseline".
-[[nodiscard]] std::vector<std::string_view> needs_of(const Check& check);
+[[nodiscard]] std::vector<std::string_view> list_needs(const Check& check);
 
 // Returns the catalogue, sorted by id.
 [[nodiscard]] std::span<const Check> all_checks();

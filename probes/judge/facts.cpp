@@ -14,12 +14,12 @@ namespace pbprobe {
 namespace {
 
 template <class T>
-const T* pointer_to(const std::optional<T>& value) {
+const T* get_pointer(const std::optional<T>& value) {
   return value ? &*value : nullptr;
 }
 
 // Counts the translation units with device code: the count of the most frequent cubin or PTX.
-int64_t units_in(const File& file) {
+int64_t count_file_units(const File& file) {
   if (!file.device_code) return 0;
   int64_t most = 0;
   for (const auto* cubins : {&file.device_code->cubin, &file.device_code->ptx}) {
@@ -31,14 +31,14 @@ int64_t units_in(const File& file) {
 const File* file_with_most_units(const Inventory& inventory) {
   const File* most = nullptr;
   for (const auto& file : inventory.files) {
-    if (!is_own(inventory, file) || units_in(file) == 0) continue;
-    if (most == nullptr || units_in(file) > units_in(*most)) most = &file;
+    if (!is_own(inventory, file) || count_file_units(file) == 0) continue;
+    if (most == nullptr || count_file_units(file) > count_file_units(*most)) most = &file;
   }
   return most;
 }
 
 bool built_for_other_processor(const Host& host, const Inventory& inventory) {
-  if (inventory.platform) return processor_of(*inventory.platform) != host.cpu.architecture;
+  if (inventory.platform) return get_processor(*inventory.platform) != host.cpu.architecture;
   return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
     const bool host_code = file.machine && *file.machine != "cuda";
     return is_own(inventory, file) && host_code && *file.machine != host.cpu.architecture;
@@ -52,7 +52,7 @@ std::string torch_name(const Inventory* inventory) {
   return std::string(base_name(inventory->artifact));
 }
 
-std::string sentence_of(const CodeChoice& choice, const std::string& capability) {
+std::string describe_code_choice(const CodeChoice& choice, const std::string& capability) {
   switch (choice.code) {
     case GpuCode::native:
       return fmt::format("{} machine code for exactly this chip ({} cubins)", *choice.best, choice.best_count);
@@ -73,7 +73,7 @@ std::string sentence_of(const CodeChoice& choice, const std::string& capability)
   return "";
 }
 
-CodeChoice choice_for(const Facts& facts, const Gpu& gpu) {
+CodeChoice find_code_choice(const Facts& facts, const Gpu& gpu) {
   if (facts.inventory == nullptr) return {};
   if (is_other_library(facts)) return {};
   if (facts.wrong_platform || !facts.cuda_build) return {.code = GpuCode::none};
@@ -82,14 +82,14 @@ CodeChoice choice_for(const Facts& facts, const Gpu& gpu) {
   return choose_code(*facts.main_file->device_code, *capability);
 }
 
-std::string sentence_for(const Facts& facts, const Gpu& gpu, const CodeChoice& choice) {
+std::string describe_holdings(const Facts& facts, const Gpu& gpu, const CodeChoice& choice) {
   if (facts.inventory == nullptr) return "no torch was read";
   if (facts.wrong_platform)
     return fmt::format("built for {}: nothing of it runs here",
                        facts.inventory->platform.value_or("another processor"));
   if (is_other_library(facts)) return "a library beside torch: which GPUs torch serves is not known";
   if (!facts.cuda_build) return "a CPU build: it has no GPU code";
-  return sentence_of(choice, gpu.capability);
+  return describe_code_choice(choice, gpu.capability);
 }
 
 // Returns why no GPU can be judged; nullopt if the driver lists any.
@@ -107,7 +107,7 @@ bool is_library_with_claim_file(const Facts& facts) {
 }
 
 void take_claim(Facts& facts) {
-  facts.claim = pointer_to(facts.report.claim);
+  facts.claim = get_pointer(facts.report.claim);
   if (facts.claim == nullptr) return;
   for (const auto& id : facts.claim->targets) {
     const Target* target = find_target(id);
@@ -128,13 +128,13 @@ std::optional<MajorMinor> local_cuda(std::string_view version) {
 
 Facts derive_facts(const Report& report) {
   Facts facts{.report = report,
-              .host = pointer_to(report.host),
-              .inventory = pointer_to(report.inventory),
-              .measurements = pointer_to(report.measurements)};
+              .host = get_pointer(report.host),
+              .inventory = get_pointer(report.inventory),
+              .measurements = get_pointer(report.measurements)};
   facts.files_only = facts.inventory != nullptr && facts.host == nullptr && facts.measurements == nullptr &&
                      facts.report.problems.empty();
   take_claim(facts);
-  if (facts.measurements != nullptr) facts.run = pointer_to(facts.measurements->libtorch);
+  if (facts.measurements != nullptr) facts.run = get_pointer(facts.measurements->libtorch);
   facts.torch = torch_name(facts.inventory);
   if (facts.inventory != nullptr) {
     facts.single_file = facts.inventory->layout == "file";
@@ -146,19 +146,19 @@ Facts derive_facts(const Report& report) {
   if (facts.host == nullptr) return facts;
   facts.no_gpu = missing_gpu(*facts.host);
   for (const auto& gpu : facts.host->gpus) {
-    const CodeChoice choice = choice_for(facts, gpu);
+    const CodeChoice choice = find_code_choice(facts, gpu);
     facts.gpus.push_back({.gpu = gpu.index,
                           .name = gpu.name,
                           .capability = gpu.capability,
                           .code = choice.code,
                           .best = choice.best,
-                          .sentence = sentence_for(facts, gpu, choice)});
+                          .sentence = describe_holdings(facts, gpu, choice)});
     facts.choices.push_back(choice);
   }
   return facts;
 }
 
-const Target* of_other_processor(const Facts& facts, const std::vector<const Target*>& targets) {
+const Target* find_foreign_target(const Facts& facts, const std::vector<const Target*>& targets) {
   if (facts.inventory == nullptr || !facts.inventory->platform) return nullptr;
   const auto other = std::find_if(targets.begin(), targets.end(), [&](const Target* target) {
     const auto& there = target->platforms;
@@ -222,7 +222,7 @@ const File* file_named(const Inventory& inventory, std::string_view begin) {
   return nullptr;
 }
 
-std::string_view release_of(std::string_view version) {
+std::string_view get_release(std::string_view version) {
   version = version.substr(0, version.find_first_not_of("0123456789."));
   while (version.ends_with('.')) version.remove_suffix(1);
   return version;
@@ -273,12 +273,12 @@ std::optional<size_t> gpu_of_run(const Facts& facts) {
   return std::nullopt;
 }
 
-bool ran_on(const LibtorchRun& run, std::string_view device) {
+bool has_run(const LibtorchRun& run, std::string_view device) {
   return std::any_of(run.figures.begin(), run.figures.end(),
                      [&](const LibtorchFigure& figure) { return figure.device == device; });
 }
 
-std::string_view processor_of(std::string_view platform) {
+std::string_view get_processor(std::string_view platform) {
   return platform.substr(0, platform.find('-'));
 }
 

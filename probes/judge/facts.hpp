@@ -61,7 +61,7 @@ struct Facts {
 
 // Returns the first target that does not exist on the artifact's platform, or nullptr. Returns nullptr if the platform
 // is unknown.
-[[nodiscard]] const Target* of_other_processor(const Facts& facts, const std::vector<const Target*>& targets);
+[[nodiscard]] const Target* find_foreign_target(const Facts& facts, const std::vector<const Target*>& targets);
 
 // Reports whether the artifact can show this part of a claim. A single file shows only some parts.
 [[nodiscard]] bool tells(const Facts& facts, ClaimPart part);
@@ -77,7 +77,7 @@ struct ClaimParts {
 [[nodiscard]] const File* file_named(const Inventory& inventory, std::string_view begin);
 
 // Returns "2.11.0" for "2.11.0+cu130", "2.11.0a0" and "2.11.0.dev20260101".
-[[nodiscard]] std::string_view release_of(std::string_view version);
+[[nodiscard]] std::string_view get_release(std::string_view version);
 
 // Returns 13.0 for "2.11.0+cu130"; nullopt without a CUDA suffix.
 [[nodiscard]] std::optional<MajorMinor> local_cuda(std::string_view version);
@@ -103,12 +103,12 @@ struct GpuGroup {
 [[nodiscard]] std::optional<size_t> gpu_of_run(const Facts& facts);
 
 // Reports whether libtorch computed on this device ("cpu", "cuda:0").
-[[nodiscard]] bool ran_on(const LibtorchRun& run, std::string_view device);
+[[nodiscard]] bool has_run(const LibtorchRun& run, std::string_view device);
 
 // Returns the command that installs the same torch again: version and index; nullopt if no index is known to have it.
 [[nodiscard]] std::optional<std::string> reinstall_torch(const Inventory& inventory);
 
 // Returns "aarch64" for "aarch64-linux".
-[[nodiscard]] std::string_view processor_of(std::string_view platform);
+[[nodiscard]] std::string_view get_processor(std::string_view platform);
 
 }  // namespace pbprobe

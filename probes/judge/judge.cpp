@@ -16,7 +16,7 @@
 namespace pbprobe {
 namespace {
 
-Finding finding_of(const Check& check, const Seen& seen, Severity severity) {
+Finding make_finding(const Check& check, const Seen& seen, Severity severity) {
   return {.id = std::string(check.id),
           .subject = check.subject,
           .severity = severity,
@@ -38,13 +38,13 @@ class Judge {
     verdict_.date = terms.date;
     verdict_.gpus = facts_.gpus;
     if (facts_.host != nullptr) verdict_.cpu_targets = facts_.host->cpu.targets;
-    if (facts_.files_only) verdict_.holdings = holdings_of(facts_);
+    if (facts_.files_only) verdict_.holdings = find_holdings(facts_);
   }
 
   Verdict run() {
     if (demands_.strict()) look_at_steps();
     if (auto claim = unjudged_claim(facts_)) object_unknown("claim", claim->what.text, claim->remedy);
-    for (const auto& asked : ask_each(facts_, terms_.asked)) look_at(asked);
+    for (const auto& asked : ask_each(facts_, terms_.asked)) add_check_row(asked);
     look_at_findings();
     look_at_claims();
     decide();
@@ -76,12 +76,12 @@ class Judge {
     object_unknown("run", why.what.text, why.remedy);
   }
 
-  void look_at(const Asked& one) {
+  void add_check_row(const Asked& one) {
     const Check& check = *one.check;
     CheckRow row{.id = std::string(check.id),
                  .subject = check.subject,
                  .level = check.level,
-                 .severity = demands_.severity_of(check),
+                 .severity = demands_.get_severity(check),
                  .required = demands_.requires_answer(check, facts_, one.asked),
                  .asks = std::string(check.question)};
     if (!one.asked) {
@@ -92,7 +92,7 @@ class Judge {
     } else {
       row.state = one.answer.seen.empty() ? CheckState::passed : CheckState::found;
     }
-    for (const auto& seen : one.answer.seen) verdict_.findings.push_back(finding_of(check, seen, row.severity));
+    for (const auto& seen : one.answer.seen) verdict_.findings.push_back(make_finding(check, seen, row.severity));
     const bool answered = row.state == CheckState::passed || row.state == CheckState::found;
     if (row.required && !answered) object_to_silence(row, one);
     verdict_.checks.push_back(std::move(row));
@@ -127,7 +127,7 @@ class Judge {
               .remedy = finding.remedy});
     }
     for (const auto& use : verdict_.waivers) {
-      if (use.state != WaiverState::used) object(objection_to(use));
+      if (use.state != WaiverState::used) object(make_waiver_objection(use));
     }
   }
 
@@ -150,7 +150,7 @@ class Judge {
     for (auto& row : verdict_.claims) {
       if (!row.claimed) continue;
       row.proven = Level::claimed;
-      if (demands_.strict()) row.required = demands_.of_row(row.claim);
+      if (demands_.strict()) row.required = demands_.get_row_level(row.claim);
       if (row.required) row.outcome = Outcome::pass;
       const std::pair<Level, std::optional<Outcome>> levels[] = {{Level::shipped, row.shipped},
                                                                  {Level::loaded, row.loaded},
@@ -164,11 +164,11 @@ class Judge {
           continue;
         row.outcome = outcome.value_or(Outcome::unknown);
       }
-      if (row.outcome && row.outcome != Outcome::pass) object_to(row);
+      if (row.outcome && row.outcome != Outcome::pass) add_row_objection(row);
     }
   }
 
-  void object_to(const ClaimRow& row) {
+  void add_row_objection(const ClaimRow& row) {
     // If the files lack the claimed part, results of a run prove nothing about it.
     const bool unshipped = row.outcome == Outcome::fail && row.proven == Level::claimed;
     const std::string detail = row.detail.empty() || unshipped ? "" : ": " + row.detail;

@@ -20,8 +20,9 @@ Seen describe_wrong(const OperatorRun& run, const OperatorResult& result) {
   const std::string input = result.input ? fmt::format("; inputs: {}", *result.input) : "";
   const std::string kernels =
       result.kernels && !result.kernels->empty() ? fmt::format("; kernel: {}", result.kernels->front()) : "";
-  return {.what = say("{} in {} is wrong on {}{}: {}{}{}{}", result.name, result.type, run.device, in_words(way),
-                      result.reason.value_or("it differs"), in_words(figures), in_words(input), in_words(kernels))};
+  return {.what =
+              say("{} in {} is wrong on {}{}: {}{}{}{}", result.name, result.type, run.device, make_words(way),
+                  result.reason.value_or("it differs"), make_words(figures), make_words(input), make_words(kernels))};
 }
 
 // Looks at the operators themselves, or at functions of torch.compile.

@@ -26,7 +26,7 @@ std::string rate(double gflops) {
 }
 
 // Lists, for each data type, the figure of the largest problem on this device.
-std::string figures_on(const LibtorchRun& run, std::string_view device) {
+std::string describe_figures(const LibtorchRun& run, std::string_view device) {
   std::map<std::string, const LibtorchFigure*> largest;
   const auto work = [](const LibtorchFigure& figure) {
     return static_cast<double>(figure.m) * static_cast<double>(figure.n) * static_cast<double>(figure.k);
@@ -59,7 +59,7 @@ bool fails_on_cpu(const std::vector<Finding>& findings) {
 // Fills `measured` if a baseline was timed.
 void fill_measured(ClaimRow& row, const Facts& facts, std::string_view device) {
   if (row.executed == Outcome::pass && facts.report.baseline)
-    row.measured = measured_on(facts.report.baseline, device).outcome;
+    row.measured = summarize_gains(facts.report.baseline, device).outcome;
 }
 
 // Fills the levels that running proves: unknown until the level below is reached, nullopt if nothing ran.
@@ -71,7 +71,7 @@ void fill_cpu(ClaimRow& row, const Facts& facts) {
   if (facts.run->executed || (facts.run->loaded && !facts.run->obstacle)) row.executed = known(facts.run->executed);
   fill_measured(row, facts, "cpu");
   if (facts.run->cpu_capability) add_detail(row.detail, "CPU capability " + *facts.run->cpu_capability);
-  add_detail(row.detail, figures_on(*facts.run, "cpu"));
+  add_detail(row.detail, describe_figures(*facts.run, "cpu"));
 }
 
 void fill_gpu(ClaimRow& row, const Facts& facts, size_t index) {
@@ -84,13 +84,13 @@ void fill_gpu(ClaimRow& row, const Facts& facts, size_t index) {
   } else if (std::any_of(areas.begin(), areas.end(), [&](const LibtorchArea& area) { return area.device == device; })) {
     row.loaded = Outcome::unknown;
     std::string why;
-    row.executed = areas_on(*facts.run, device, why);
+    row.executed = judge_areas(*facts.run, device, why);
     if (row.executed != Outcome::pass) add_detail(row.detail, why);
   }
-  if (ran_on(*facts.run, device)) row.executed = Outcome::pass;
+  if (has_run(*facts.run, device)) row.executed = Outcome::pass;
   if (row.executed == Outcome::pass) row.loaded = Outcome::pass;
   fill_measured(row, facts, device);
-  add_detail(row.detail, figures_on(*facts.run, device));
+  add_detail(row.detail, describe_figures(*facts.run, device));
 }
 
 ClaimRow cpu_row(const Facts& facts, const std::vector<Finding>& findings) {
@@ -175,12 +175,12 @@ struct Shipped {
     const bool whole_torch = facts.inventory != nullptr && !facts.single_file && !facts.other;
     if (part == ClaimPart::sm && whole_torch && !facts.cuda_build) return Outcome::fail;
     const bool elsewhere = by([](const Check& check) { return check.of_processor; }) == Outcome::fail;
-    if (elsewhere && of_other_processor(facts, targets) != nullptr) return Outcome::fail;
+    if (elsewhere && find_foreign_target(facts, targets) != nullptr) return Outcome::fail;
     return of(part, facts);
   }
 };
 
-std::string ids_of(const std::vector<const Target*>& targets, bool exact) {
+std::string join_target_ids(const std::vector<const Target*>& targets, bool exact) {
   std::vector<std::string_view> ids;
   for (const Target* target : targets) ids.push_back(target->id);
   return fmt::format("{}{}", fmt::join(ids, ", "), exact ? " only" : "");
@@ -193,13 +193,13 @@ ClaimProof prove_all(const Facts& facts, const std::vector<const Target*>& targe
   return all;
 }
 
-std::string patterns_of(const Claim& claim) {
+std::string get_file_patterns(const Claim& claim) {
   std::vector<std::string_view> patterns;
   for (const auto& one : *claim.files) patterns.push_back(one.files);
   return patterns.empty() ? "all" : fmt::format("{}", fmt::join(patterns, ", "));
 }
 
-std::string left_out_of(const Claim& claim) {
+std::string describe_ignored_files(const Claim& claim) {
   std::string text;
   for (const auto& [files, reason] : claim.ignored.value_or(std::vector<IgnoredFiles>()))
     add_detail(text, fmt::format("{} left out: {}", files, reason));
@@ -226,10 +226,10 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   const Inventory none;
   const Inventory& inventory = facts.inventory != nullptr ? *facts.inventory : none;
   if (!facts.claimed_gpus.empty())
-    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.of(facts.claimed_gpus, ClaimPart::sm, facts), "",
-        prove_all(facts, facts.claimed_gpus, prove_sm));
+    add("SM", join_target_ids(facts.claimed_gpus, claim.exact), shipped.of(facts.claimed_gpus, ClaimPart::sm, facts),
+        "", prove_all(facts, facts.claimed_gpus, prove_sm));
   if (!facts.claimed_cpus.empty())
-    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.of(facts.claimed_cpus, ClaimPart::isa, facts),
+    add("ISA", join_target_ids(facts.claimed_cpus, claim.exact), shipped.of(facts.claimed_cpus, ClaimPart::isa, facts),
         seen(inventory.platform), prove_all(facts, facts.claimed_cpus, prove_isa));
   if (claim.torch)
     add("torch", *claim.torch, shipped.of(ClaimPart::torch, facts), seen(inventory.torch_version),
@@ -237,7 +237,8 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   if (claim.cuda) add("CUDA", *claim.cuda, shipped.of(ClaimPart::cuda, facts), seen(inventory.cuda_version));
   if (claim.python) add("Python", *claim.python, shipped.of(ClaimPart::python, facts), seen(inventory.python_abi));
   if (claim.blas) add("BLAS", *claim.blas, shipped.of(ClaimPart::blas, facts), "");
-  if (claim.files) add("files", patterns_of(claim), shipped.of(ClaimPart::files, facts), left_out_of(claim));
+  if (claim.files)
+    add("files", get_file_patterns(claim), shipped.of(ClaimPart::files, facts), describe_ignored_files(claim));
   return rows;
 }
 
@@ -257,7 +258,7 @@ std::string code_that_ran(const GpuOutcome& gpu, const std::string& which) {
 }
 
 // Returns "1-7" or "1, 3".
-std::string numbers_of(const std::vector<int64_t>& gpus) {
+std::string format_gpu_numbers(const std::vector<int64_t>& gpus) {
   const bool in_a_row = gpus.size() > 2 && gpus.back() - gpus.front() + 1 == static_cast<int64_t>(gpus.size());
   return in_a_row ? fmt::format("{}-{}", gpus.front(), gpus.back()) : fmt::format("{}", fmt::join(gpus, ", "));
 }
@@ -281,7 +282,7 @@ std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>&
 }
 
 std::string what_files_hold(const Facts& facts) {
-  if (facts.claim == nullptr) return "nothing in the files is wrong: " + holdings_of(facts)->sentence;
+  if (facts.claim == nullptr) return "nothing in the files is wrong: " + find_holdings(facts)->sentence;
   std::string text = fmt::format("{} holds what \"{}\" claims", facts.torch, facts.claim->text);
   const ClaimParts parts = claim_parts(facts);
   if (!parts.unknown.empty())
@@ -307,9 +308,9 @@ std::string what_runs(const Facts& facts) {
     if (alike.empty()) first.push_back(&gpu);
     alike.push_back(gpu.gpu);
   }
-  if (!ran.empty()) text += fmt::format(" and GPU {}", numbers_of(ran));
-  for (const GpuOutcome* gpu : first) text += code_that_ran(*gpu, numbers_of(by_code[code_that_ran(*gpu, "")]));
-  if (!others.empty()) text += fmt::format("; not tested on GPU {}", numbers_of(others));
+  if (!ran.empty()) text += fmt::format(" and GPU {}", format_gpu_numbers(ran));
+  for (const GpuOutcome* gpu : first) text += code_that_ran(*gpu, format_gpu_numbers(by_code[code_that_ran(*gpu, "")]));
+  if (!others.empty()) text += fmt::format("; not tested on GPU {}", format_gpu_numbers(others));
   return text;
 }
 

@@ -18,7 +18,7 @@ namespace pbprobe {
 [[nodiscard]] std::string what_runs(const Facts& facts);
 
 // Returns the claim that is true of the artifact; nullopt if no artifact was read.
-[[nodiscard]] std::optional<Holdings> holdings_of(const Facts& facts);
+[[nodiscard]] std::optional<Holdings> find_holdings(const Facts& facts);
 
 // Returns the reason of a pass that only files prove, in one sentence.
 [[nodiscard]] std::string what_files_hold(const Facts& facts);

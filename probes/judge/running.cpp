@@ -80,7 +80,7 @@ Answer areas_are_right(const Facts& facts) {
   return answer;
 }
 
-Answer libraries_are_those_it_was_compiled_with(const Facts& facts) {
+Answer check_compiled_versions(const Facts& facts) {
   Answer answer;
   const auto& shipped = facts.inventory->component_versions;
   for (const auto& library : facts.run->libraries) {
@@ -124,7 +124,7 @@ Answer cuda_starts_in_time(const Facts& facts) {
                                      *start.obstacle, start.device == "cpu" ? "" : start.device);
     if (start.how == kForcedPtx || start.first_tensor_seconds.value_or(0) <= kMostSeconds) continue;
     if (const auto who = others_at_start(facts, start.device)) {
-      answer.unknown = disturbed_by(*who);
+      answer.unknown = report_other_users(*who);
       continue;
     }
     answer.seen.push_back(
@@ -167,7 +167,7 @@ void judge_fault(const KernelFault& fault, Answer& answer) {
   const bool ours = fault.owner == FaultOwner::pbprobe;
   answer.unknown =
       Seen{.what = say("{}; {}: {}", fault.what, trials,
-                       in_words(ours ? "a defect of pbprobe, and not of the GPU" : "whose fault it is, is unknown")),
+                       make_words(ours ? "a defect of pbprobe, and not of the GPU" : "whose fault it is, is unknown")),
            .where = std::nullopt,
            .remedy =
                ours ? "report it to pbprobe's issues with the output of `--format json`; the build and the GPU are not "
@@ -202,7 +202,7 @@ Answer steps_ran(const Facts& facts) {
 
 Answer version_agrees(const Facts& facts) {
   if (!facts.run->version || !facts.inventory->torch_version) return {};
-  if (release_of(*facts.run->version) == release_of(*facts.inventory->torch_version)) return {};
+  if (get_release(*facts.run->version) == get_release(*facts.inventory->torch_version)) return {};
   return {.seen = {{.what = say("its files say torch {}, the loaded library says {}", *facts.inventory->torch_version,
                                 *facts.run->version),
                     .where = facts.run->path}}};
@@ -286,7 +286,7 @@ std::vector<Check> running_checks() {
        .needs = {inventory, run},
        .question = "Do cuDNN and NCCL run in the versions that libtorch was compiled with, and that its packages have?",
        .remedy = "look at LD_LIBRARY_PATH: it may lead to another installation; else install this torch again",
-       .ask = libraries_are_those_it_was_compiled_with},
+       .ask = check_compiled_versions},
       {.id = "PB511",
        .subject = Subject::gpu,
        .level = Level::executed,

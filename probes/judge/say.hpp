@@ -28,13 +28,13 @@ struct InWords {
   std::string text;
 };
 
-[[nodiscard]] inline InWords in_words(std::string_view text) {
+[[nodiscard]] inline InWords make_words(std::string_view text) {
   return {std::string(text)};
 }
 
 // Returns the word for a count: "1 kernel does", "2 kernels do". The count itself remains data.
-[[nodiscard]] inline InWords by_count(int64_t count, std::string_view one, std::string_view many) {
-  return in_words(count == 1 ? one : many);
+[[nodiscard]] inline InWords select_by_number(int64_t count, std::string_view one, std::string_view many) {
+  return make_words(count == 1 ? one : many);
 }
 
 }  // namespace pbprobe

@@ -9,7 +9,7 @@
 
 namespace pbprobe {
 
-[[nodiscard]] std::vector<Check> beside_checks();
+[[nodiscard]] std::vector<Check> baseline_checks();
 [[nodiscard]] std::vector<Check> claimed_cpus_checks();
 [[nodiscard]] std::vector<Check> claimed_sms_checks();
 [[nodiscard]] std::vector<Check> claims_checks();

@@ -67,7 +67,7 @@ Result<void> compare_with_baseline(Report& report, const CompareRequest& request
   BaselineComparison comparison = compare_builds(*report.inventory, generic);
   if (report.claim) comparison.missing_kernels = compare_kernels(*report.inventory, generic, *report.claim);
   if (report.reference && report.reference->code.empty()) {
-    auto reference = reference_of(*report.inventory, generic);
+    auto reference = make_reference(*report.inventory, generic);
     if (reference) report.reference = std::move(*reference);
   }
   if (request.speeds && comparison.differences.empty()) {

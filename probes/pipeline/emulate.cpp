@@ -106,7 +106,7 @@ std::vector<std::string> list_libtorch_files(const fs::path& libtorch_dir) {
   std::error_code error;
   for (const auto& entry : list_folder(libtorch_dir, error)) {
     const std::string name = entry.path.filename().string();
-    if (!name.starts_with("lib") || !is_shared_object_name(name) || component_of(name) != "libtorch") continue;
+    if (!name.starts_with("lib") || !is_shared_object_name(name) || find_component(name) != "libtorch") continue;
     // Files for CUDA need a driver, and files for Python an interpreter.
     if (name.find("cuda") != std::string::npos || name.find("python") != std::string::npos) continue;
     (name.starts_with("libc10.") || name.starts_with("libtorch_cpu.") ? first : rest).push_back(entry.path.string());

@@ -37,11 +37,12 @@ void take_findings(const Report& report, Distribution& row) {
 
 // Drops what this machine's C library lacks: PB184 compares the version of the other machine.
 void forget_own_glibc(std::vector<Loading>& files) {
-  const auto is_of_glibc = [](const std::string& version) { return version.starts_with("GLIBC_"); };
+  const auto is_glibc_plugin = [](const std::string& version) { return version.starts_with("GLIBC_"); };
   for (auto& file : files) {
-    std::erase_if(file.missing_versions, [&](const MissingVersion& missing) { return is_of_glibc(missing.version); });
+    std::erase_if(file.missing_versions,
+                  [&](const MissingVersion& missing) { return is_glibc_plugin(missing.version); });
     std::erase_if(file.unresolved,
-                  [&](const UnresolvedSymbol& symbol) { return symbol.version && is_of_glibc(*symbol.version); });
+                  [&](const UnresolvedSymbol& symbol) { return symbol.version && is_glibc_plugin(*symbol.version); });
   }
 }
 

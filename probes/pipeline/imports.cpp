@@ -187,7 +187,7 @@ bool lacks_something_else(const std::string& refusal) {
   if (end == refusal.npos) return false;
   const std::string_view before = std::string_view(refusal).substr(0, end);
   const std::string_view library = before.substr(before.find_last_of(" /") + 1);
-  return component_of(library) != "libtorch";
+  return find_component(library) != "libtorch";
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ std::vector<OperatorRun> compute(const fs::path& packages, const Report& report,
 
 void compare_operators(Report& report, const OperatorOptions& options) {
   if (!report.inventory) return;
-  const auto packages = packages_of(*report.inventory);
+  const auto packages = find_packages_folder(*report.inventory);
   if (packages && root_above(*packages).empty()) {
     report.operators = compute(*packages, report, options);
   } else {

@@ -58,7 +58,7 @@ fs::path find_environment_above(const fs::path& torch, const std::vector<fs::pat
 // Folder with the packages of the audited environment.
 std::optional<fs::path> packages_to_judge(const Inventory& inventory) {
   const auto above = find_packages_above_torch(inventory);
-  return above ? above : packages_of(inventory);
+  return above ? above : find_packages_folder(inventory);
 }
 
 // Everything after the first whitespace must be an object: artifacts are ELF, ZIP or folders.
@@ -144,7 +144,7 @@ class Pipeline {
 
   bool wants_imports() const {
     const bool asked = options_.depth != Depth::quick && !options_.host && !options_.emulation && !options_.claim;
-    return asked && result_.report.inventory && packages_of(*result_.report.inventory) && other_root().empty();
+    return asked && result_.report.inventory && find_packages_folder(*result_.report.inventory) && other_root().empty();
   }
   double seconds_for_imports() const { return wants_imports() ? kImportShare * budget_.count() : 0; }
   double seconds_before_imports() const { return seconds_left() - seconds_for_imports(); }
@@ -291,13 +291,13 @@ class Pipeline {
   void look_at_compilers() {
     const auto& inventory = result_.report.inventory;
     if (!inventory || options_.host || options_.emulation || options_.claim || !other_root().empty()) return;
-    if (const auto packages = packages_of(*inventory))
+    if (const auto packages = find_packages_folder(*inventory))
       result_.report.preflight = look_before_compiling(*packages, preflight_sources());
   }
 
   // Returns the root of the container that has these packages; empty for packages of this system.
   fs::path other_root() const {
-    const auto packages = packages_of(*result_.report.inventory);
+    const auto packages = find_packages_folder(*result_.report.inventory);
     return packages ? root_above(*packages) : fs::path();
   }
 

@@ -14,11 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 using testing::build_library;
 using testing::Content;
-using testing::content_of;
 using ::testing::ElementsAre;
 using testing::ElfBuilder;
 using testing::fatbin;
 using ::testing::IsEmpty;
+using testing::make_content;
 using testing::TempFolder;
 using testing::ZipBuilder;
 using Counts = std::map<std::string, int64_t>;
@@ -41,7 +41,7 @@ void write_torch(const TempFolder& folder) {
   folder.write("torch/lib/libtorch_cuda.so", device_object());
 }
 
-Error error_of(const fs::path& path) {
+Error audit_error(const fs::path& path) {
   auto inventory = audit(path);
   return inventory ? Error{ErrorCode::usage, "no error"} : inventory.error();
 }
@@ -83,10 +83,10 @@ TEST(Audit, FindsSameFactsInWheelAndFolder) {
   folder.write("torch/version.py", kVersion);
   folder.write("torch/lib/libtorch_cuda.so", object);
   ZipBuilder builder;
-  builder.members = {{.name = "torch/version.py", .content = content_of(kVersion)},
+  builder.members = {{.name = "torch/version.py", .content = make_content(kVersion)},
                      {.name = "torch/lib/libtorch_cuda.so", .content = object, .level = Z_BEST_COMPRESSION},
-                     {.name = "torch/include/x.h", .content = content_of("// nothing")},
-                     {.name = "torch-2.10.0.dist-info/METADATA", .content = content_of("Name: torch\n")}};
+                     {.name = "torch/include/x.h", .content = make_content("// nothing")},
+                     {.name = "torch-2.10.0.dist-info/METADATA", .content = make_content("Name: torch\n")}};
   auto unpacked = audit(folder.path());
   auto wheel = audit(folder.write("torch-2.10.0-cp313-cp313-manylinux_2_28_aarch64.whl", builder.build()));
   ASSERT_TRUE(wheel.ok()) << wheel.error().message;
@@ -134,7 +134,7 @@ TEST(Audit, BrokenFilesAreReportedAndTheRestGoesOn) {
 }
 
 TEST(Audit, RejectsMissingPath) {
-  const Error error = error_of("/made/up/path");
+  const Error error = audit_error("/made/up/path");
   EXPECT_EQ(error.code, ErrorCode::not_found);
   EXPECT_EQ(error.message, std::string("/made/up/path: no such file or folder: ") + kWays);
 }
@@ -142,7 +142,7 @@ TEST(Audit, RejectsMissingPath) {
 TEST(Audit, RejectsFolderWithoutTorch) {
   const TempFolder folder;
   folder.write("lib/python3.13/site-packages/numpy/__init__.py", "");
-  const Error error = error_of(folder.path());
+  const Error error = audit_error(folder.path());
   EXPECT_EQ(error.code, ErrorCode::not_found);
   EXPECT_EQ(error.message, "no torch in " + folder.path().string() +
                                ": looked for torch/version.py, lib/python3*/site-packages/torch, lib/libtorch*.so and "
@@ -153,7 +153,7 @@ TEST(Audit, RejectsFolderWithoutTorch) {
 TEST(Audit, RejectsFileThatIsNoArtifact) {
   const TempFolder folder;
   const fs::path path = folder.write("notes.txt", "hello");
-  const Error error = error_of(path);
+  const Error error = audit_error(path);
   EXPECT_EQ(error.code, ErrorCode::usage);
   EXPECT_EQ(error.message, path.string() + " is not an artifact (neither ELF, fatbin nor wheel): " + kWays);
 }
@@ -161,25 +161,25 @@ TEST(Audit, RejectsFileThatIsNoArtifact) {
 TEST(Audit, RejectsSingleBrokenFile) {
   const TempFolder folder;
   const fs::path empty = folder.write("libempty.so", "");
-  EXPECT_EQ(error_of(empty).code, ErrorCode::malformed);
-  EXPECT_EQ(error_of(empty).message, empty.string() + " is empty (0 bytes): copy, download or build it again");
+  EXPECT_EQ(audit_error(empty).code, ErrorCode::malformed);
+  EXPECT_EQ(audit_error(empty).message, empty.string() + " is empty (0 bytes): copy, download or build it again");
   Content cut = device_object();
   cut.resize(40);
-  EXPECT_EQ(error_of(folder.write("libcut.so", cut)).message,
+  EXPECT_EQ(audit_error(folder.write("libcut.so", cut)).message,
             "libcut.so+0x0: ELF header needs 64 bytes, 40 left: copy, download or build it again");
   const fs::path page = folder.write("x.whl", "<html>404</html>");
-  EXPECT_EQ(error_of(page).code, ErrorCode::malformed);
-  EXPECT_EQ(error_of(page).message,
+  EXPECT_EQ(audit_error(page).code, ErrorCode::malformed);
+  EXPECT_EQ(audit_error(page).message,
             page.string() + ": not a ZIP archive, so no wheel: download it again from its publisher");
 }
 
 TEST(Audit, ReadsWheelWithoutSharedObjects) {
   const TempFolder folder;
   ZipBuilder builder;
-  builder.members = {{.name = "x/__init__.py", .content = content_of("pass\n")}};
+  builder.members = {{.name = "x/__init__.py", .content = make_content("pass\n")}};
   const fs::path path = folder.write("x-1-py3-none-any.whl", builder.build());
-  EXPECT_EQ(error_of(path).code, ErrorCode::not_found);
-  EXPECT_EQ(error_of(path).message,
+  EXPECT_EQ(audit_error(path).code, ErrorCode::not_found);
+  EXPECT_EQ(audit_error(path).message,
             path.string() + ": no shared object in it: nothing to audit: give a wheel of a built package");
 }
 

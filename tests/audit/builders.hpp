@@ -18,7 +18,7 @@ namespace pbprobe::testing {
 
 using Content = std::vector<uint8_t>;
 
-inline Content content_of(std::string_view text) {
+inline Content make_content(std::string_view text) {
   return {text.begin(), text.end()};
 }
 
@@ -66,7 +66,7 @@ inline Content ElfBuilder::append_strings(Content& file) const {
   std::vector<Elf64_Dyn> entries;
   for (const auto& [tag, text] : dynamic) {
     entries.push_back({tag, {strings.size()}});
-    append(strings, content_of(text));
+    append(strings, make_content(text));
     strings.push_back(0);
   }
   strings.resize((strings.size() + 7) / 8 * 8);
@@ -107,7 +107,7 @@ inline Content ElfBuilder::build() const {
   Content names;
   all.push_back({".shstrtab", SHT_STRTAB, {}});
   for (const auto& section : all) {
-    append(names, content_of(section.name));
+    append(names, make_content(section.name));
     names.push_back(0);
   }
   all.back().bytes = names;

@@ -28,7 +28,7 @@ using Names = std::vector<std::string>;
 Names needs_x86(std::vector<uint8_t> code) {
   const Instruction instruction = decode_x86(code);
   EXPECT_EQ(instruction.length, code.size());
-  return names_of(instruction.features, kX86Features);
+  return list_feature_names(instruction.features, kX86Features);
 }
 
 TEST(CodeX86, NamesWhatAnInstructionNeeds) {
@@ -262,7 +262,7 @@ TEST(CodeX86, AgreesWithZydisOnRandomInstructions) {
 }
 
 Names needs_arm(uint32_t word) {
-  return names_of(decode_aarch64(word), kAarch64Features);
+  return list_feature_names(decode_aarch64(word), kAarch64Features);
 }
 
 // One of each; tests/audit/aarch64_truth.py compares every pattern with llvm-mc.
@@ -332,7 +332,7 @@ TEST(CodeAarch64, ReportsLaterSveAsUnknown) {
 std::vector<std::string> needs_together(const std::vector<uint32_t>& words) {
   std::vector<uint8_t> code(words.size() * 4);
   std::memcpy(code.data(), words.data(), code.size());
-  return names_of(count_aarch64(code, 0, nullptr).features, kAarch64Features);
+  return list_feature_names(count_aarch64(code, 0, nullptr).features, kAarch64Features);
 }
 
 TEST(CodeAarch64, FindsFixedVectorLength) {

@@ -11,15 +11,15 @@ namespace pbprobe {
 namespace {
 
 using testing::Content;
-using testing::content_of;
 using ::testing::ElementsAre;
 using testing::ElfBuilder;
+using testing::make_content;
 
 // A file whose constants are these strings, each ended by a NUL.
-Content file_with(const std::vector<std::string>& strings, const std::string& section = ".rodata") {
+Content build_constants_file(const std::vector<std::string>& strings, const std::string& section = ".rodata") {
   Content bytes{0};
   for (const auto& text : strings) {
-    testing::append(bytes, content_of(text));
+    testing::append(bytes, make_content(text));
     bytes.push_back(0);
   }
   ElfBuilder elf;
@@ -27,42 +27,42 @@ Content file_with(const std::vector<std::string>& strings, const std::string& se
   return elf.build();
 }
 
-std::vector<std::string> names_in(const Content& content) {
+std::vector<std::string> read_names(const Content& content) {
   auto names = read_library_names(*read_elf(Bytes(content, "libx.so")));
   EXPECT_TRUE(names.ok()) << names.error().message;
   return names.ok() ? *names : std::vector<std::string>{};
 }
 
-Compiler compiler_in(const Content& content) {
+Compiler read_compiler_or_fail(const Content& content) {
   auto compiler = read_compiler(*read_elf(Bytes(content, "ptxas")));
   EXPECT_TRUE(compiler.ok()) << compiler.error().message;
   return compiler.ok() ? *compiler : Compiler{};
 }
 
 TEST(LibraryNames, AreWholeStringsAndNothingElse) {
-  EXPECT_THAT(names_in(file_with({"libcupti.so.13", "libcudnn_ops.so", "cannot open libm.so", "lib/libz.so", "libc",
-                                  "libx.so %s", "libcupti.so.13", "library.sock"})),
+  EXPECT_THAT(read_names(build_constants_file({"libcupti.so.13", "libcudnn_ops.so", "cannot open libm.so",
+                                               "lib/libz.so", "libc", "libx.so %s", "libcupti.so.13", "library.sock"})),
               ElementsAre("libcudnn_ops.so", "libcupti.so.13"));
 }
 
 TEST(LibraryNames, CountsOnlyConstants) {
-  EXPECT_THAT(names_in(file_with({"libcupti.so.13"}, ".rodata.str1.1")), ElementsAre("libcupti.so.13"));
-  EXPECT_THAT(names_in(file_with({"libcupti.so.13"}, ".dynstr")), ElementsAre());
+  EXPECT_THAT(read_names(build_constants_file({"libcupti.so.13"}, ".rodata.str1.1")), ElementsAre("libcupti.so.13"));
+  EXPECT_THAT(read_names(build_constants_file({"libcupti.so.13"}, ".dynstr")), ElementsAre());
 }
 
 TEST(LibraryNames, FindsFirstStringOfSection) {
   ElfBuilder elf;
-  elf.sections = {{".rodata", SHT_PROGBITS, content_of(std::string("libz.so.1\0x", 11))}};
-  EXPECT_THAT(names_in(elf.build()), ElementsAre("libz.so.1"));
-  elf.sections = {{".rodata", SHT_PROGBITS, content_of("libz.so.1")}};
-  EXPECT_THAT(names_in(elf.build()), ElementsAre());
+  elf.sections = {{".rodata", SHT_PROGBITS, make_content(std::string("libz.so.1\0x", 11))}};
+  EXPECT_THAT(read_names(elf.build()), ElementsAre("libz.so.1"));
+  elf.sections = {{".rodata", SHT_PROGBITS, make_content("libz.so.1")}};
+  EXPECT_THAT(read_names(elf.build()), ElementsAre());
 }
 
 TEST(LibraryNames, IgnoresUnterminatedName) {
   ElfBuilder elf;
-  elf.sections = {{".rodata", SHT_PROGBITS, content_of(std::string("\0libz.so.1", 10))}};
-  EXPECT_THAT(names_in(elf.build()), ElementsAre());
-  EXPECT_THAT(names_in(file_with({"lib" + std::string(200, 'x') + ".so"})), ElementsAre());
+  elf.sections = {{".rodata", SHT_PROGBITS, make_content(std::string("\0libz.so.1", 10))}};
+  EXPECT_THAT(read_names(elf.build()), ElementsAre());
+  EXPECT_THAT(read_names(build_constants_file({"lib" + std::string(200, 'x') + ".so"})), ElementsAre());
 }
 
 TEST(Compilers, AreReportedByTheirFileNames) {
@@ -74,16 +74,16 @@ TEST(Compilers, AreReportedByTheirFileNames) {
 
 // Strings as in NVRTC and ptxas: a plain name, an option, the end of another string, and a sentence about an old SM.
 TEST(Compilers, KnowWhatTheirOptionsName) {
-  const Compiler compiler = compiler_in(
-      file_with({"compute_120a", "-arch=compute_90", "check_malloccompute_75", "compute_100f", "compute_",
-                 "lower than compute_52", "compute_5", "compute_1000", "compute_90x", "compute_90 and on",
-                 "Cuda compilation tools, release %d.%d, ", "Cuda compilation tools, release 12.8, V12.8.93"}));
+  const Compiler compiler = read_compiler_or_fail(build_constants_file(
+      {"compute_120a", "-arch=compute_90", "check_malloccompute_75", "compute_100f", "compute_",
+       "lower than compute_52", "compute_5", "compute_1000", "compute_90x", "compute_90 and on",
+       "Cuda compilation tools, release %d.%d, ", "Cuda compilation tools, release 12.8, V12.8.93"}));
   EXPECT_THAT(compiler.knows, ElementsAre("sm_75", "sm_90", "sm_100f", "sm_120a"));
   EXPECT_EQ(compiler.version, "12.8.93");
 }
 
 TEST(Compilers, FindsNoneInFileWithoutNames) {
-  const Compiler compiler = compiler_in(file_with({"hello"}));
+  const Compiler compiler = read_compiler_or_fail(build_constants_file({"hello"}));
   EXPECT_TRUE(compiler.knows.empty());
   EXPECT_EQ(compiler.version, std::nullopt);
 }

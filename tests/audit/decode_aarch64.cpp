@@ -12,7 +12,7 @@ int main() {
   unsigned word = 0;
   while (std::scanf("%x", &word) == 1) {
     std::string line;
-    for (const auto& name : pbprobe::names_of(pbprobe::decode_aarch64(word), pbprobe::kAarch64Features))
+    for (const auto& name : pbprobe::list_feature_names(pbprobe::decode_aarch64(word), pbprobe::kAarch64Features))
       line += (line.empty() ? "" : ",") + name;
     std::array<uint8_t, 4> code{};
     std::memcpy(code.data(), &word, code.size());

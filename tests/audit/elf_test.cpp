@@ -137,7 +137,7 @@ Elf64_Shdr& section(Content& content, size_t index) {
 
 const std::vector<Defect> kDefects{
     {"Empty", [](Content& c) { c.clear(); }, "libx.so: not an ELF file"},
-    {"Text", [](Content& c) { c = testing::content_of("GROUP ( libx.so.1 )"); }, "libx.so: not an ELF file"},
+    {"Text", [](Content& c) { c = testing::make_content("GROUP ( libx.so.1 )"); }, "libx.so: not an ELF file"},
     {"CutInTheHeader", [](Content& c) { c.resize(40); }, "libx.so+0x0: ELF header needs 64 bytes, 40 left"},
     {"Elf32", [](Content& c) { c[EI_CLASS] = ELFCLASS32; },
      "libx.so: ELF class 1, byte order 1: only 64-bit little-endian files are read (class 2, order 1)"},

@@ -20,9 +20,9 @@ namespace {
 
 using testing::append;
 using testing::Content;
-using testing::content_of;
 using ::testing::ElementsAre;
 using testing::ElfBuilder;
+using testing::make_content;
 using ::testing::Pair;
 using testing::patch;
 
@@ -49,7 +49,7 @@ ElfBuilder cubin() {
   elf.machine = kMachineCuda;
   elf.abi_version = 8;
   elf.flags = 0x6005a04;
-  elf.sections = {{".note.nv.tkinfo", SHT_NOTE, content_of("Cuda compilation tools, release 13.0, V13.0.88")},
+  elf.sections = {{".note.nv.tkinfo", SHT_NOTE, make_content("Cuda compilation tools, release 13.0, V13.0.88")},
                   {".text.k", SHT_PROGBITS, words({kStore, kNop})}};
   return elf;
 }
@@ -112,7 +112,7 @@ TEST(FatbinEntry, ReadsAssemblerOfOlderAbiFromHeader) {
 
 TEST(FatbinEntry, ReadsPtxasBesideNvlink) {
   ElfBuilder elf = cubin();
-  elf.sections[0].bytes = content_of(
+  elf.sections[0].bytes = make_content(
       "nvlink\nCuda compilation tools, release 13.0, V13.0.97\nptxas\nCuda compilation tools, release 12.7, V12.7.0\n");
   EXPECT_EQ(look(pack(elf.build(), Compression::none)).assembler, "12.7.0");
 }
@@ -158,7 +158,7 @@ TEST(FatbinEntry, ReportsKernelWithoutResultAsIdle) {
 
 // PTX as nvcc writes it, and what an entry says of it.
 std::string ptx_problem(std::string_view text, Sm sm) {
-  Packed packed = pack(content_of(text), Compression::zstd);
+  Packed packed = pack(make_content(text), Compression::zstd);
   packed.entry.kind = EntryKind::ptx;
   packed.entry.sm = sm;
   const EntryFacts facts = look(packed);
@@ -174,7 +174,7 @@ TEST(FatbinEntry, PtxIsForTheSmThatItsHeaderSays) {
 }
 
 TEST(FatbinEntry, LtoIrThatIsScrambledCannotBeKnown) {
-  Packed packed = pack(content_of("anything"), Compression::zstd);
+  Packed packed = pack(make_content("anything"), Compression::zstd);
   packed.entry.kind = EntryKind::lto_ir;
   EXPECT_TRUE(look(packed).problem);
   packed.entry.scrambled = true;
@@ -183,7 +183,7 @@ TEST(FatbinEntry, LtoIrThatIsScrambledCannotBeKnown) {
 
 TEST(FatbinEntry, ComparesFirstBytesOfOtherKinds) {
   const auto problem = [](EntryKind kind, std::string_view content) {
-    Packed packed = pack(content_of(content), Compression::zstd);
+    Packed packed = pack(make_content(content), Compression::zstd);
     packed.entry.kind = kind;
     return look(packed).problem.has_value();
   };
@@ -204,7 +204,7 @@ TEST(FatbinEntry, TakesSmOfTileCodeFromItsElf) {
   ElfBuilder elf = cubin();
   elf.flags |= 0x8;  // the a suffix
   EXPECT_TRUE(look(pack(elf.build(), Compression::none)).problem);
-  elf.sections.push_back({".nv.host", SHT_LOPROC + 0x87, content_of("host")});
+  elf.sections.push_back({".nv.host", SHT_LOPROC + 0x87, make_content("host")});
   const EntryFacts facts = look(pack(elf.build(), Compression::none));
   EXPECT_FALSE(facts.problem);
   EXPECT_EQ(sm_name(facts.sm.value()), "sm_90a");

@@ -227,8 +227,8 @@ TEST(EmbeddedFatbins, FindsBareCubinsAmongConstants) {
   cubin.flags = 0x6005a04;
   cubin.sections = {{".text.k", SHT_PROGBITS, Content(32, 0)}};
   Content constants(5, 1);
-  append(constants, testing::content_of("\x7f"
-                                        "ELF is no more than a text"));
+  append(constants, testing::make_content("\x7f"
+                                          "ELF is no more than a text"));
   append(constants, cubin.build());
   append(constants, fatbin({{.sm = 80, .payload = cubin.build()}}));  // cubin of the container
   append(constants, cubin.build());
@@ -275,7 +275,7 @@ TEST(Cubin, ReadsTargetByAbi) {
     elf.machine = kMachineCuda;
     elf.abi_version = abi;
     elf.flags = flags;
-    elf.sections = {{".nv.compat", SHT_PROGBITS, compat}, {".note.nv.tkinfo", SHT_NOTE, testing::content_of(note)}};
+    elf.sections = {{".nv.compat", SHT_PROGBITS, compat}, {".note.nv.tkinfo", SHT_NOTE, testing::make_content(note)}};
     const Content content = elf.build();
     auto entry = read_cubin(Bytes(content, "k.cubin"));
     return entry ? sm_name(entry->sm) : entry.error().message;

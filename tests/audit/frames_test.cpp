@@ -39,7 +39,7 @@ Content frame(const Content& before, uint64_t address, uint32_t back_by = 0) {
   return entry;
 }
 
-Result<std::vector<uint64_t>> starts_of(const Content& frames) {
+Result<std::vector<uint64_t>> parse_starts(const Content& frames) {
   ElfBuilder builder;
   builder.sections = {{".eh_frame", SHT_PROGBITS, frames}};
   const Content file = builder.build();
@@ -49,12 +49,12 @@ Result<std::vector<uint64_t>> starts_of(const Content& frames) {
 }
 
 std::string message(const Content& frames) {
-  auto starts = starts_of(frames);
+  auto starts = parse_starts(frames);
   return starts.ok() ? "no error" : starts.error().message;
 }
 
 TEST(Frames, TellWhereFunctionsBegin) {
-  auto starts = starts_of(frame(frame(common(), 0x1000), 0x2000));
+  auto starts = parse_starts(frame(frame(common(), 0x1000), 0x2000));
   ASSERT_TRUE(starts.ok()) << starts.error().message;
   EXPECT_THAT(*starts, ::testing::ElementsAre(0x1000, 0x2000));
 }
@@ -62,7 +62,7 @@ TEST(Frames, TellWhereFunctionsBegin) {
 TEST(Frames, GoOnBehindTheEndOfOneObject) {
   Content frames = frame(common(), 0x1000);
   append<uint32_t>(frames, 0);
-  auto starts = starts_of(frame(frames, 0x2000));
+  auto starts = parse_starts(frame(frames, 0x2000));
   ASSERT_TRUE(starts.ok()) << starts.error().message;
   EXPECT_THAT(*starts, ::testing::ElementsAre(0x1000, 0x2000));
 }

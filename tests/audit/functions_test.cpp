@@ -13,8 +13,8 @@ namespace {
 
 using testing::append;
 using testing::Content;
-using testing::content_of;
 using testing::ElfBuilder;
+using testing::make_content;
 
 constexpr uint64_t kCode = SHF_ALLOC | SHF_EXECINSTR;
 constexpr uint16_t kText = 1;  // index of the first section
@@ -41,7 +41,7 @@ Built build(const std::vector<Elf64_Sym>& symbols, uint16_t machine = EM_X86_64)
   for (const auto& entry : symbols) append(table, entry);
   builder.sections = {{".text", SHT_PROGBITS, Content(32, 0x90), kCode},
                       {".symtab", SHT_SYMTAB, table},
-                      {".strtab", SHT_STRTAB, content_of(std::string_view("\0f\0g\0$d\0$x\0", 11))}};
+                      {".strtab", SHT_STRTAB, make_content(std::string_view("\0f\0g\0$d\0$x\0", 11))}};
   builder.links = {{".symtab", 3}};
   Content file = builder.build();
   auto elf = read_elf(Bytes(file, "libx.so"));
@@ -62,8 +62,8 @@ TEST(Functions, CoverTheirSectionWithoutGaps) {
   using Spans = std::vector<std::pair<std::string, uint64_t>>;
   EXPECT_EQ(spans(*built.functions), (Spans{{"", 8}, {"f", 12}, {"g", 12}}));
   EXPECT_EQ(built.functions->all[2].binding, Binding::weak);
-  EXPECT_EQ(function_at(*built.functions, 19)->name, "f");
-  EXPECT_EQ(function_at(*built.functions, 32), nullptr);
+  EXPECT_EQ(find_function(*built.functions, 19)->name, "f");
+  EXPECT_EQ(find_function(*built.functions, 32), nullptr);
 }
 
 TEST(Functions, EndWhereNoBranchLeadsPast) {

@@ -148,7 +148,7 @@ TEST(HostCode, FilesWithoutCodeHaveNone) {
 }
 
 CodeOwner owner(std::string_view name, std::string_view source = {}) {
-  return owner_of({.name = name, .source = source, .binding = Binding::local}, true);
+  return find_code_owner({.name = name, .source = source, .binding = Binding::local}, true);
 }
 
 TEST(Owners, FindsOwnersByName) {

@@ -37,7 +37,7 @@ ElfBuilder needing(const std::vector<std::string>& versions) {
   for (size_t i = 0; i < versions.size(); ++i) {
     const uint32_t next = i + 1 < versions.size() ? sizeof(Elf64_Vernaux) : 0;
     append(needs, Elf64_Vernaux{0, 0, 0, static_cast<uint32_t>(names.size()), next});
-    append(names, testing::content_of(versions[i]));
+    append(names, testing::make_content(versions[i]));
     names.push_back(0);
   }
   ElfBuilder elf;
@@ -80,12 +80,12 @@ TEST(VersionFloors, ReadsRealFile) {
   EXPECT_FALSE(version_less(result->at("GLIBC"), "2.2.5"));
 }
 
-Result<Contents> contents_of(const std::vector<std::string>& names, uint16_t section = 1) {
+Result<Contents> collect_contents(const std::vector<std::string>& names, uint16_t section = 1) {
   Content strings{0};
   Content symbols(sizeof(Elf64_Sym));
   for (const auto& name : names) {
     append(symbols, Elf64_Sym{static_cast<uint32_t>(strings.size()), 0, 0, section, 0, 0});
-    append(strings, testing::content_of(name));
+    append(strings, testing::make_content(name));
     strings.push_back(0);
   }
   ElfBuilder elf;
@@ -99,16 +99,16 @@ TEST(Contents, TenDefinedFunctionsAreALibrary) {
   std::vector<std::string> names;
   for (int i = 0; i < 10; ++i) names.push_back("magma_" + std::to_string(i));
   for (int i = 0; i < 9; ++i) names.push_back("mkl_" + std::to_string(i));
-  EXPECT_THAT(contents_of(names)->components, ElementsAre("MAGMA"));
-  EXPECT_THAT(contents_of(names, SHN_UNDEF)->components, ElementsAre());  // needed, not there
+  EXPECT_THAT(collect_contents(names)->components, ElementsAre("MAGMA"));
+  EXPECT_THAT(collect_contents(names, SHN_UNDEF)->components, ElementsAre());  // needed, not there
 }
 
 TEST(Contents, CountsTheTwoStringsOfTorchsExports) {
-  const Contents contents =
-      *contents_of({"_ZN3c105ErrorC1ENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",  // c10::Error(std::string)
-                    "_ZN2at3addERKSs",                                                       // at::add(old string)
-                    "_ZN2at5SsoneEi",                                                        // at::Ssone(int)
-                    "_ZN5other3addERKSs"});                                                  // not a name of torch
+  const Contents contents = *collect_contents(
+      {"_ZN3c105ErrorC1ENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",  // c10::Error(std::string)
+       "_ZN2at3addERKSs",                                                       // at::add(old string)
+       "_ZN2at5SsoneEi",                                                        // at::Ssone(int)
+       "_ZN5other3addERKSs"});                                                  // not a name of torch
   EXPECT_EQ(contents.cxx11_names, 1);
   EXPECT_EQ(contents.pre_cxx11_names, 1);
 }

@@ -31,7 +31,7 @@ void put(std::string& text, T value) {
 }
 
 // Writes the layout of glibc's dl-cache.h.
-std::string cache_of(const std::vector<CacheEntry>& entries) {
+std::string build_loader_cache(const std::vector<CacheEntry>& entries) {
   std::string strings;
   std::string table;
   const size_t begin = 48 + entries.size() * 24;
@@ -59,10 +59,11 @@ LoaderCache parsed(const std::string& text, uint16_t machine = EM_X86_64) {
 }
 
 TEST(LoaderCache, HoldsTheLibrariesOfItsMachine) {
-  const std::string text = cache_of({{0x0303, "libz.so.1", "/lib/libz.so.1"},
-                                     {0x0303, "libz.so.1", "/lib/glibc-hwcaps/x86-64-v3/libz.so.1", 1ULL << 62},
-                                     {0x0003, "libz.so.1", "/lib32/libz.so.1"},
-                                     {0x0a03, "libz.so.1", "/lib/aarch64-linux-gnu/libz.so.1"}});
+  const std::string text =
+      build_loader_cache({{0x0303, "libz.so.1", "/lib/libz.so.1"},
+                          {0x0303, "libz.so.1", "/lib/glibc-hwcaps/x86-64-v3/libz.so.1", 1ULL << 62},
+                          {0x0003, "libz.so.1", "/lib32/libz.so.1"},
+                          {0x0a03, "libz.so.1", "/lib/aarch64-linux-gnu/libz.so.1"}});
   EXPECT_THAT(parsed(text), ElementsAre(Pair("libz.so.1", "/lib/libz.so.1")));
   EXPECT_THAT(parsed(text, EM_AARCH64), ElementsAre(Pair("libz.so.1", "/lib/aarch64-linux-gnu/libz.so.1")));
   // Behind a cache of the old format, offsets count from its own start.
@@ -70,7 +71,8 @@ TEST(LoaderCache, HoldsTheLibrariesOfItsMachine) {
 }
 
 TEST(LoaderCache, KeepsReadablePartOfDamagedCache) {
-  const std::string text = cache_of({{0x0303, "liba.so", "/lib/liba.so"}, {0x0303, "libb.so", "/lib/libb.so"}});
+  const std::string text =
+      build_loader_cache({{0x0303, "liba.so", "/lib/liba.so"}, {0x0303, "libb.so", "/lib/libb.so"}});
   for (size_t size = 0; size < text.size(); ++size) EXPECT_LE(parsed(text.substr(0, size)).size(), 2U);
   EXPECT_EQ(parsed(text.substr(0, text.size() - 5)).size(), 1U);
   EXPECT_TRUE(parsed("no cache").empty());
@@ -105,7 +107,7 @@ TEST(LinkedObject, SurvivesDamagedFile) {
     if (!object) continue;
     ++opened;
     const std::string name = "_Z1fv";
-    (void)object->resolves({.name = name, .hash = gnu_hash_of(name)});
+    (void)object->resolves({.name = name, .hash = compute_gnu_hash(name)});
     for (const auto& reference : object->references()) (void)object->resolves(reference);
   }
   EXPECT_GT(opened, 30);

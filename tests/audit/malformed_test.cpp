@@ -17,9 +17,9 @@ namespace {
 using testing::append;
 using testing::build_library;
 using testing::Content;
-using testing::content_of;
 using testing::ElfBuilder;
 using testing::fatbin;
+using testing::make_content;
 using testing::patch;
 using testing::TempFolder;
 using testing::ZipBuilder;
@@ -28,7 +28,7 @@ constexpr std::string_view kVersion = "__version__ = '2.10.0'\n";
 constexpr std::string_view kFile = "torch/lib/libx.so";
 
 // The first thing that is wrong in a torch with this file beside a sound libtorch_cpu.so.
-std::string answer_for(const std::string& path, const Content& content) {
+std::string find_first_error(const std::string& path, const Content& content) {
   const TempFolder folder;
   folder.write("torch/version.py", kVersion);
   folder.write("torch/lib/libtorch_cpu.so", build_library());
@@ -82,19 +82,19 @@ Elf64_Shdr& section(Content& content, size_t index) {
 class MalformedFile : public ::testing::TestWithParam<Defect> {};
 
 TEST_P(MalformedFile, IsReportedWithItsWayOut) {
-  EXPECT_EQ(answer_for(std::string(kFile), GetParam().make()), GetParam().message);
+  EXPECT_EQ(find_first_error(std::string(kFile), GetParam().make()), GetParam().message);
 }
 
 TEST(MalformedFiles, TheirTwinsAreSound) {
-  EXPECT_EQ(answer_for(std::string(kFile), object()), "sound");
+  EXPECT_EQ(find_first_error(std::string(kFile), object()), "sound");
 }
 
 const std::vector<Defect> kElf{
     {"Empty", [] { return Content(); }, "libx.so: the file is empty (0 bytes): copy, download or build it again"},
-    {"Text", [] { return content_of("no library"); },
+    {"Text", [] { return make_content("no library"); },
      "libx.so: neither ELF nor fatbin: copy, download or build it again"},
-    {"ALinkerScript", [] { return content_of("GROUP ( libx.so.1 )"); }, "sound"},
-    {"AnLfsPointer", [] { return content_of("version https://git-lfs.github.com/spec/v1\n"); },
+    {"ALinkerScript", [] { return make_content("GROUP ( libx.so.1 )"); }, "sound"},
+    {"AnLfsPointer", [] { return make_content("version https://git-lfs.github.com/spec/v1\n"); },
      "libx.so: a Git LFS pointer instead of the file: run `git lfs pull`"},
     {"CutInItsHeader", changed(object, [](Content& c) { c.resize(40); }),
      "libx.so+0x0: ELF header needs 64 bytes, 40 left: copy, download or build it again"},
@@ -188,24 +188,24 @@ Content entries() {
   return elf.build();
 }
 
-size_t container_in(const Content& content) {
+size_t find_container(const Content& content) {
   const Content magic{0x50, 0xed, 0x55, 0xba};
   return static_cast<size_t>(std::search(content.begin(), content.end(), magic.begin(), magic.end()) - content.begin());
 }
 
 const std::vector<Defect> kFatbins{
-    {"AnotherMagic", changed(entries, [](Content& c) { c[container_in(c)] = 0; }),
+    {"AnotherMagic", changed(entries, [](Content& c) { c[find_container(c)] = 0; }),
      "libx.so .nv_fatbin+0x0: fatbin magic 0xba55ed00, 0xba55ed50 expected: copy, download or build it again"},
-    {"ABodyLongerThanItsSection", changed(entries, [](Content& c) { patch<uint64_t>(c, container_in(c) + 8, 4096); }),
+    {"ABodyLongerThanItsSection", changed(entries, [](Content& c) { patch<uint64_t>(c, find_container(c) + 8, 4096); }),
      "libx.so .nv_fatbin+0x10: fatbin needs 4096 bytes, 256 left: copy, download or build it again"},
-    {"AShortEntryHeader", changed(entries, [](Content& c) { patch<uint32_t>(c, container_in(c) + 20, 32); }),
+    {"AShortEntryHeader", changed(entries, [](Content& c) { patch<uint32_t>(c, find_container(c) + 20, 32); }),
      "libx.so .nv_fatbin+0x10: fatbin entry header of 32 bytes, at least 64 expected: copy, download or build it "
      "again"},
     {"ABomb",
      changed(entries,
              [](Content& c) {
-               patch<uint64_t>(c, container_in(c) + 16 + 0x28, 0x8011);
-               patch<uint64_t>(c, container_in(c) + 16 + 0x38, uint64_t{1} << 30);
+               patch<uint64_t>(c, find_container(c) + 16 + 0x28, 0x8011);
+               patch<uint64_t>(c, find_container(c) + 16 + 0x38, uint64_t{1} << 30);
              }),
      "libx.so .nv_fatbin+0x10: fatbin entry of 1073741824 bytes uncompressed, 536870912 are the limit: report it if "
      "you trust "
@@ -221,7 +221,7 @@ Content cubin() {
   elf.abi_version = 8;
   elf.flags = 0x6005a04;
   elf.sections = {{".nv.compat", SHT_PROGBITS, {2, 9, 1, 0}},
-                  {".note.nv.tkinfo", SHT_NOTE, content_of("release 13.0, V13.0.88 -arch sm_90a")},
+                  {".note.nv.tkinfo", SHT_NOTE, make_content("release 13.0, V13.0.88 -arch sm_90a")},
                   {".text.kernel", SHT_PROGBITS, Content(64, 0), SHF_EXECINSTR}};
   return elf.build();
 }
@@ -244,8 +244,8 @@ const std::vector<Defect> kCubins{
 INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, ::testing::ValuesIn(kCubins), name_of);
 
 TEST(MalformedFiles, AcceptsSoundTwinOfDeviceCode) {
-  EXPECT_EQ(answer_for(std::string(kFile), entries()), "sound");
-  EXPECT_EQ(answer_for(std::string(kFile), cubin()), "sound");
+  EXPECT_EQ(find_first_error(std::string(kFile), entries()), "sound");
+  EXPECT_EQ(find_first_error(std::string(kFile), cubin()), "sound");
 }
 
 // ---- small texts of torch's package --------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ void PrintTo(const Text& text, std::ostream* out) {
 class MalformedText : public ::testing::TestWithParam<Text> {};
 
 TEST_P(MalformedText, IsReportedWithItsWayOut) {
-  EXPECT_EQ(answer_for(GetParam().path, content_of(GetParam().text)), GetParam().message);
+  EXPECT_EQ(find_first_error(GetParam().path, make_content(GetParam().text)), GetParam().message);
 }
 
 const std::string kNul("a\0b", 3);
@@ -353,7 +353,7 @@ std::string answer_for_wheel(ZipBuilder builder, const std::function<void(Conten
 ZipBuilder wheel() {
   ZipBuilder builder;
   builder.members = {{.name = "torch/lib/libx.so", .content = object()},
-                     {.name = "torch/version.py", .content = content_of(kVersion)}};
+                     {.name = "torch/version.py", .content = make_content(kVersion)}};
   return builder;
 }
 

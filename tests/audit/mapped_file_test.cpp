@@ -33,7 +33,7 @@ size_t page() {
   return static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-fs::path pages_of(const TempFolder& folder, char content) {
+fs::path write_pages(const TempFolder& folder, char content) {
   folder.write("library", std::string(kPages * page(), content));
   return folder.path() / "library";
 }
@@ -44,7 +44,7 @@ uint64_t sum(std::span<const uint8_t> bytes) {
 
 TEST(MappedFile, ReadsUntouchedFileCompletely) {
   const TempFolder folder;
-  const auto mapping = map_file(pages_of(folder, 1));
+  const auto mapping = map_file(write_pages(folder, 1));
   ASSERT_TRUE(mapping.ok());
   EXPECT_EQ(sum(mapping->bytes()), kPages * page());
   EXPECT_TRUE(mapping->check_whole().ok());
@@ -65,7 +65,7 @@ size_t pages_held(std::span<const uint8_t> mapping) {
 TEST(MappedFile, PagesThatAreLetGoComeAgainAndMemoryIsKept) {
   if (PBPROBE_EMULATED) GTEST_SKIP() << "QEMU's smaps are those of its own process";
   const TempFolder folder;
-  const auto mapping = map_file(pages_of(folder, 1));
+  const auto mapping = map_file(write_pages(folder, 1));
   ASSERT_TRUE(mapping.ok());
   EXPECT_EQ(sum(mapping->bytes()), kPages * page());
   EXPECT_EQ(pages_held(mapping->bytes()), kPages);
@@ -82,7 +82,7 @@ TEST(MappedFile, PagesThatAreLetGoComeAgainAndMemoryIsKept) {
 
 TEST(MappedFile, ReportsTruncatedPartAndReadsZeros) {
   const TempFolder folder;
-  const fs::path file = pages_of(folder, 1);
+  const fs::path file = write_pages(folder, 1);
   const auto mapping = map_file(file);
   ASSERT_TRUE(mapping.ok());
   ASSERT_EQ(truncate(file.c_str(), static_cast<off_t>(3 * page())), 0);
@@ -97,7 +97,7 @@ TEST(MappedFile, ReportsTruncatedPartAndReadsZeros) {
 // Read backwards every page fails by itself; the threads do so at once.
 TEST(MappedFile, ManyThreadsMayReadWhatWasCut) {
   const TempFolder folder;
-  const fs::path file = pages_of(folder, 1);
+  const fs::path file = write_pages(folder, 1);
   const auto mapping = map_file(file);
   ASSERT_EQ(truncate(file.c_str(), 0), 0);
   std::vector<std::thread> threads;
@@ -116,7 +116,7 @@ TEST(MappedFile, ManyThreadsMayReadWhatWasCut) {
 
 TEST(MappedFile, KeepsOtherFilesAfterTruncation) {
   const TempFolder folder;
-  const fs::path file = pages_of(folder, 1);
+  const fs::path file = write_pages(folder, 1);
   folder.write("other", std::string(kPages * page(), 2));
   const auto cut = map_file(file);
   const auto other = map_file(folder.path() / "other");
@@ -128,7 +128,7 @@ TEST(MappedFile, KeepsOtherFilesAfterTruncation) {
 
 TEST(MappedFile, RejectsHoleOfGigabytesAtOnce) {
   const TempFolder folder;
-  const fs::path file = pages_of(folder, 1);
+  const fs::path file = write_pages(folder, 1);
   const auto begin = std::chrono::steady_clock::now();
   for (const off_t size : {8LL << 30, 8'000'000'000LL, 400LL << 30}) {
     ASSERT_EQ(truncate(file.c_str(), size), 0);
@@ -143,7 +143,7 @@ TEST(MappedFile, RejectsHoleOfGigabytesAtOnce) {
 // Linkers leave holes; copies that keep them are no damage.
 TEST(MappedFile, SmallHolesAreRead) {
   const TempFolder folder;
-  const fs::path file = pages_of(folder, 1);
+  const fs::path file = write_pages(folder, 1);
   ASSERT_EQ(truncate(file.c_str(), 64LL << 20), 0);
   const auto mapping = map_file(file);
   ASSERT_TRUE(mapping.ok());
@@ -166,7 +166,7 @@ struct Foreign {
 
 TEST(MappedFileDeathTest, KeepsBusErrorsOfForeignFiles) {
   const TempFolder folder;
-  const fs::path file = pages_of(folder, 1);
+  const fs::path file = write_pages(folder, 1);
   const Foreign foreign(folder, "foreign");
   EXPECT_EXIT(
       {
@@ -184,7 +184,7 @@ void answer(int, siginfo_t*, void*) {
 TEST(MappedFileDeathTest, ItsOwnHandlerStillGetsWhatIsNotOurs) {
   const TempFolder folder;
   const Foreign foreign(folder, "foreign");
-  const fs::path file = pages_of(folder, 1);
+  const fs::path file = write_pages(folder, 1);
   EXPECT_EXIT(
       {
         struct sigaction own {};
@@ -206,7 +206,7 @@ TEST(MappedFile, AfterwardsTheSignalIsWhoseItWas) {
   sigaction(SIGBUS, &own, &before);
   {
     const TempFolder folder;
-    const auto mapping = map_file(pages_of(folder, 1));
+    const auto mapping = map_file(write_pages(folder, 1));
     struct sigaction during {};
     sigaction(SIGBUS, nullptr, &during);
     EXPECT_NE(during.sa_sigaction, own.sa_sigaction);

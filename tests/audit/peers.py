@@ -63,7 +63,7 @@ def without_family(counts):
     return folded
 
 
-def census_of(nvdisasm, cubins):
+def count_mnemonics(nvdisasm, cubins):
     """Returns counts of mnemonics, the number of words, and the cubins with tensor instructions."""
     uses = uses_of_mnemonics()
     counts = collections.Counter()
@@ -109,7 +109,7 @@ def compare_census(options, file):
         for sm, census in audited(options.pbprobe, file)["census"].items():
             if int(re.search(r"\d+", sm)[0]) < 70:
                 continue  # words of 64 bits, which are not counted
-            theirs, words, tensor = census_of(options.nvdisasm, by_sm[sm.removesuffix("f")])
+            theirs, words, tensor = count_mnemonics(options.nvdisasm, by_sm[sm.removesuffix("f")])
             ours = (collections.Counter(census["instructions"]), census["words"], census["tensor_cubins"])
             if ours != (theirs, words, tensor):
                 print(f"{file.name} {sm}: pbprobe {census}, nvdisasm {dict(theirs)} in {words} words, {tensor}")

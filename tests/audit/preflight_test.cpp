@@ -182,11 +182,11 @@ TEST(PackagesOf, TellsWhereTorchIsImportedFrom) {
   Inventory inventory;
   inventory.artifact = (folder.path() / "torch").string();
   inventory.layout = "site-packages";
-  EXPECT_EQ(packages_of(inventory), std::nullopt);
+  EXPECT_EQ(find_packages_folder(inventory), std::nullopt);
   std::ofstream(folder.path() / "torch/__init__.py") << "\n";
-  EXPECT_EQ(packages_of(inventory), folder.path());
+  EXPECT_EQ(find_packages_folder(inventory), folder.path());
   inventory.layout = "wheel";
-  EXPECT_EQ(packages_of(inventory), std::nullopt);
+  EXPECT_EQ(find_packages_folder(inventory), std::nullopt);
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ namespace {
 
 using testing::append;
 using testing::Content;
-using testing::content_of;
 using testing::ElfBuilder;
 using testing::fatbin;
+using testing::make_content;
 using testing::TempFolder;
 using testing::ZipBuilder;
 
@@ -148,10 +148,10 @@ TEST(Stream, KeepsDataThatLooksLikeFatbin) {
 
 // The library hands them to the driver itself: they are counted apart, and the constants around them are read.
 TEST(Stream, EntriesAmongConstantsAreLeftOutToo) {
-  Content constants = content_of(std::string("\0libcupti.so.13\0", 16));
+  Content constants = make_content(std::string("\0libcupti.so.13\0", 16));
   append(constants,
          fatbin({{.sm = 100, .payload = random_bytes(100'000)}, {.sm = 90, .payload = random_bytes(8'000)}}));
-  append(constants, content_of(std::string("\0libnvrtc.so.13\0", 16)));
+  append(constants, make_content(std::string("\0libnvrtc.so.13\0", 16)));
   ElfBuilder elf = library();
   elf.sections[2].bytes = constants;
   for (const char* name : {".rodata", ".lrodata", ".rodata.fatbins"}) {
@@ -220,7 +220,7 @@ Content linked() {
   return {mapping->bytes().begin(), mapping->bytes().end()};
 }
 
-std::vector<LeftOut> code_in(const StreamedMember& member) {
+std::vector<LeftOut> list_left_out_code(const StreamedMember& member) {
   std::vector<LeftOut> code;
   std::copy_if(member.left_out.begin(), member.left_out.end(), std::back_inserter(code),
                [](const LeftOut& left) { return left.code; });
@@ -231,7 +231,7 @@ TEST(Stream, OmitsUncountedCode) {
   const Content object = linked();
   const Streams streams(object);
   const StreamedMember member = streams.stream(false);
-  const auto code = code_in(member);
+  const auto code = list_left_out_code(member);
   const auto elf = read_elf(Bytes(object, "libx.so"));
   const auto segment = std::find_if(elf->segments.begin(), elf->segments.end(), [](const Elf64_Phdr& header) {
     return header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0;
@@ -243,7 +243,7 @@ TEST(Stream, OmitsUncountedCode) {
   EXPECT_TRUE(left_out_nothing_else(member, "libx.so"));
   auto counted =
       stream_member(streams.archive, streams.archive.members.at(0), {.host_code = HostCodeScope::all}, false);
-  EXPECT_TRUE(code_in(*counted).empty());
+  EXPECT_TRUE(list_left_out_code(*counted).empty());
   EXPECT_EQ(std::memcmp(counted->memory.bytes().data(), object.data(), object.size()), 0);
   const File file = listed_alike(streams, object);
   EXPECT_FALSE(file.needed.empty());
@@ -279,7 +279,7 @@ TEST(Stream, KeepsCodeThatHoldsOtherParts) {
                reinterpret_cast<Elf64_Shdr*>(copy.data() + header.e_shoff), elf->sections.size());
     const Streams streams(copy);
     const StreamedMember member = streams.stream(false);
-    if (code_in(member).empty()) GTEST_SKIP() << "this linker puts code and tables into one segment";
+    if (list_left_out_code(member).empty()) GTEST_SKIP() << "this linker puts code and tables into one segment";
     EXPECT_FALSE(left_out_nothing_else(member, "libx.so")) << trick.name;
   }
 }

@@ -82,15 +82,15 @@ TEST(Version, ReturnsNothingWithoutFiles) {
 }
 
 TEST(Component, IsNamedByFile) {
-  EXPECT_EQ(component_of("torch/lib/libtorch_cuda_linalg.so"), "libtorch");
-  EXPECT_EQ(component_of("torch.libs/libtorch-d6f8e1a2.so"), "libtorch");
-  EXPECT_EQ(component_of("torchaudio/lib/libtorchaudio.so"), std::nullopt);
-  EXPECT_EQ(component_of("torch/_C.cpython-311-x86_64-linux-gnu.so"), "libtorch");
-  EXPECT_EQ(component_of("nvidia/nccl/lib/libnccl.so.2"), "NCCL");
-  EXPECT_EQ(component_of("nvidia/cu13/lib/libcublasLt.so.13"), "cuBLAS");
-  EXPECT_EQ(component_of("nvidia/cusparselt/lib/libcusparseLt.so.0"), "cuSPARSELt");
-  EXPECT_EQ(component_of("nvidia/cu13/lib/libcusparse.so.12"), "cuSPARSE");
-  EXPECT_EQ(component_of("libmade_up.so"), std::nullopt);
+  EXPECT_EQ(find_component("torch/lib/libtorch_cuda_linalg.so"), "libtorch");
+  EXPECT_EQ(find_component("torch.libs/libtorch-d6f8e1a2.so"), "libtorch");
+  EXPECT_EQ(find_component("torchaudio/lib/libtorchaudio.so"), std::nullopt);
+  EXPECT_EQ(find_component("torch/_C.cpython-311-x86_64-linux-gnu.so"), "libtorch");
+  EXPECT_EQ(find_component("nvidia/nccl/lib/libnccl.so.2"), "NCCL");
+  EXPECT_EQ(find_component("nvidia/cu13/lib/libcublasLt.so.13"), "cuBLAS");
+  EXPECT_EQ(find_component("nvidia/cusparselt/lib/libcusparseLt.so.0"), "cuSPARSELt");
+  EXPECT_EQ(find_component("nvidia/cu13/lib/libcusparse.so.12"), "cuSPARSE");
+  EXPECT_EQ(find_component("libmade_up.so"), std::nullopt);
 }
 
 TEST(SharedObjectName, SoAtTheEndOrBeforeAVersion) {

@@ -77,7 +77,7 @@ inline Content ZipBuilder::build() const {
     append<uint32_t>(file, 0x04034b50);
     append<uint16_t>(file, 20);
     header(file, local);
-    append(file, content_of(local));
+    append(file, make_content(local));
     append(file, extra);
     append(file, data);
     append<uint32_t>(directory, 0x02014b50);
@@ -88,7 +88,7 @@ inline Content ZipBuilder::build() const {
     append<uint32_t>(directory, 0);  // disk and internal attributes
     append<uint32_t>(directory, member.external_attributes);
     append<uint32_t>(directory, offset);
-    append(directory, content_of(member.name));
+    append(directory, make_content(member.name));
     append(directory, extra);
   }
   const auto at = static_cast<uint32_t>(file.size());
@@ -101,7 +101,7 @@ inline Content ZipBuilder::build() const {
   append<uint32_t>(file, static_cast<uint32_t>(directory.size()));
   append<uint32_t>(file, at);
   append<uint16_t>(file, static_cast<uint16_t>(comment.size()));
-  append(file, content_of(comment));
+  append(file, make_content(comment));
   return file;
 }
 

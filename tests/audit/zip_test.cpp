@@ -15,9 +15,9 @@ namespace {
 
 using testing::append;
 using testing::Content;
-using testing::content_of;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::make_content;
 using testing::patch;
 using testing::ZipBuilder;
 
@@ -51,7 +51,7 @@ std::string read_all(const Content& content) {
 
 TEST(Zip, ReadsStoredDeflatedAndZip64Members) {
   ZipBuilder builder;
-  builder.members = {{.name = "torch/stored.txt", .content = content_of("stored"), .deflated = false},
+  builder.members = {{.name = "torch/stored.txt", .content = make_content("stored"), .deflated = false},
                      {.name = "torch/", .content = {}, .deflated = false},
                      {.name = "torch/big.bin", .content = pattern(3 << 20), .level = Z_BEST_COMPRESSION},
                      {.name = "torch/zip64.bin", .content = pattern(1000), .zip64 = true},
@@ -63,7 +63,7 @@ TEST(Zip, ReadsStoredDeflatedAndZip64Members) {
   EXPECT_THAT(archive->refused, IsEmpty());
   EXPECT_EQ(archive->members.size(), 4U);
   EXPECT_EQ(find_member(*archive, "torch/missing"), nullptr);
-  EXPECT_EQ(*inflate_all(*archive, *find_member(*archive, "torch/stored.txt")), content_of("stored"));
+  EXPECT_EQ(*inflate_all(*archive, *find_member(*archive, "torch/stored.txt")), make_content("stored"));
   EXPECT_EQ(*inflate_all(*archive, *find_member(*archive, "torch/big.bin")), pattern(3 << 20));
   EXPECT_EQ(*inflate_all(*archive, *find_member(*archive, "torch/zip64.bin")), pattern(1000));
   EXPECT_EQ(*inflate_all(*archive, *find_member(*archive, "torch/empty")), Content{});
@@ -96,7 +96,7 @@ class HostileZip : public ::testing::TestWithParam<Defect> {};
 // Local header of "a.so" at 0 with its data at 34; the directory is the last 2 × 50 + 22 bytes.
 ZipBuilder sample() {
   ZipBuilder builder;
-  builder.members = {{.name = "a.so", .content = content_of("0123456789"), .deflated = false},
+  builder.members = {{.name = "a.so", .content = make_content("0123456789"), .deflated = false},
                      {.name = "b.so", .content = pattern(4000)}};
   return builder;
 }
@@ -110,7 +110,7 @@ TEST_P(HostileZip, IsRefusedByName) {
   EXPECT_EQ(read_all(file), GetParam().message);
 }
 
-size_t directory_at(const Content& file) {
+size_t find_zip_directory(const Content& file) {
   return file.size() - 22 - 2UL * 50;
 }
 
@@ -167,19 +167,19 @@ const std::vector<Defect> kDefects{
      "x.whl: member a.so has another size in its local header: refused"},
     {"UnknownMethod",
      {},
-     [](Content& c) { patch<uint16_t>(c, directory_at(c) + 10, 12); },
+     [](Content& c) { patch<uint16_t>(c, find_zip_directory(c) + 10, 12); },
      "x.whl: member a.so is compressed by method 12: pack the archive again by 0 (stored) or 8 (deflate)"},
     {"StoredWithTwoSizes",
      {},
-     [](Content& c) { patch<uint32_t>(c, directory_at(c) + 24, 99); },
+     [](Content& c) { patch<uint32_t>(c, find_zip_directory(c) + 24, 99); },
      "x.whl: member a.so is stored, yet has 10 bytes for 99: refused"},
     {"NoLocalHeader",
      {},
-     [](Content& c) { patch<uint32_t>(c, directory_at(c) + 42, 4); },
+     [](Content& c) { patch<uint32_t>(c, find_zip_directory(c) + 42, 4); },
      "x.whl: member a.so has no local header at 0x4: refused"},
     {"LocalHeaderOutside",
      {},
-     [](Content& c) { patch<uint32_t>(c, directory_at(c) + 42, 0x7fffffff); },
+     [](Content& c) { patch<uint32_t>(c, find_zip_directory(c) + 42, 0x7fffffff); },
      "x.whl: member a.so x.whl+0x7fffffff: local header needs 30 bytes, 0 left: refused"},
     {"DataInsideTheDirectory",
      {},
@@ -211,7 +211,7 @@ const std::vector<Defect> kDefects{
      "x.whl+0x1057: directory entry needs 46 bytes, 0 left"},
     {"ADirectoryEntryThatIsNone",
      {},
-     [](Content& c) { patch<uint32_t>(c, directory_at(c) + 50, 0); },
+     [](Content& c) { patch<uint32_t>(c, find_zip_directory(c) + 50, 0); },
      "x.whl+0x1025: directory entry 2 of 2 has magic 0x00000000"},
     {"ADirectoryElsewhere",
      {},

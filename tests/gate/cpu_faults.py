@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from faults import Change, Fault, library_of
+from faults import Change, Fault, get_library
 from made import text
 from small_builds import Build
 from variants import C10, CPU, OPENMP, PLAIN, Parts, capability, compiled, target
@@ -12,7 +12,7 @@ from variants import C10, CPU, OPENMP, PLAIN, Parts, capability, compiled, targe
 TORCHS_OWN = ("torch/_C.", "torch/lib/libc10", "torch/lib/libtorch")
 
 
-def flags_of(identifier: str) -> tuple[str, ...]:
+def get_recipe_flags(identifier: str) -> tuple[str, ...]:
     return tuple(target(identifier)["recipe_flags"])
 
 
@@ -20,44 +20,44 @@ def added(*flags: str) -> Change:
     """One file of c10 by further flags."""
 
     def change(build: Build, parts: Parts) -> Build:
-        own = library_of(build, C10)
+        own = get_library(build, C10)
         return build.but({C10: own.but(objects=(compiled(PLAIN, parts.machine, *parts.flags, *flags),))})
 
     return change
 
 
-def added_for(identifier: str) -> Change:
+def add_target_file(identifier: str) -> Change:
     """One file of c10 by another target's flags."""
-    return lambda build, parts: added(*flags_of(identifier))(build, parts)
+    return lambda build, parts: added(*get_recipe_flags(identifier))(build, parts)
 
 
-def all_by(*flags: str) -> Change:
+def rebuild_all(*flags: str) -> Change:
     """Compiles all of libtorch with other flags than the recipe's flags."""
 
     def change(build: Build, parts: Parts) -> Build:
         plain = (compiled(PLAIN, parts.machine, *flags),)
         own = {path for path in build.libraries if path.startswith(TORCHS_OWN)}
-        built = build.but({path: library_of(build, path).but(objects=plain) for path in own})
-        return built.but({CPU: library_of(build, CPU).but(objects=parts.cpu_objects(flags))})
+        built = build.but({path: get_library(build, path).but(objects=plain) for path in own})
+        return built.but({CPU: get_library(build, CPU).but(objects=parts.cpu_objects(flags))})
 
     return change
 
 
-def all_for(identifier: str) -> Change:
-    return lambda build, parts: all_by(*flags_of(identifier))(build, parts)
+def rebuild_for_target(identifier: str) -> Change:
+    return lambda build, parts: rebuild_all(*get_recipe_flags(identifier))(build, parts)
 
 
-def kernels_by(*flags: str) -> Change:
+def rebuild_kernels(*flags: str) -> Change:
     """Torch's kernels by other flags than the rest."""
-    return lambda build, parts: build.but({CPU: library_of(build, CPU).but(objects=parts.cpu_objects(flags))})
+    return lambda build, parts: build.but({CPU: get_library(build, CPU).but(objects=parts.cpu_objects(flags))})
 
 
-def bundled_for(path: str, identifier: str) -> Change:
+def bundle_library(path: str, identifier: str) -> Change:
     """A library beside torch's own by another target's flags."""
 
     def change(build: Build, parts: Parts) -> Build:
-        own = library_of(build, path)
-        return build.but({path: own.but(objects=(compiled(PLAIN, parts.machine, *flags_of(identifier)),))})
+        own = get_library(build, path)
+        return build.but({path: own.but(objects=(compiled(PLAIN, parts.machine, *get_recipe_flags(identifier)),))})
 
     return change
 
@@ -65,7 +65,7 @@ def bundled_for(path: str, identifier: str) -> Change:
 def planted_in_capabilities(*defines: str) -> Change:
     def change(build: Build, parts: Parts) -> Build:
         objects = parts.cpu_objects(defines=tuple(f"-D{name}" for name in defines))
-        return build.but({CPU: library_of(build, CPU).but(objects=objects)})
+        return build.but({CPU: get_library(build, CPU).but(objects=objects)})
 
     return change
 
@@ -79,18 +79,18 @@ def capabilities(*names: str, without: tuple[str, ...] = ()) -> Change:
             copy = text(f"cpu_capabilities.cpp.{name}.cpp", CAPABILITIES_TEXT)
             objects.append(compiled(copy, parts.machine, *parts.flags, f"-DCAPABILITY={name}"))
         objects.append(compiled(PLAIN, parts.machine, *parts.flags))
-        return build.but({CPU: library_of(build, CPU).but(objects=tuple(objects))})
+        return build.but({CPU: get_library(build, CPU).but(objects=tuple(objects))})
 
     return change
 
 
-def initialized_for(identifier: str) -> Change:
+def add_initializer(identifier: str) -> Change:
     """A static initializer of c10 by another target's flags."""
 
     def change(build: Build, parts: Parts) -> Build:
         source = text("table.cpp", TABLE)
-        own = library_of(build, C10)
-        objects = (*own.objects, compiled(source, parts.machine, *parts.flags, *flags_of(identifier)))
+        own = get_library(build, C10)
+        objects = (*own.objects, compiled(source, parts.machine, *parts.flags, *get_recipe_flags(identifier)))
         return build.but({C10: own.but(objects=objects)})
 
     return change
@@ -113,35 +113,35 @@ TOO_MUCH = [
     Fault("FMA in one file", "pytorch-python313-cuda12_9-sm61-avx", "PB207", added("-mfma")),
     Fault("AVX2 in one file", "cpu-avx", "PB207", added("-mavx2")),
     Fault("BMI2 in one file", "cpu-avx", "PB207", added("-mbmi", "-mbmi2")),
-    Fault("all of it for avx2", "cpu-avx", "PB207", all_for("avx2")),
-    Fault("AVX-512 in one file", "sm80-avx2", "PB207", added_for("avx512")),
-    Fault("all of it for avx512", "cpu-avx2", "PB207", all_for("avx512")),
-    Fault("VNNI in one file", "sm86-avx512", "PB207", added_for("avx512vnni")),
+    Fault("all of it for avx2", "cpu-avx", "PB207", rebuild_for_target("avx2")),
+    Fault("AVX-512 in one file", "sm80-avx2", "PB207", add_target_file("avx512")),
+    Fault("all of it for avx512", "cpu-avx2", "PB207", rebuild_for_target("avx512")),
+    Fault("VNNI in one file", "sm86-avx512", "PB207", add_target_file("avx512vnni")),
     Fault("AVX-VNNI in one file", "sm120-avx2", "PB207", added("-mavxvnni")),
     Fault("SVE outside dispatch", "sm121-armv8_2", "PB207", added("-march=armv8.2-a+fp16+dotprod+sve")),
-    Fault("all of it for armv9", "cpu-armv8_2", "PB207", all_for("armv9")),
-    Fault("AVX-512 in libgomp", "cpu-avx2", "PB212", bundled_for(OPENMP, "avx512")),
+    Fault("all of it for armv9", "cpu-armv8_2", "PB207", rebuild_for_target("armv9")),
+    Fault("AVX-512 in libgomp", "cpu-avx2", "PB212", bundle_library(OPENMP, "avx512")),
     Fault("SVE for one vector length in one file", "sm121-armv9", "PB207", added("-msve-vector-bits=256")),
     Fault("I8MM in one file", "sm75-armv8_2", "PB207", added("-march=armv8.2-a+fp16+dotprod+i8mm")),
 ]
 
 TOO_LITTLE = [
-    Fault("no EVEX", "sm90-avx512", "PB208", all_for("avx2")),
-    Fault("no EVEX", "cpu-avx512vnni", "PB208", all_for("avx2")),
-    Fault("no AVX2 and no FMA", "sm89-avx2", "PB208", all_for("avx")),
-    Fault("no VEX", "cpu-avx", "PB208", all_by()),
-    Fault("no AVX2 in torch's kernels", "cpu-avx2", "PB208", kernels_by()),
-    Fault("no SVE", "sm121-armv9", "PB208", all_for("armv8_2")),
-    Fault("no SVE", "cpu-armv9", "PB208", all_by("-march=armv8.6-a")),
-    Fault("neither LSE, dotprod nor FP16", "sm90-armv8_2", "PB208", all_by()),
-    Fault("no VNNI", "sm100-avx512vnni", "PB209", all_for("avx512")),
-    Fault("no SVE2", "cpu-armv9", "PB209", all_by("-march=armv8.6-a+sve")),
+    Fault("no EVEX", "sm90-avx512", "PB208", rebuild_for_target("avx2")),
+    Fault("no EVEX", "cpu-avx512vnni", "PB208", rebuild_for_target("avx2")),
+    Fault("no AVX2 and no FMA", "sm89-avx2", "PB208", rebuild_for_target("avx")),
+    Fault("no VEX", "cpu-avx", "PB208", rebuild_all()),
+    Fault("no AVX2 in torch's kernels", "cpu-avx2", "PB208", rebuild_kernels()),
+    Fault("no SVE", "sm121-armv9", "PB208", rebuild_for_target("armv8_2")),
+    Fault("no SVE", "cpu-armv9", "PB208", rebuild_all("-march=armv8.6-a")),
+    Fault("neither LSE, dotprod nor FP16", "sm90-armv8_2", "PB208", rebuild_all()),
+    Fault("no VNNI", "sm100-avx512vnni", "PB209", rebuild_for_target("avx512")),
+    Fault("no SVE2", "cpu-armv9", "PB209", rebuild_all("-march=armv8.6-a+sve")),
 ]
 
 CAPABILITIES = [
-    Fault("AVX-512 in a static initializer", "sm89-avx2", "PB204", initialized_for("avx512")),
+    Fault("AVX-512 in a static initializer", "sm89-avx2", "PB204", add_initializer("avx512")),
     Fault("AVX2 in a CPU capability's static initializer", "cpu-avx", "PB204", planted_in_capabilities("INITIALIZER")),
-    Fault("SVE in a static initializer", "sm110-armv8_2", "PB204", initialized_for("armv9")),
+    Fault("SVE in a static initializer", "sm110-armv8_2", "PB204", add_initializer("armv9")),
     Fault("a leaked COMDAT of the AVX512 CPU capability", "sm103-avx2", "PB205", planted_in_capabilities("LEAK")),
     Fault(
         "a leaked hidden COMDAT of the AVX512 CPU capability",

@@ -23,7 +23,7 @@ def kernels(cubin: bytes) -> dict[str, bytes]:
     return {one.name.removeprefix(TEXT): cubin[one.offset : one.end] for one in found}
 
 
-def with_code(cubin: bytes, kernel: str, code: bytes) -> bytes:
+def replace_kernel_code(cubin: bytes, kernel: str, code: bytes) -> bytes:
     """Other code in that kernel's place, as long as it fits."""
     one = elves.section(cubin, TEXT + kernel)
     if len(code) > one.size:
@@ -34,7 +34,7 @@ def with_code(cubin: bytes, kernel: str, code: bytes) -> bytes:
 def emptied(cubin: bytes, first: bytes = EXIT, rest: bytes = NOP) -> bytes:
     """Every kernel is one instruction, and as long as before."""
     for name, code in kernels(cubin).items():
-        cubin = with_code(cubin, name, first + rest * (len(code) // WORD.size - 1))
+        cubin = replace_kernel_code(cubin, name, first + rest * (len(code) // WORD.size - 1))
     return cubin
 
 
@@ -47,7 +47,7 @@ def trapping_at_the_end(cubin: bytes) -> bytes:
     for name, code in kernels(cubin).items():
         words = [code[at : at + WORD.size] for at in range(0, len(code), WORD.size)]
         words = [TRAP if WORD.unpack(word)[0] & 0xFFF == EXIT_OPCODE else word for word in words]
-        cubin = with_code(cubin, name, b"".join(words))
+        cubin = replace_kernel_code(cubin, name, b"".join(words))
     return cubin
 
 
@@ -61,26 +61,26 @@ def without_kernels(cubin: bytes) -> bytes:
 def without_code(cubin: bytes) -> bytes:
     """Keeps the kernels without a byte of code."""
     for name in kernels(cubin):
-        cubin = elves.with_section(cubin, elves.section(cubin, TEXT + name), size=0)
+        cubin = elves.change_section_header(cubin, elves.section(cubin, TEXT + name), size=0)
     return cubin
 
 
 def sections_behind_end(cubin: bytes) -> bytes:
     """The table of sections is where the file has ended."""
-    return elves.with_number(cubin, elves.E_SHOFF, len(cubin) + 64, "Q")
+    return elves.put_number(cubin, elves.E_SHOFF, len(cubin) + 64, "Q")
 
 
 def symbols_behind_end(cubin: bytes) -> bytes:
-    return elves.with_section(cubin, elves.section(cubin, ".symtab"), offset=len(cubin) + 64)
+    return elves.change_section_header(cubin, elves.section(cubin, ".symtab"), offset=len(cubin) + 64)
 
 
 def code_behind_end(cubin: bytes) -> bytes:
     name = next(iter(kernels(cubin)))
-    return elves.with_section(cubin, elves.section(cubin, TEXT + name), offset=len(cubin) + 64)
+    return elves.change_section_header(cubin, elves.section(cubin, TEXT + name), offset=len(cubin) + 64)
 
 
 def too_many_sections(cubin: bytes) -> bytes:
-    return elves.with_number(cubin, elves.E_SHNUM, 0xFEFF, "H")
+    return elves.put_number(cubin, elves.E_SHNUM, 0xFEFF, "H")
 
 
 def number(cubin: bytes) -> int:
@@ -89,8 +89,8 @@ def number(cubin: bytes) -> int:
     return flags >> 8 & 0xFF if cubin[8] >= ABI_OF_CUDA_13 else flags & 0xFF
 
 
-def with_number(cubin: bytes, sm: int) -> bytes:
+def put_number(cubin: bytes, sm: int) -> bytes:
     """Another SM in the ELF's own flags, around the same code."""
     flags = elves.header(cubin)[7]
     shift = 8 if cubin[8] >= ABI_OF_CUDA_13 else 0
-    return elves.with_number(cubin, elves.E_FLAGS, flags & ~(0xFF << shift) | sm << shift, "I")
+    return elves.put_number(cubin, elves.E_FLAGS, flags & ~(0xFF << shift) | sm << shift, "I")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import cubins
 import fatbins
-from faults import Change, Fault, library_of, without
+from faults import Change, Fault, get_library, without
 from small_builds import Build
 from variants import CUDA, GRAPH, LINALG, MAGMA, NCCL, TORCH, Parts, fatbin, target, variants
 
@@ -29,7 +29,7 @@ def first_unit(path: str, change: ByEntry) -> Change:
     """Changes the entries of the library's first unit."""
 
     def planted(build: Build, _: Parts) -> Build:
-        library = library_of(build, path)
+        library = get_library(build, path)
         return build.but({path: library.but(units=(changed(library.units[0], change), *library.units[1:]))})
 
     return planted
@@ -37,7 +37,7 @@ def first_unit(path: str, change: ByEntry) -> Change:
 
 def every_unit(path: str, change: ByEntry) -> Change:
     def planted(build: Build, _: Parts) -> Build:
-        library = library_of(build, path)
+        library = get_library(build, path)
         return build.but({path: library.but(units=tuple(changed(unit, change) for unit in library.units))})
 
     return planted
@@ -45,7 +45,7 @@ def every_unit(path: str, change: ByEntry) -> Change:
 
 def more_units(*units: Callable[[Parts], pathlib.Path]) -> Change:
     def planted(build: Build, parts: Parts) -> Build:
-        own = library_of(build, CUDA)
+        own = get_library(build, CUDA)
         return build.but({CUDA: own.but(units=(*own.units, *(unit(parts) for unit in units)))})
 
     return planted
@@ -62,7 +62,7 @@ def emptied_if(sm: str) -> ByEntry:
 
 def one_more_of_cudnn(*cubins_of: str) -> Change:
     """Beside one that is whole."""
-    return lambda build, _: build.but({OPS: library_of(build, GRAPH).but(units=tuple(map(fatbin, cubins_of)))})
+    return lambda build, _: build.but({OPS: get_library(build, GRAPH).but(units=tuple(map(fatbin, cubins_of)))})
 
 
 def holding(content: bytes) -> ByEntry:
@@ -75,7 +75,7 @@ def random_bytes(one: fatbins.Entry) -> fatbins.Entry:
     return one.storing((seed * (len(one.stored) // len(seed) + 1))[: len(one.stored)])
 
 
-def with_content(change: Callable[[bytes], bytes]) -> ByEntry:
+def change_content(change: Callable[[bytes], bytes]) -> ByEntry:
     return lambda one: one.holding(change(one.content))
 
 
@@ -110,13 +110,13 @@ def renamed_library(name: str) -> Change:
     """libtorch_cuda.so under another name, beside a stub of it."""
 
     def planted(build: Build, _: Parts) -> Build:
-        own = library_of(build, CUDA)
+        own = get_library(build, CUDA)
         return build.but({TORCH + name: own.but(needs=()), CUDA: own.but(units=())})
 
     return planted
 
 
-def entry_of(kind: int, number: str) -> Callable[[Parts], pathlib.Path]:
+def make_entry_unit(kind: int, number: str) -> Callable[[Parts], pathlib.Path]:
     """A unit that holds nothing but PTX or LTO-IR."""
 
     def unit(parts: Parts) -> pathlib.Path:
@@ -135,8 +135,8 @@ def faults_of_each_sm() -> list[Fault]:
         other = foreign(number)
         faults += [
             Fault(f"sm_{number} entries around sm_{other}", name, "PB330", first_unit(CUDA, around(other))),
-            Fault("kernels of one instruction", name, "PB332", every_unit(CUDA, with_content(cubins.emptied))),
-            Fault("cubins without kernels", name, "PB332", every_unit(CUDA, with_content(cubins.without_kernels))),
+            Fault("kernels of one instruction", name, "PB332", every_unit(CUDA, change_content(cubins.emptied))),
+            Fault("cubins without kernels", name, "PB332", every_unit(CUDA, change_content(cubins.without_kernels))),
         ]
     return faults
 
@@ -147,9 +147,9 @@ ENTRIES = [
         "a program as a cubin", "sm90-avx2", "PB330", first_unit(CUDA, holding(pathlib.Path("/bin/true").read_bytes()))
     ),
     Fault("random bytes in the place of a frame", "sm75-armv9", "PB330", first_unit(CUDA, random_bytes)),
-    Fault("a cubin that breaks off", "sm103-avx2", "PB330", first_unit(CUDA, with_content(half))),
+    Fault("a cubin that breaks off", "sm103-avx2", "PB330", first_unit(CUDA, change_content(half))),
     *(
-        Fault(what, variant, "PB330", first_unit(CUDA, with_content(change)))
+        Fault(what, variant, "PB330", first_unit(CUDA, change_content(change)))
         for what, variant, change in (
             ("a cubin's sections behind its end", "sm90-avx512", cubins.sections_behind_end),
             ("a cubin's symbols behind its end", "sm80-armv9", cubins.symbols_behind_end),
@@ -180,14 +180,14 @@ ENTRIES = [
         "a cubin labelled PTX",
         "sm86-avx2",
         "PB330",
-        every_unit(LINALG, lambda one: one.with_fields(kind=fatbins.PTX)),
+        every_unit(LINALG, lambda one: one.set_fields(kind=fatbins.PTX)),
         beside=frozenset({"PB315"}),
     ),
     Fault(
         "a cubin labelled LTO-IR",
         "sm80-avx2",
         "PB330",
-        every_unit(LINALG, lambda one: one.with_fields(kind=fatbins.LTO_IR)),
+        every_unit(LINALG, lambda one: one.set_fields(kind=fatbins.LTO_IR)),
         beside=frozenset({"PB315"}),
     ),
     Fault(
@@ -212,11 +212,14 @@ UNITS = [
         "units of only PTX beside machine code",
         "sm121-armv8_2",
         "PB314",
-        more_units(entry_of(fatbins.PTX, "121")),
+        more_units(make_entry_unit(fatbins.PTX, "121")),
         beside=frozenset({"PB317"}),
     ),
     Fault(
-        "units of only LTO-IR beside machine code", "sm90-avx512", "PB314", more_units(entry_of(fatbins.LTO_IR, "90"))
+        "units of only LTO-IR beside machine code",
+        "sm90-avx512",
+        "PB314",
+        more_units(make_entry_unit(fatbins.LTO_IR, "90")),
     ),
 ]
 
@@ -230,14 +233,14 @@ IDLE = [
         "kernels that trap at once",
         "sm86-armv9",
         "PB332",
-        every_unit(CUDA, with_content(cubins.trapping)),
+        every_unit(CUDA, change_content(cubins.trapping)),
         beside=frozenset({"PB320"}),
     ),
     Fault(
         "kernels that load, store and trap",
         "sm120-armv9",
         "PB332",
-        every_unit(CUDA, with_content(cubins.trapping_at_the_end)),
+        every_unit(CUDA, change_content(cubins.trapping_at_the_end)),
     ),
     *(
         Fault(f"the few kernels of sm_{suffixed} emptied", name, "PB332", every_unit(CUDA, emptied_if(suffixed)))
@@ -248,19 +251,19 @@ IDLE = [
             ("110a", "sm110-armv9"),
         )
     ),
-    Fault("MAGMA's kernels emptied", "sm121-armv9", "PB332", every_unit(MAGMA, with_content(cubins.emptied))),
-    Fault("cuDNN's kernels emptied", "sm75-avx2", "PB332", every_unit(GRAPH, with_content(cubins.emptied))),
+    Fault("MAGMA's kernels emptied", "sm121-armv9", "PB332", every_unit(MAGMA, change_content(cubins.emptied))),
+    Fault("cuDNN's kernels emptied", "sm75-avx2", "PB332", every_unit(GRAPH, change_content(cubins.emptied))),
     Fault(
         "MAGMA without device code",
         "sm100-armv9",
         "PB318",
-        lambda build, _: build.but({MAGMA: library_of(build, MAGMA).but(units=())}),
+        lambda build, _: build.but({MAGMA: get_library(build, MAGMA).but(units=())}),
     ),
     Fault(
         "NCCL without device code",
         "sm90-avx512bf16",
         "PB318",
-        lambda build, _: build.but({NCCL: library_of(build, NCCL).but(units=())}),
+        lambda build, _: build.but({NCCL: get_library(build, NCCL).but(units=())}),
     ),
     Fault("one file of cuDNN without device code", "sm120-avx2", "PB318", one_more_of_cudnn()),
     Fault(

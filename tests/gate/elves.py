@@ -67,7 +67,7 @@ def section(content: bytes, name: str) -> Section:
     return next(one for one in sections(content) if one.name == name)
 
 
-def bytes_of(content: bytes, name: str) -> bytes:
+def get_section_bytes(content: bytes, name: str) -> bytes:
     one = section(content, name)
     return b"" if one.kind == SHT_NOBITS else content[one.offset : one.end]
 
@@ -76,11 +76,11 @@ def put(content: bytes, at: int, other: bytes) -> bytes:
     return content[:at] + other + content[at + len(other) :]
 
 
-def with_number(content: bytes, at: int, value: int, kind: str) -> bytes:
+def put_number(content: bytes, at: int, value: int, kind: str) -> bytes:
     return put(content, at, struct.pack("<" + kind, value))
 
 
-def with_section(content: bytes, one: Section, **values: int) -> bytes:
+def change_section_header(content: bytes, one: Section, **values: int) -> bytes:
     """Other values in its header: name, kind, flags, address, offset, size, link, info, alignment, entry."""
     names = ("name", "kind", "flags", "address", "offset", "size", "link", "info", "alignment", "entry")
     at = header(content)[6] + one.index * SECTION.size
@@ -88,11 +88,11 @@ def with_section(content: bytes, one: Section, **values: int) -> bytes:
     return put(content, at, SECTION.pack(*row.values()))
 
 
-def with_bytes(content: bytes, name: str, other: bytes) -> bytes:
+def replace_section_bytes(content: bytes, name: str, other: bytes) -> bytes:
     """Another content of that section: in its place, else behind the file's end, in a segment of its own."""
     one = section(content, name)
     if len(other) <= one.size:
-        return with_section(put(content, one.offset, other.ljust(one.size, b"\0")), one, size=len(other))
+        return change_section_header(put(content, one.offset, other.ljust(one.size, b"\0")), one, size=len(other))
     return moved(content, name, other)
 
 
@@ -102,11 +102,11 @@ def moved(content: bytes, name: str, other: bytes) -> bytes:
     offset = -(-len(content) // PAGE) * PAGE
     address = 0
     if one.flags & SHF_ALLOC:
-        changed, address = with_segment(content, other, PF_R)
+        changed, address = add_segment(content, other, PF_R)
     else:
         changed = content.ljust(offset, b"\0") + other
     changed = put(changed, one.offset, bytes(one.size))
-    return with_section(changed, one, offset=offset, address=address, size=len(other))
+    return change_section_header(changed, one, offset=offset, address=address, size=len(other))
 
 
 def segments(content: bytes) -> list[tuple[int, tuple[int, ...]]]:
@@ -133,18 +133,18 @@ def renamed(content: bytes, name: str, other: str) -> bytes:
     one = section(content, name)
     table = sections(content)[header(content)[13]]
     names = content[table.offset : table.end] + other.encode() + b"\0"
-    changed = with_section(content + names, table, offset=len(content), size=len(names))
-    return with_section(changed, one, name=table.size)
+    changed = change_section_header(content + names, table, offset=len(content), size=len(names))
+    return change_section_header(changed, one, name=table.size)
 
 
 def without_sections(content: bytes) -> bytes:
     """No section headers: what the loader needs is left."""
-    changed = with_number(content, E_SHOFF, 0, "Q")
+    changed = put_number(content, E_SHOFF, 0, "Q")
     return put(changed, E_SHNUM, bytes(4))
 
 
-def for_machine(content: bytes, machine: str) -> bytes:
-    return with_number(content, E_MACHINE, MACHINES[machine], "H")
+def set_machine(content: bytes, machine: str) -> bytes:
+    return put_number(content, E_MACHINE, MACHINES[machine], "H")
 
 
 def set_freebsd_abi(content: bytes) -> bytes:
@@ -153,18 +153,18 @@ def set_freebsd_abi(content: bytes) -> bytes:
 
 
 def set_program_type(content: bytes) -> bytes:
-    return with_number(content, E_TYPE, ET_EXEC, "H")
+    return put_number(content, E_TYPE, ET_EXEC, "H")
 
 
 def without_dynamic(content: bytes) -> bytes:
     [place] = [place for place, row in segments(content) if row[0] == PT_DYNAMIC]
-    return with_number(content, place, PT_NULL, "I")
+    return put_number(content, place, PT_NULL, "I")
 
 
 def without_code(content: bytes) -> bytes:
     """No segment is executable."""
     for place, row in segments(content):
-        content = with_number(content, place + 4, row[1] & ~PF_X, "I")
+        content = put_number(content, place + 4, row[1] & ~PF_X, "I")
     return content
 
 
@@ -206,7 +206,7 @@ def functions(content: bytes, *tables: str) -> list[Symbol]:
     return [one for one in symbols(content, *tables) if one.kind == STT_FUNC and one.address and one.size]
 
 
-def offset_of(content: bytes, address: int) -> int:
+def find_file_offset(content: bytes, address: int) -> int:
     for _, row in segments(content):
         if row[0] == PT_LOAD and row[3] <= address < row[3] + row[5]:
             return row[2] + address - row[3]
@@ -224,12 +224,12 @@ def relocations(content: bytes) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def with_relocation(content: bytes, place: int, kind: int, addend: int) -> bytes:
+def replace_relocation(content: bytes, place: int, kind: int, addend: int) -> bytes:
     address, _, _ = RELOCATION.unpack_from(content, place)
     return put(content, place, RELOCATION.pack(address, kind, addend))
 
 
-def with_segment(content: bytes, other: bytes, flags: int) -> tuple[bytes, int]:
+def add_segment(content: bytes, other: bytes, flags: int) -> tuple[bytes, int]:
     """Appends loaded bytes without a section; returns the content and their address."""
     offset = -(-len(content) // PAGE) * PAGE
     address = -(-max(start + size for start, size in loaded(content)) // PAGE) * PAGE
@@ -237,7 +237,7 @@ def with_segment(content: bytes, other: bytes, flags: int) -> tuple[bytes, int]:
     return put(content, spare_segment(content), row).ljust(offset, b"\0") + other, address
 
 
-def with_new_section(content: bytes, name: str, other: bytes, kind: int = 1, flags: int = 0) -> bytes:
+def add_section(content: bytes, name: str, other: bytes, kind: int = 1, flags: int = 0) -> bytes:
     """One more section, of a name that there may be already; the table of sections moves behind the file's end."""
     rows = sections(content)
     table = rows[header(content)[13]]
@@ -250,6 +250,6 @@ def with_new_section(content: bytes, name: str, other: bytes, kind: int = 1, fla
     start = header(content)[6]
     headers = content[start : start + len(rows) * SECTION.size]
     headers += SECTION.pack(table.size, kind, flags, 0, place, len(other), 0, 0, 8, 0)
-    content = with_number(content + headers, E_SHOFF, len(content), "Q")
-    content = with_number(content, E_SHNUM, len(rows) + 1, "H")
-    return with_section(content, table, offset=at, size=len(names))
+    content = put_number(content + headers, E_SHOFF, len(content), "Q")
+    content = put_number(content, E_SHNUM, len(rows) + 1, "H")
+    return change_section_header(content, table, offset=at, size=len(names))

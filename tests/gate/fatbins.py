@@ -115,7 +115,7 @@ class Entry:
     def field(self, name: str) -> int:
         return HEADER.unpack_from(self.header)[FIELDS.index(name)]
 
-    def with_fields(self, **values: int) -> Entry:
+    def set_fields(self, **values: int) -> Entry:
         """Other values in the header, true or not."""
         fields = dict(zip(FIELDS, HEADER.unpack_from(self.header), strict=True)) | values
         header = HEADER.pack(*fields.values()) + self.header[HEADER.size :]
@@ -152,32 +152,32 @@ class Entry:
         """Another SM only on the label: "103a"."""
         number = int(sm.rstrip("af"))
         flags = self.field("flags") & ~ANY_SUFFIX | SUFFIXES[sm[len(str(number)) :]]
-        return self.with_fields(number=number, flags=flags)
+        return self.set_fields(number=number, flags=flags)
 
     def holding(self, content: bytes, compression: str | None = None, level: int = 3) -> Entry:
         """Another content behind the same label, compressed as before unless asked otherwise."""
         by = self.compression if compression is None else compression
         stored = compressed(content, by, level)
         flags = self.field("flags") & ~(LZ4_FLAG | ZSTD_FLAG) | COMPRESSIONS[by]
-        return dataclasses.replace(self, stored=stored).with_fields(
+        return dataclasses.replace(self, stored=stored).set_fields(
             padded_bytes=len(padded(stored)),
             compressed_bytes=0 if by == NONE else len(stored),
             uncompressed_bytes=0 if by == NONE else len(content),
             flags=flags,
         )
 
-    def compressed_by(self, compression: str, level: int = 3) -> Entry:
+    def set_compression(self, compression: str, level: int = 3) -> Entry:
         return self.holding(self.content, compression, level)
 
     def storing(self, stored: bytes) -> Entry:
         """Stores other bytes, such as a frame that breaks off, or none. The label keeps what it announces."""
         length = 0 if self.compression == NONE else len(stored)
         changed = dataclasses.replace(self, stored=stored)
-        return changed.with_fields(padded_bytes=len(padded(stored)), compressed_bytes=length)
+        return changed.set_fields(padded_bytes=len(padded(stored)), compressed_bytes=length)
 
     def roomier(self, by: int) -> Entry:
         """More zeros behind it."""
-        return self.with_fields(padded_bytes=self.field("padded_bytes") + by)
+        return self.set_fields(padded_bytes=self.field("padded_bytes") + by)
 
     def written(self) -> bytes:
         return self.header + self.stored.ljust(self.field("padded_bytes"), b"\0")
@@ -189,7 +189,7 @@ def entry(content: bytes, sm: str, kind: int = CUBIN, compression: str = NONE, v
         content = content.rstrip(b"\0") + b"\0"  # a text that ends with a zero, as in C
     major, minor = (int(part) for part in version.split("."))
     flags = SIXTY_FOUR_BITS | LINUX
-    options = options_of(content, sm, kind)
+    options = make_entry_options(content, sm, kind)
     if options:
         flags |= COMPATIBLE if kind == CUBIN else 0
     at = HEADER.size if options else 0
@@ -197,13 +197,13 @@ def entry(content: bytes, sm: str, kind: int = CUBIN, compression: str = NONE, v
     return Entry(blank + options, b"").relabelled(sm).holding(content, compression)
 
 
-def options_of(content: bytes, sm: str, kind: int) -> bytes:
+def make_entry_options(content: bytes, sm: str, kind: int) -> bytes:
     """Returns what cuobjdump expects behind the header: options for PTX, .nv.compat for a cubin since SM 10.0."""
     if kind == PTX:
         return padded(OPTIONS.pack(HEADER.size + OPTIONS.size, 0), 16)
     if kind != CUBIN or int(sm.rstrip("af")) < 100 or content[:4] != b"\x7fELF":
         return b""
-    reported = elves.bytes_of(content, ".nv.compat")
+    reported = elves.get_section_bytes(content, ".nv.compat")
     return padded(OPTIONS.pack(HEADER.size + OPTIONS.size, len(reported)) + b"\0" + reported)
 
 

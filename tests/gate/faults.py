@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from made import PROGRAM, SOURCE, text
 from small_builds import Build, Library
-from variants import Parts, asked, every_sm, parts_of, sound, target
+from variants import Parts, asked, every_sm, get_parts, sound, target
 
 Change = Callable[[Build, Parts], Build]
 FILES_ALONE = ("--require", "shipped", "--no-emulated-run", "--no-import")
@@ -39,7 +39,7 @@ class Fault:
         return self.claim or self.name
 
     def build(self) -> Build:
-        return self.change(sound(self.name), parts_of(self.name))
+        return self.change(sound(self.name), get_parts(self.name))
 
 
 def full_name(short: str) -> str:
@@ -113,7 +113,7 @@ def found_in_the_sound(name: str) -> frozenset[str]:
         return frozenset(gated_sound(name, pathlib.Path(folder)).found)
 
 
-def policy_for(check: str) -> pathlib.Path:
+def make_policy(check: str) -> pathlib.Path:
     """Returns the builder's policy, in which `check` fails even if it only warns by default."""
     policy = json.loads((SOURCE / "ci/policies/builder.json").read_text())
     severity = {check: {"severity": "fail", "reason": "the fault wants it"}}
@@ -123,7 +123,7 @@ def policy_for(check: str) -> pathlib.Path:
 def gated_fault(fault: Fault, folder: pathlib.Path) -> Answer:
     """Only what the fault brought: what is reported of the sound build too is left out."""
     artifact = fault.build().write(folder)
-    answer = gated(artifact, fault.asked, "--policy", policy_for(fault.expected), reference=tiny_table())
+    answer = gated(artifact, fault.asked, "--policy", make_policy(fault.expected), reference=tiny_table())
     before = found_in_the_sound(fault.name) - {fault.expected}
     return dataclasses.replace(answer, found={id_: what for id_, what in answer.found.items() if id_ not in before})
 
@@ -145,10 +145,10 @@ def why_not_caught(fault: Fault, answer: Answer) -> str:
 
 def but(path: str, **changes) -> Change:
     """Another library at that path."""
-    return lambda build, _: build.but({path: library_of(build, path).but(**changes)})
+    return lambda build, _: build.but({path: get_library(build, path).but(**changes)})
 
 
-def library_of(build: Build, path: str) -> Library:
+def get_library(build: Build, path: str) -> Library:
     library = build.libraries[path]
     if library is None:
         raise KeyError(f"{path} was left out before")

@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import Callable
 
 import elves
-from faults import Change, Fault, but, full_name, library_of, says, without
+from faults import Change, Fault, but, full_name, get_library, says, without
 from made import kept
 from small_builds import Build, linked
 from variants import (
@@ -58,7 +58,7 @@ def needs(path: str, *more: str, less: tuple[str, ...] = ()) -> Change:
     """Further libraries that this one needs, or fewer."""
 
     def change(build: Build, _: Parts) -> Build:
-        own = library_of(build, path)
+        own = get_library(build, path)
         return build.but({path: own.but(needs=(*(name for name in own.needs if name not in less), *more))})
 
     return change
@@ -66,14 +66,14 @@ def needs(path: str, *more: str, less: tuple[str, ...] = ()) -> Change:
 
 def copied(path: str, other: str) -> Change:
     """Adds a copy of a library under another name."""
-    return lambda build, _: build.but({other: library_of(build, path)})
+    return lambda build, _: build.but({other: get_library(build, path)})
 
 
 def renamed(path: str, suffix: str) -> Change:
     """Renames a library and keeps its DT_SONAME: the loader does not find it."""
 
     def change(build: Build, _: Parts) -> Build:
-        return build.but({path: None, path + suffix: library_of(build, path)})
+        return build.but({path: None, path + suffix: get_library(build, path)})
 
     return change
 
@@ -104,7 +104,7 @@ def python(module: str, tag: str) -> Change:
     return change
 
 
-def of_another_processor(name: str) -> Change:
+def replace_by_other_processor(name: str) -> Change:
     """All that another variant's recipe builds."""
     return lambda build, _: sound(full_name(name)).but(store=build.store)
 
@@ -119,7 +119,7 @@ def without_cuda(build: Build, _: Parts) -> Build:
     return build.but(dict.fromkeys((CUDA, LINALG, CUDNN, GRAPH, MAGMA, NCCL, NVSHMEM, *names)), cuda=None)
 
 
-def of_older_cuda(build: Build, parts: Parts) -> Build:
+def replace_by_older_cuda(build: Build, parts: Parts) -> Build:
     """Version, libraries and cubins of CUDA 12.9: the whole set was not moved."""
     renamed = {path: path.replace(".so.13", ".so.12") for path in build.libraries if path.endswith(".so.13")}
     libraries = dict.fromkeys(renamed) | {new: build.libraries[old] for old, new in renamed.items()}
@@ -137,18 +137,18 @@ def damaged_entry(*magic: int) -> Change:
 
 def damaged_payload(build: Build, _: Parts) -> Build:
     """Some bytes behind the header of the first compressed entry."""
-    own = library_of(build, CUDA)
+    own = get_library(build, CUDA)
     content = own.units[0].read_bytes()
     at = content.index(b"\x28\xb5\x2f\xfd") + 24
     return build.but({CUDA: own.but(damage=content[at : at + 64])})
 
 
-def under_another_name(one: str, other: str) -> Change:
+def copy_library(one: str, other: str) -> Change:
     """One library, copied over another."""
 
     def change(build: Build, parts: Parts) -> Build:
-        content = linked(one.rsplit("/", 1)[-1], library_of(build, one))
-        return build.but({other: library_of(build, other).but(ready=str(content))})
+        content = linked(one.rsplit("/", 1)[-1], get_library(build, one))
+        return build.but({other: get_library(build, other).but(ready=str(content))})
 
     return change
 
@@ -157,8 +157,8 @@ def exchanged_version(path: str, other: str) -> Change:
     """The library of another version under the name of this one."""
 
     def change(build: Build, parts: Parts) -> Build:
-        content = linked(other, library_of(build, path))
-        return build.but({path: library_of(build, path).but(ready=str(content))})
+        content = linked(other, get_library(build, path))
+        return build.but({path: get_library(build, path).but(ready=str(content))})
 
     return change
 
@@ -168,54 +168,54 @@ def shadowed(path: str, user: str) -> Change:
 
     def change(build: Build, parts: Parts) -> Build:
         folder, name = path.rsplit("/", 1)
-        first = library_of(build, user).but(runpath=("$ORIGIN/first", "$ORIGIN"))
+        first = get_library(build, user).but(runpath=("$ORIGIN/first", "$ORIGIN"))
         return build.but({f"{folder}/first/{name}": parts.plain(), user: first})
 
     return change
 
 
-def with_hole(path: str, part: float = 1.0) -> Change:
+def zero_code(path: str, part: float = 1.0) -> Change:
     """Zeros where the last part of its code should be."""
 
     def change(build: Build, parts: Parts) -> Build:
-        whole = linked(path.rsplit("/", 1)[-1], library_of(build, path)).read_bytes()
+        whole = linked(path.rsplit("/", 1)[-1], get_library(build, path)).read_bytes()
         code = elves.section(whole, ".text")
         begin = code.end - int(code.size * part)
         content = elves.put(whole, begin, bytes(code.end - begin))
         name = path.rsplit("/", 1)[-1]
         digest = hashlib.sha256(name.encode() + content)
-        return build.but({path: library_of(build, path).but(ready=str(kept(name, digest, writing(content))))})
+        return build.but({path: get_library(build, path).but(ready=str(kept(name, digest, writing(content))))})
 
     return change
 
 
-def with_empty_container(path: str) -> Change:
+def add_empty_container(path: str) -> Change:
     """Device code under another section's name, in a container that says it ends before its first entry."""
 
     def change(build: Build, parts: Parts) -> Build:
         name = path.rsplit("/", 1)[-1]
-        whole = linked(name, library_of(build, path)).read_bytes()
+        whole = linked(name, get_library(build, path)).read_bytes()
         at = elves.section(whole, ".nv_fatbin").offset
         content = elves.renamed(elves.put(whole, at + 8, bytes(8)), ".nv_fatbin", ".data.fatbin")
         digest = hashlib.sha256(name.encode() + content)
-        return build.but({path: library_of(build, path).but(ready=str(kept(name, digest, writing(content))))})
+        return build.but({path: get_library(build, path).but(ready=str(kept(name, digest, writing(content))))})
 
     return change
 
 
-def with_constructor_nowhere(path: str) -> Change:
+def add_invalid_constructor(path: str) -> Change:
     """ld.so calls an address behind all that is loaded."""
 
     def change(build: Build, parts: Parts) -> Build:
         name = path.rsplit("/", 1)[-1]
-        whole = linked(name, library_of(build, path)).read_bytes()
+        whole = linked(name, get_library(build, path)).read_bytes()
         start = elves.section(whole, ".init_array").address
         kind = elves.RELATIVE[elves.header(whole)[2]]
         [place] = [row[0] for row in elves.relocations(whole) if row[1:3] == (start, kind)]
         nowhere = max(begin + size for begin, size in elves.loaded(whole)) + elves.PAGE
-        content = elves.with_relocation(whole, place, kind, nowhere)
+        content = elves.replace_relocation(whole, place, kind, nowhere)
         digest = hashlib.sha256(name.encode() + content)
-        return build.but({path: library_of(build, path).but(ready=str(kept(name, digest, writing(content))))})
+        return build.but({path: get_library(build, path).but(ready=str(kept(name, digest, writing(content))))})
 
     return change
 
@@ -225,9 +225,9 @@ def patched(path: str, how: Callable[[bytes], bytes]) -> Change:
 
     def change(build: Build, _: Parts) -> Build:
         name = path.rsplit("/", 1)[-1]
-        content = how(linked(name, library_of(build, path)).read_bytes())
+        content = how(linked(name, get_library(build, path)).read_bytes())
         digest = hashlib.sha256(name.encode() + content)
-        return build.but({path: library_of(build, path).but(ready=str(kept(name, digest, writing(content))))})
+        return build.but({path: get_library(build, path).but(ready=str(kept(name, digest, writing(content))))})
 
     return change
 
@@ -250,12 +250,12 @@ READING = [
     Fault("truncated libtorch_cpu.so", "cpu-armv9", "PB101", cut(CPU, 0.5)),
     Fault("empty libtorch_cuda.so", "sm86-avx2", "PB101", cut(CUDA, 0.0)),
     Fault("truncated _C", "cpu-avx512bf16", "PB101", cut(MODULE, 0.3)),
-    Fault("zeros for all code of libtorch_cuda.so", "sm100-avx512bf16", "PB101", with_hole(CUDA)),
-    Fault("zeros for half the code of libtorch_cpu.so", "cpu-avx2", "PB101", with_hole(CPU, 0.5)),
-    Fault("zeros for half the code of libc10.so", "sm80-armv8_2", "PB101", with_hole(C10, 0.5)),
-    Fault("a constructor that is nowhere", "cpu-armv9", "PB101", with_constructor_nowhere(PYTHON)),
-    Fault("a constructor that is nowhere", "sm90-avx512", "PB101", with_constructor_nowhere(C10)),
-    Fault("a container that says it is empty", "sm90-armv9", "PB101", with_empty_container(LINALG)),
+    Fault("zeros for all code of libtorch_cuda.so", "sm100-avx512bf16", "PB101", zero_code(CUDA)),
+    Fault("zeros for half the code of libtorch_cpu.so", "cpu-avx2", "PB101", zero_code(CPU, 0.5)),
+    Fault("zeros for half the code of libc10.so", "sm80-armv8_2", "PB101", zero_code(C10, 0.5)),
+    Fault("a constructor that is nowhere", "cpu-armv9", "PB101", add_invalid_constructor(PYTHON)),
+    Fault("a constructor that is nowhere", "sm90-avx512", "PB101", add_invalid_constructor(C10)),
+    Fault("a container that says it is empty", "sm90-armv9", "PB101", add_empty_container(LINALG)),
     Fault("a fatbin with a broken header", "sm121-armv9", "PB101", damaged_entry(0x50, 0xED, 0x55, 0xBA)),
     Fault("a fatbin with broken data", "sm100-avx512bf16", "PB330", damaged_payload),
     Fault("truncated libnccl.so.2", "sm110-armv9", "PB102", cut(NCCL, 0.5)),
@@ -286,7 +286,7 @@ VERSIONS = [
     Fault("libraries of another release", "cpu-armv9", "PB136", but(CPU, code=functions("dnnl_") + RELEASE_2_9)),
     Fault("the version says another CUDA", "sm80-avx512vnni", "PB120", says(version="2.10.0+cu128")),
     Fault("built with CUDA 13.2", "sm120-avx512vnni", "PB106", says(cuda="13.2")),
-    Fault("built with CUDA 12.9 throughout", "sm120-avx512bf16", "PB106", of_older_cuda),
+    Fault("built with CUDA 12.9 throughout", "sm120-avx512bf16", "PB106", replace_by_older_cuda),
     Fault("a CPU build", "sm89-avx512", "PB106", without_cuda),
     Fault("a CUDA build", "sm80-avx2", "PB106", called("cpu-avx2"), claim=full_name("cpu-avx2")),
     Fault("for Python 3.12", "sm121-armv8_2", "PB107", python("312", "cp312")),
@@ -299,8 +299,8 @@ VERSIONS = [
         both(needs(CPU, "libmkl_rt.so.2", less=("libopenblas.so.0",)), added(TORCH + "libmkl_rt.so.2")),
     ),
     Fault("no BLAS", "cpu-avx512", "PB108", needs(CPU, less=("libopenblas.so.0",)), unknown=True),
-    Fault("for x86-64", "cpu-armv9", "PB109", of_another_processor("cpu-avx2")),
-    Fault("for aarch64", "sm90-avx512", "PB109", of_another_processor("sm90-armv9")),
+    Fault("for x86-64", "cpu-armv9", "PB109", replace_by_other_processor("cpu-avx2")),
+    Fault("for aarch64", "sm90-avx512", "PB109", replace_by_other_processor("sm90-armv9")),
     Fault("of no known commit", "sm100-avx2", "PB123", says(commit="Unknown", store=None)),
     Fault("the strings before C++11", "cpu-avx2", "PB122", but(C10, code=strings(OLD_STRINGS))),
 ]
@@ -333,10 +333,8 @@ TOOLKITS = [
 ]
 
 BESIDE = [
-    Fault("libc10.so under the name of libtorch_python.so", "sm86-avx512", "PB149", under_another_name(C10, PYTHON)),
-    Fault(
-        "libtorch.so under the name of libc10.so", "cpu-armv9", "PB149", under_another_name(TORCH + "libtorch.so", C10)
-    ),
+    Fault("libc10.so under the name of libtorch_python.so", "sm86-avx512", "PB149", copy_library(C10, PYTHON)),
+    Fault("libtorch.so under the name of libc10.so", "cpu-armv9", "PB149", copy_library(TORCH + "libtorch.so", C10)),
     Fault("a second libc10.so, a stub", "cpu-avx2", "PB149", shadowed(C10, CPU)),
     Fault(
         "a second libtorch_cuda_linalg.so, a stub",
@@ -347,12 +345,12 @@ BESIDE = [
     ),
     Fault("libcudart.so.12 as libcudart.so.13", "sm80-avx2", "PB149", exchanged_version(CUDART, "libcudart.so.12")),
     Fault("libnvrtc.so.12 as libnvrtc.so.13", "sm90-armv9", "PB149", exchanged_version(NVRTC, "libnvrtc.so.12")),
-    Fault("_C under the name of libtorch_python.so", "cpu-avx", "PB149", under_another_name(MODULE, PYTHON)),
+    Fault("_C under the name of libtorch_python.so", "cpu-avx", "PB149", copy_library(MODULE, PYTHON)),
     Fault(
         "libtorch_python.so under the name of _C",
         "sm89-avx2",
         "PB149",
-        under_another_name(PYTHON, MODULE),
+        copy_library(PYTHON, MODULE),
         beside=frozenset({"PB140", "PB163"}),  # its RUNPATH leads nowhere from there, and Python finds no entry
     ),
     Fault("libc10.so is missing", "cpu-avx", "PB140", without(C10)),

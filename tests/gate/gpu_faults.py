@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from faults import Change, Fault, library_of, says
+from faults import Change, Fault, get_library, says
 from small_builds import Build
 from variants import CUDA, GRAPH, LINALG, MAGMA, NCCL, OLDER, Parts, fatbin, functions
 
@@ -14,7 +14,7 @@ def units(path: str, *cubins) -> Change:
 
     def change(build: Build, _: Parts) -> Build:
         others = tuple(fatbin(*one) if isinstance(one, tuple) else fatbin(one) for one in cubins)
-        return build.but({path: library_of(build, path).but(units=others)})
+        return build.but({path: get_library(build, path).but(units=others)})
 
     return change
 
@@ -30,7 +30,7 @@ def all_of_libtorch(*cubins) -> Change:
 
 def only_its_own(build: Build, parts: Parts) -> Build:
     """Keeps only the plain SM: the files with tensor paths lose their suffix."""
-    return build.but({CUDA: library_of(build, CUDA).but(units=(parts.unit(), parts.unit()))})
+    return build.but({CUDA: get_library(build, CUDA).but(units=(parts.unit(), parts.unit()))})
 
 
 def trapping(number: str) -> Change:
@@ -39,16 +39,16 @@ def trapping(number: str) -> Change:
     def change(build: Build, parts: Parts) -> Build:
         traps = parts.unit(flags=(f"-DONLY={number}",))
         others = (parts.unit(),) * 4  # beside which it is not a large share
-        return build.but({CUDA: library_of(build, CUDA).but(units=(*parts.cuda_units(), *others, traps))})
+        return build.but({CUDA: get_library(build, CUDA).but(units=(*parts.cuda_units(), *others, traps))})
 
     return change
 
 
-def linked_in(prefix: str, *cubins) -> Change:
+def link_static_library(prefix: str, *cubins) -> Change:
     """A static library with a list of its own in libtorch_cuda.so."""
 
     def change(build: Build, parts: Parts) -> Build:
-        own = library_of(build, CUDA)
+        own = get_library(build, CUDA)
         units = (*own.units, *(fatbin(*one) if isinstance(one, tuple) else fatbin(one) for one in cubins))
         return build.but({CUDA: own.but(units=units, code=functions(prefix))})
 
@@ -56,7 +56,7 @@ def linked_in(prefix: str, *cubins) -> Change:
 
 
 def without_device_code(build: Build, _: Parts) -> Build:
-    return build.but({path: library_of(build, path).but(units=()) for path in (CUDA, LINALG)})
+    return build.but({path: get_library(build, path).but(units=()) for path in (CUDA, LINALG)})
 
 
 ANOTHER_SM = [
@@ -118,29 +118,31 @@ THEIRS = [
     ),
     Fault("cuDNN 9.11 before SM 7.5", "sm75-armv9", "PB318", units(GRAPH, "80", "90"), beside=frozenset({"PB319"})),
     Fault("NCCL with a list of its own", "sm80-armv9", "PB319", units(NCCL, ("80", "90", "100"))),
-    Fault("NCCL with its own list linked in", "sm90-armv8_2", "PB319", linked_in("nccl", ("90", "80", "100"))),
+    Fault(
+        "NCCL with its own list linked in", "sm90-armv8_2", "PB319", link_static_library("nccl", ("90", "80", "100"))
+    ),
     Fault(
         "NCCL without the SM linked in",
         "sm103-avx512vnni",
         "PB314",
-        linked_in("nccl", ("80", "90")),
+        link_static_library("nccl", ("80", "90")),
         beside=frozenset({"PB319"}),
     ),
 ]
 
 
-def by_an_older_toolkit(build: Build, parts: Parts) -> Build:
+def add_older_unit(build: Build, parts: Parts) -> Build:
     """One file more."""
-    return build.but({CUDA: library_of(build, CUDA).but(units=(*parts.cuda_units(), OLDER))})
+    return build.but({CUDA: get_library(build, CUDA).but(units=(*parts.cuda_units(), OLDER))})
 
 
 def all_by_an_older_toolkit(build: Build, parts: Parts) -> Build:
-    return build.but({CUDA: library_of(build, CUDA).but(units=(OLDER,))})
+    return build.but({CUDA: get_library(build, CUDA).but(units=(OLDER,))})
 
 
 PASCAL = "pytorch-python313-cuda12_{}-sm61-{}"
 TOOLKITS = [
-    Fault("one file by CUDA 12.9", "sm120-avx512", "PB321", by_an_older_toolkit),
+    Fault("one file by CUDA 12.9", "sm120-avx512", "PB321", add_older_unit),
     Fault("libtorch_cuda.so by CUDA 12.9", "sm120-avx2", "PB322", all_by_an_older_toolkit),
     Fault("cubins by CUDA 12.9 for the line of 12.8", PASCAL.format(8, "avx2"), "PB322", lambda build, _: build),
     Fault("cubins by CUDA 12.9 for the line of 12.8", PASCAL.format(8, "avx"), "PB322", lambda build, _: build),

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from faults import full_name, library_of, tiny_table
+from faults import full_name, get_library, tiny_table
 from made import PROGRAM
 from variants import C10, sound
 
@@ -46,7 +46,7 @@ def outcome(reported: dict) -> str:
 @pytest.fixture
 def planted():
     build = sound(CLAIM)
-    own = library_of(build, C10)
+    own = get_library(build, C10)
     return build.but({C10: own.but(code=own.code + ILLEGAL)})
 
 

@@ -96,7 +96,7 @@ def test_nvcc_writes_the_same_entry(sm):
     [[theirs]] = fatbins.read(fatbin(sm).read_bytes())
     ours = fatbins.entry(theirs.content, sm, compression=fatbins.ZSTD)
     sizes = {name: ours.field(name) for name in ("compressed_bytes", "padded_bytes")}  # of another level
-    assert ours.header == theirs.with_fields(**sizes).header
+    assert ours.header == theirs.set_fields(**sizes).header
 
 
 def test_entries_are_relabelled_dropped_and_broken():
@@ -120,7 +120,7 @@ def test_changed_cubins_are_still_cubins(sm):
     whole = cubin(sm)
     [name] = cubins.kernels(whole)
     assert cubins.number(whole) == int(sm)
-    assert cubins.number(cubins.with_number(whole, 75)) == 75
+    assert cubins.number(cubins.put_number(whole, 75)) == 75
     for changed, first in ((cubins.emptied(whole), "EXIT"), (cubins.trapping(whole), "BPT.TRAP 0x1")):
         file = fatbins.made_file("changed.cubin", changed)
         reported = subprocess.run([tool("nvdisasm"), "-c", file], capture_output=True, text=True, check=True).stdout
@@ -130,7 +130,7 @@ def test_changed_cubins_are_still_cubins(sm):
     assert cubins.kernels(cubins.without_code(whole)) == {name: b""}
 
 
-def with_device_code(*more):
+def link_device_library(*more):
     return linked("libdevice.so", Library(units=(fatbin("90", "90a"),), objects=more))
 
 
@@ -145,15 +145,15 @@ def same_library(content, twin):
 
 
 def test_device_code_that_outgrows_its_place_is_loaded_from_another_segment():
-    twin = with_device_code()
+    twin = link_device_library()
     content = twin.read_bytes()
-    one = fatbins.read(elves.bytes_of(content, ".nv_fatbin"))
-    larger = elves.with_bytes(
-        content, ".nv_fatbin", fatbins.written(fatbins.each(one, lambda it: it.compressed_by("none")))
+    one = fatbins.read(elves.get_section_bytes(content, ".nv_fatbin"))
+    larger = elves.replace_section_bytes(
+        content, ".nv_fatbin", fatbins.written(fatbins.each(one, lambda it: it.set_compression("none")))
     )
     assert len(larger) > len(content) + 4096
     same_library(larger, twin)
-    smaller = elves.with_bytes(larger, ".nv_fatbin", fatbins.written(one))
+    smaller = elves.replace_section_bytes(larger, ".nv_fatbin", fatbins.written(one))
     assert len(smaller) == len(larger) and smaller != larger
     same_library(smaller, twin)
 
@@ -162,9 +162,11 @@ def test_reads_embedded_code_in_renamed_sections():
     content = fatbins.written([(fatbins.entry(cubin("90"), "90"),)])
     file = linked("libother.so", Library(objects=(fatbins.embedded(content, MACHINE, ".nv_cubins", 64),)))
     whole = file.read_bytes()
-    assert elves.bytes_of(whole, ".nv_cubins") == content and elves.section(whole, ".nv_cubins").offset % 64 == 0
+    assert (
+        elves.get_section_bytes(whole, ".nv_cubins") == content and elves.section(whole, ".nv_cubins").offset % 64 == 0
+    )
     ours = elves.renamed(whole, ".nv_cubins", ".nv_fatbin")
     theirs = elves.objcopied(file, "--rename-section", ".nv_cubins=.nv_fatbin").read_bytes()
-    assert elves.bytes_of(ours, ".nv_fatbin") == elves.bytes_of(theirs, ".nv_fatbin") == content
+    assert elves.get_section_bytes(ours, ".nv_fatbin") == elves.get_section_bytes(theirs, ".nv_fatbin") == content
     assert audited(fatbins.made_file("libours.so", ours))["cubin"] == {"sm_90": 1}
     assert elves.sections(elves.without_sections(whole)) == []

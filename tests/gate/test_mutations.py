@@ -24,9 +24,9 @@ def _scratch():
 def test_applies_each_operator(operator):
     for attempt in range(60):
         variant = run.VARIANTS[attempt % len(run.VARIANTS)]
-        before = run.base_of(variant)
+        before = run.read_base_tree(variant)
         tree = before.copy()
-        if run.apply(operator, tree, run.about_of(variant), random.Random(attempt)):
+        if run.apply(operator, tree, run.describe_variant(variant), random.Random(attempt)):
             files = {path: tree.read(path) for path in tree.libraries()}
             same = {path: before.read(path) for path in before.libraries()}
             assert files != same or tree.files != before.files or tree.options or tree.beside
@@ -42,9 +42,9 @@ def test_applies_each_operator(operator):
 )
 def test_changes_that_keep_the_truth_pass(tmp_path, names):
     variant, rng = run.VARIANTS[4], random.Random(5)
-    tree = run.base_of(variant).copy()
+    tree = run.read_base_tree(variant).copy()
     for name in names:
-        assert run.apply(next(one for one in OPERATORS if one.what == name), tree, run.about_of(variant), rng)
+        assert run.apply(next(one for one in OPERATORS if one.what == name), tree, run.describe_variant(variant), rng)
     code, reported, _ = run.asked(run.Drawn(tree, variant, names, run.PASSES), tmp_path)
     assert code == 0, reported
 

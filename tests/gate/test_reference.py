@@ -8,9 +8,9 @@ import cubins
 import fatbins
 import faults
 import pytest
-from device_faults import every_unit, with_content
+from device_faults import change_content, every_unit
 from made import text
-from variants import CUDA, LINALG, fatbin, parts_of, sound
+from variants import CUDA, LINALG, fatbin, get_parts, sound
 
 NAME = faults.full_name("sm90-avx2")
 
@@ -72,7 +72,7 @@ def test_fails_another_file_with_less_code(tmp_path, change, says):
 def test_does_not_count_copies_of_a_unit(tmp_path):
     def holding(*which):
         def change(build):
-            units = [parts_of(NAME).cuda_units()[at] for at in which]
+            units = [get_parts(NAME).cuda_units()[at] for at in which]
             return build.but({CUDA: build.libraries[CUDA].but(units=tuple(units))})
 
         return change
@@ -96,7 +96,7 @@ def test_leaves_an_unlisted_version_unknown(tmp_path):
 
 def test_takes_a_baseline_for_an_unlisted_version(tmp_path):
     """Takes expected counts from a generic build if no table has the version."""
-    parts = parts_of(NAME)
+    parts = get_parts(NAME)
     more = [parts.unit(flags=(f"-DNAME=kernel{i}",)) for i in range(3)]
     generic = sound(NAME).but({CUDA: sound(NAME).libraries[CUDA].but(units=(*parts.cuda_units(), *more))})
     unknown = table(version="1.0.0")
@@ -115,7 +115,7 @@ def test_fails_a_tiny_build_by_the_own_table(tmp_path):
 
 def test_names_missing_kernels_of_a_baseline(tmp_path):
     """A generic build of that version has what the build has, and three times more."""
-    parts = parts_of(NAME)
+    parts = get_parts(NAME)
     names = [parts.unit(flags=(f"-DNAME=kernel{i}",)) for i in range(3)]
     generic = sound(NAME).but({CUDA: sound(NAME).libraries[CUDA].but(units=(*parts.cuda_units(), *names))})
     baseline = generic.write(tmp_path / "generic")
@@ -129,7 +129,7 @@ def test_names_missing_kernels_of_a_baseline(tmp_path):
         table(),
         "--baseline",
         sound(NAME).write(tmp_path / "again"),
-        change=lambda build: every_unit(CUDA, with_content(cubins.without_kernels))(build, parts),
+        change=lambda build: every_unit(CUDA, change_content(cubins.without_kernels))(build, parts),
     )
     assert {"PB332", "PB336"} <= emptied.failed
 

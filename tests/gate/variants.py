@@ -223,7 +223,7 @@ def every_sm() -> tuple[str, ...]:
     return tuple(sorted({facts["gpu"] for facts in variants().values() if facts["gpu"]}))
 
 
-def parts_of(name: str) -> Parts:
+def get_parts(name: str) -> Parts:
     line = next(word for word in (*name.split("-"), LINE) if word.startswith("cuda"))
     return Parts(variants(line)[name])
 
@@ -231,7 +231,7 @@ def parts_of(name: str) -> Parts:
 @functools.cache
 def sound(name: str) -> Build:
     """Returns the build of the recipe `name`."""
-    parts = parts_of(name)
+    parts = get_parts(name)
     facts, claim = parts.facts, parts.facts["claim"]
     libraries = parts.cpu_libraries() | (parts.cuda_libraries() if parts.number else {})
     python = "cp" + claim["python"].replace(".", "")

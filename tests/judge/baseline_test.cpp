@@ -125,7 +125,7 @@ TEST(KernelNames, ReadsExpectedKernelsFromBaseline) {
   nvshmem = {.path = "torch/lib/libtorch_nvshmem.so", .component = "libtorch", .links = Links{}};
   nvshmem.device_code.emplace().census = {{{"sm_90", {.kernels = 9, .cubins = 1}}}};
   const Inventory build{.torch_version = "2.16.0"};
-  const auto reference = reference_of(build, baseline);
+  const auto reference = make_reference(build, baseline);
   ASSERT_TRUE(reference);
   EXPECT_EQ(reference->build, "generic/torch");
   ASSERT_EQ(reference->code.size(), 1U);
@@ -134,8 +134,8 @@ TEST(KernelNames, ReadsExpectedKernelsFromBaseline) {
   EXPECT_EQ(reference->code.at("sm_90").code_bytes, 512);
   ASSERT_EQ(reference->files.size(), 1U);
   EXPECT_EQ(reference->files.at("libtorch_nvshmem.so").code.at("sm_90").kernels, 9);
-  EXPECT_FALSE(reference_of({.torch_version = "2.15.0"}, baseline));
-  EXPECT_FALSE(reference_of(build, build)) << "without device code";
+  EXPECT_FALSE(make_reference({.torch_version = "2.15.0"}, baseline));
+  EXPECT_FALSE(make_reference(build, build)) << "without device code";
 }
 
 }  // namespace

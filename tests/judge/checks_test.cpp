@@ -44,7 +44,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-const Check& check_of(const std::string& id) {
+const Check& find_catalogue_check(const std::string& id) {
   const auto checks = all_checks();
   const auto found = std::find_if(checks.begin(), checks.end(), [&](const Check& check) { return check.id == id; });
   EXPECT_NE(found, checks.end()) << id << " is not in the catalogue";
@@ -104,7 +104,7 @@ TEST(Catalogue, WritesMarkdownRowForEachCheck) {
 TEST(Checks, FindOnlyTheirPlantedFault) {
   for (const auto& c : cases()) {
     SCOPED_TRACE(c.id);
-    const Check& check = check_of(c.id);
+    const Check& check = find_catalogue_check(c.id);
     const Verdict verdict = judge(c.planted);
     bool found = false;
     for (const auto& finding : verdict.findings) {

@@ -30,7 +30,7 @@ Report sm121_build(bool exact = true) {
   return report;
 }
 
-Report sm121_build_with(const std::function<void(DeviceCode&)>& change, bool exact = true) {
+Report change_sm121_build(const std::function<void(DeviceCode&)>& change, bool exact = true) {
   return with(sm121_build(exact), [&](Report& r) { change(*libtorch_cuda(r).device_code); });
 }
 
@@ -42,7 +42,7 @@ File& nccl(Report& report) {
 void add_claimed_unit_cases(std::vector<Case>& cases) {
   // Code for 12.0 runs on 12.1, but is not the claimed code.
   cases.push_back({"PB314", "sm121 is claimed, and libtorch_cuda.so holds machine code only for sm_120",
-                   sm121_build_with(
+                   change_sm121_build(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}};
                          code.unit_sets = {{"sm_120", 444}};
@@ -51,7 +51,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                    sm121_build(false)});
   // An exact claim adds no second fault for units that lack the SM.
   cases.push_back({"PB314", "sm121 is claimed, and 443 of the 444 translation units of libtorch_cuda.so hold",
-                   sm121_build_with([](DeviceCode& code) {
+                   change_sm121_build([](DeviceCode& code) {
                      code.cubin = {{"sm_90", 1}, {"sm_121", 443}, {"sm_121a", 1}};
                      code.unit_sets = {{"sm_90", 1}, {"sm_121", 442}, {"sm_121 sm_121a", 1}};
                    }),
@@ -60,19 +60,19 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                    with(sm121_build(), [](Report& r) { libtorch_cuda(r).device_code.reset(); }), sm121_build()});
   // Public wheels have a handful of sm_121a cubins.
   cases.push_back({"PB314", "sm121 is claimed, and 1 of the 444 translation units of libtorch_cuda.so holds",
-                   sm121_build_with(
+                   change_sm121_build(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}, {"sm_121a", 1}};
                          code.unit_sets = {{"sm_120", 443}, {"sm_120 sm_121a", 1}};
                        },
                        false),
-                   sm121_build_with(
+                   change_sm121_build(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}, {"sm_121", 444}};
                          code.unit_sets = {{"sm_120 sm_121", 444}};
                        },
                        false)});
-  cases.push_back({"PB315", "libtorch_cuda.so holds only PTX (sm_121)", sm121_build_with([](DeviceCode& code) {
+  cases.push_back({"PB315", "libtorch_cuda.so holds only PTX (sm_121)", change_sm121_build([](DeviceCode& code) {
                      code = {.ptx = {{"sm_121", 444}}};
                    }),
                    sm121_build()});
@@ -83,19 +83,19 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                         }),
                    sm121_build()});
   cases.push_back({"PB316", "libtorch_cuda.so holds machine code for sm_90, sm_120 too",
-                   sm121_build_with([](DeviceCode& code) {
+                   change_sm121_build([](DeviceCode& code) {
                      code.cubin["sm_120"] = code.cubin["sm_90"] = 444;
                      code.unit_sets = {{"sm_120 sm_121 sm_90", 444}};
                    }),
-                   sm121_build_with(
+                   change_sm121_build(
                        [](DeviceCode& code) {
                          code.cubin["sm_120"] = 444;
                          code.unit_sets = {{"sm_120 sm_121", 444}};
                        },
                        false)});
   cases.push_back({"PB317", "libtorch_cuda.so holds PTX for sm_121 beside its machine code",
-                   sm121_build_with([](DeviceCode& code) { code.ptx["sm_121"] = 444; }),
-                   sm121_build_with([](DeviceCode& code) { code.ptx["sm_121"] = 444; }, false)});
+                   change_sm121_build([](DeviceCode& code) { code.ptx["sm_121"] = 444; }),
+                   change_sm121_build([](DeviceCode& code) { code.ptx["sm_121"] = 444; }, false)});
 }
 
 void add_claimed_library_cases(std::vector<Case>& cases) {
@@ -144,21 +144,21 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
                      libtorch_cuda(r).self_loaded_code->census = {{{"sm_121", {.kernels = 14}}}};
                    })});
   cases.push_back({"PB320", "2 kernels of libtorch_cuda.so for sm_121 do nothing but trap: gemm()",
-                   sm121_build_with([](DeviceCode& code) {
+                   change_sm121_build([](DeviceCode& code) {
                      code.census = {{{"sm_121", {.kernels = 900, .trap_kernels = 2, .only_traps = {"_Z4gemmv"}}}}};
                    }),
-                   sm121_build_with([](DeviceCode& code) {  // traps only in code for another chip
+                   change_sm121_build([](DeviceCode& code) {  // traps only in code for another chip
                      code.census = {{{"sm_121", {.kernels = 900}}, {"sm_90", {.trap_kernels = 2}}}};
                    })});
   cases.push_back({"PB321", "made by different toolkits: 1 by CUDA 12.9, 2 by CUDA 13.0",
-                   sm121_build_with([](DeviceCode& code) { code.toolkits["12.9"] = 1; }), sm121_build()});
+                   change_sm121_build([](DeviceCode& code) { code.toolkits["12.9"] = 1; }), sm121_build()});
   cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 13.2",
-                   sm121_build_with([](DeviceCode& code) {
+                   change_sm121_build([](DeviceCode& code) {
                      code.toolkits = {{"13.2", 3}};
                    }),
                    sm121_build()});
   cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
-                   sm121_build_with([](DeviceCode& code) {
+                   change_sm121_build([](DeviceCode& code) {
                      code.toolkits = {{"12.9", 3}};
                    }),
                    sm121_build()});

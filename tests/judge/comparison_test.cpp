@@ -36,7 +36,7 @@ Report timed(std::vector<double> samples) {
   return report;
 }
 
-Shift shift_of(std::vector<double> before, std::vector<double> after) {
+Shift compute_shift(std::vector<double> before, std::vector<double> after) {
   const Comparison comparison = compare_reports(timed(std::move(before)), timed(std::move(after)));
   EXPECT_EQ(comparison.figures.size(), 1U);
   return comparison.figures.empty() ? Shift::not_shown : comparison.figures[0].shift;
@@ -173,11 +173,11 @@ TEST(Comparison, NamesTheRequiredTorch) {
 TEST(Comparison, ShowsSignificantDifference) {
   const std::vector<double> fast{100, 101, 102, 103, 104};
   const std::vector<double> slow{120, 121, 122, 123, 124};
-  EXPECT_EQ(shift_of(fast, slow), Shift::slower);
-  EXPECT_EQ(shift_of(slow, fast), Shift::faster);
-  EXPECT_EQ(shift_of(fast, {120, 121, 122, 123, 104}), Shift::not_shown) << "one sample lies among the others";
-  EXPECT_EQ(shift_of(fast, {104.5, 104.5, 104.5, 104.5, 104.5}), Shift::not_shown) << "2.5 % count for nothing";
-  EXPECT_EQ(shift_of({100, 101, 102}, {120, 121, 122}), Shift::not_shown) << "1 in 10 by chance: too few samples";
+  EXPECT_EQ(compute_shift(fast, slow), Shift::slower);
+  EXPECT_EQ(compute_shift(slow, fast), Shift::faster);
+  EXPECT_EQ(compute_shift(fast, {120, 121, 122, 123, 104}), Shift::not_shown) << "one sample lies among the others";
+  EXPECT_EQ(compute_shift(fast, {104.5, 104.5, 104.5, 104.5, 104.5}), Shift::not_shown) << "2.5 % count for nothing";
+  EXPECT_EQ(compute_shift({100, 101, 102}, {120, 121, 122}), Shift::not_shown) << "1 in 10 by chance: too few samples";
 }
 
 TEST(Comparison, NeedsMoreSamplesForMoreFigures) {

@@ -96,7 +96,7 @@ TEST(Decision, ReportsFaultFoundByLaterCheck) {
   Report report = judged(true);
   ASSERT_EQ(report.verdict->outcome, Outcome::fail);
   const std::string id = "PB316";
-  Terms before = terms_of(*report.verdict);
+  Terms before = get_terms(*report.verdict);
   before.asked->erase(id);
   report.verdict = judge(report, before);
   ASSERT_EQ(report.verdict->outcome, Outcome::pass) << report.verdict->reason;

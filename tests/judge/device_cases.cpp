@@ -20,27 +20,27 @@ Report sm90_build() {
   return report;
 }
 
-Report sm90_build_with(const std::function<void(DeviceCode&)>& change) {
+Report change_sm90_build(const std::function<void(DeviceCode&)>& change) {
   return with(sm90_build(), [&](Report& r) { change(*libtorch_cuda(r).device_code); });
 }
 
-File& of_component(Report& report, const std::string& component) {
+File& find_component_file(Report& report, const std::string& component) {
   return *std::find_if(report.inventory->files.begin(), report.inventory->files.end(),
                        [&](const File& file) { return file.component == component; });
 }
 
-Report with_nccl(const SmCensus& census) {
+Report make_nccl_report(const SmCensus& census) {
   return with(sm90_build(), [&](Report& r) {
-    of_component(r, "NCCL").device_code = DeviceCode{.cubin = {{"sm_80", 12}, {"sm_90", 12}},
-                                                     .census = {{{"sm_80", {.kernels = 85}}, {"sm_90", census}}}};
+    find_component_file(r, "NCCL").device_code = DeviceCode{
+        .cubin = {{"sm_80", 12}, {"sm_90", 12}}, .census = {{{"sm_80", {.kernels = 85}}, {"sm_90", census}}}};
   });
 }
 
 // Returns a report with a cuBLAS like version 13.1 for SM 12.1: all kernels are for the lower minor, except an idle
 // one.
-Report with_cublas(const SmCensus& census) {
+Report make_cublas_report(const SmCensus& census) {
   Report report = claimed({.targets = {"sm86"}});
-  of_component(report, "cuBLAS").device_code =
+  find_component_file(report, "cuBLAS").device_code =
       DeviceCode{.cubin = {{"sm_80", 40}, {"sm_86", 1}},
                  .census = {{{"sm_80", census}, {"sm_86", {.kernels = 1, .cubins = 1, .idle_kernels = 1}}}},
                  .false_entries = 0};
@@ -48,7 +48,7 @@ Report with_cublas(const SmCensus& census) {
 }
 
 // Adds a second cuBLAS file next to the sound one.
-Report beside_cublas(std::map<std::string, int64_t> cubins) {
+Report add_second_cublas(std::map<std::string, int64_t> cubins) {
   return with(sm90_build(), [&](Report& r) {
     File& file = r.inventory->files.emplace_back();
     file = {.path = "nvidia/cublas/lib/libcublasLt.so.13", .component = "cuBLAS"};
@@ -65,12 +65,12 @@ void add_entry_cases(std::vector<Case>& cases) {
   cases.push_back({"PB330",
                    "545 of the fatbin entries of libtorch_cuda.so are not what their headers say: the cubin for sm_103 "
                    "at 0x1f40 is an ELF file for sm_120",
-                   sm90_build_with(plant_false_entries), sm90_build()});
+                   change_sm90_build(plant_false_entries), sm90_build()});
   cases.push_back({"PB330", "1 of the fatbin entries of libnccl.so.2 is not what its header says: the cubin for sm_90",
                    with(sm90_build(),
                         [](Report& r) {
-                          of_component(r, "NCCL").device_code->false_entries = 1;
-                          of_component(r, "NCCL").device_code->first_false_entries = {
+                          find_component_file(r, "NCCL").device_code->false_entries = 1;
+                          find_component_file(r, "NCCL").device_code->first_false_entries = {
                               {{.label = "cubin for sm_90", .offset = 64, .seen = "not an ELF file"}}};
                         }),
                    sm90_build()});
@@ -87,8 +87,8 @@ void add_entry_cases(std::vector<Case>& cases) {
                    sm90_build()});
   // Units without machine code lack the claimed SM.
   cases.push_back({"PB314", "sm90 is claimed, and 444 of the 543 translation units of libtorch_cuda.so hold",
-                   sm90_build_with([](DeviceCode& code) { code.units_without_code = 99; }),
-                   sm90_build_with([](DeviceCode& code) { code.units_without_code = 0; })});
+                   change_sm90_build([](DeviceCode& code) { code.units_without_code = 99; }),
+                   change_sm90_build([](DeviceCode& code) { code.units_without_code = 0; })});
   cases.push_back({"PB315", "libtorch_cuda_linalg.so holds only LTO-IR (sm_90): nothing runs it as it is",
                    with(sm90_build(),
                         [](Report& r) {
@@ -120,40 +120,42 @@ void add_library_cases(std::vector<Case>& cases) {
 }
 
 void add_idle_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB332", "sm90 is claimed, and 7300 of the 21742 kernels of libtorch_cuda.so for it do nothing: mul",
-                   sm90_build_with([](DeviceCode& code) {
-                     code.census->at("sm_90").idle_kernels = 7172;
-                     code.census->at("sm_90").idle = {"_Z3mul"};
-                   }),
-                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_90").idle_kernels = 1713; })});  // 2.10.0
+  cases.push_back(
+      {"PB332", "sm90 is claimed, and 7300 of the 21742 kernels of libtorch_cuda.so for it do nothing: mul",
+       change_sm90_build([](DeviceCode& code) {
+         code.census->at("sm_90").idle_kernels = 7172;
+         code.census->at("sm_90").idle = {"_Z3mul"};
+       }),
+       change_sm90_build([](DeviceCode& code) { code.census->at("sm_90").idle_kernels = 1713; })});  // 2.10.0
   cases.push_back({"PB332", "sm90 is claimed, and 150 of the 448 cubins of libtorch_cuda.so for it hold no kernel",
-                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_90").empty_cubins = 150; }),
-                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_80").empty_cubins = 150; })});
+                   change_sm90_build([](DeviceCode& code) { code.census->at("sm_90").empty_cubins = 150; }),
+                   change_sm90_build([](DeviceCode& code) { code.census->at("sm_80").empty_cubins = 150; })});
   cases.push_back({"PB332", "sm90 is claimed, and the 448 cubins of libtorch_cuda.so for it hold no kernel",
-                   sm90_build_with([](DeviceCode& code) {
+                   change_sm90_build([](DeviceCode& code) {
                      code.census->at("sm_90") = {.cubins = 444, .empty_cubins = 444};
                      code.census->at("sm_90a") = {.cubins = 4, .empty_cubins = 4};
                    }),
                    sm90_build()});
   cases.push_back({"PB332", "sm90 is claimed, and 87 of the 87 kernels of NCCL for it do nothing: nccl",
-                   with_nccl({.kernels = 87, .cubins = 12, .idle_kernels = 87, .idle = {"_Z4nccl"}}),
-                   with_nccl({.kernels = 85, .cubins = 12, .idle_kernels = 27})});
+                   make_nccl_report({.kernels = 87, .cubins = 12, .idle_kernels = 87, .idle = {"_Z4nccl"}}),
+                   make_nccl_report({.kernels = 85, .cubins = 12, .idle_kernels = 27})});
   // The driver takes the latest code, even if older code would do something.
   cases.push_back({"PB332", "sm90 is claimed, and the 12 cubins of NCCL for it hold no kernel",
-                   with_nccl({.cubins = 12, .empty_cubins = 12}), with_nccl({.kernels = 87, .cubins = 12})});
+                   make_nccl_report({.cubins = 12, .empty_cubins = 12}),
+                   make_nccl_report({.kernels = 87, .cubins = 12})});
   cases.push_back({"PB332", "sm86 is claimed, and 300 of the 400 kernels of cuBLAS for it do nothing",
-                   with_cublas({.kernels = 400, .cubins = 40, .idle_kernels = 300}),
-                   with_cublas({.kernels = 400, .cubins = 40})});
+                   make_cublas_report({.kernels = 400, .cubins = 40, .idle_kernels = 300}),
+                   make_cublas_report({.kernels = 400, .cubins = 40})});
   cases.push_back({"PB332", "sm90 is claimed, and none of the 247 kernels of libtorch_cuda.so for sm_90a does anything",
-                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_90a").idle_kernels = 247; }),
-                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_90a").idle_kernels = 246; })});
-  cases.push_back({"PB318", "sm90 is claimed, and libcublasLt.so.13 holds no device code at all", beside_cublas({}),
-                   beside_cublas({{"sm_90", 12}})});
+                   change_sm90_build([](DeviceCode& code) { code.census->at("sm_90a").idle_kernels = 247; }),
+                   change_sm90_build([](DeviceCode& code) { code.census->at("sm_90a").idle_kernels = 246; })});
+  cases.push_back({"PB318", "sm90 is claimed, and libcublasLt.so.13 holds no device code at all", add_second_cublas({}),
+                   add_second_cublas({{"sm_90", 12}})});
   cases.push_back({"PB318", "sm90 is claimed, and libcublasLt.so.13 holds machine code only for sm_80, none of which",
-                   beside_cublas({{"sm_80", 12}}), beside_cublas({{"sm_80", 12}, {"sm_90a", 12}})});
+                   add_second_cublas({{"sm_80", 12}}), add_second_cublas({{"sm_80", 12}, {"sm_90a", 12}})});
   // Half of the kernels for sm_90a may be idle, because few units have any: no second fault.
   cases.push_back({"PB314", "sm90 is claimed, and 44 of the 444 translation units of libtorch_cuda.so hold",
-                   sm90_build_with([](DeviceCode& code) {
+                   change_sm90_build([](DeviceCode& code) {
                      code.unit_sets = {{"sm_80", 400}, {"sm_80 sm_90a", 44}};
                      code.census->erase("sm_90");
                    }),
@@ -161,16 +163,16 @@ void add_idle_cases(std::vector<Case>& cases) {
   cases.push_back({"PB318", "NCCL holds machine code only for sm_80, none of which runs there",
                    with(sm90_build(),
                         [](Report& r) {
-                          of_component(r, "NCCL").device_code.reset();
-                          of_component(r, "NCCL").self_loaded_code = DeviceCode{.cubin = {{"sm_80", 12}}};
+                          find_component_file(r, "NCCL").device_code.reset();
+                          find_component_file(r, "NCCL").self_loaded_code = DeviceCode{.cubin = {{"sm_80", 12}}};
                         }),
                    with(sm90_build(), [](Report& r) {
-                     of_component(r, "NCCL").device_code.reset();
-                     of_component(r, "NCCL").self_loaded_code = DeviceCode{.cubin = {{"sm_90", 12}}};
+                     find_component_file(r, "NCCL").device_code.reset();
+                     find_component_file(r, "NCCL").self_loaded_code = DeviceCode{.cubin = {{"sm_90", 12}}};
                    })});
 }
 
-Report beside_reference(ReferenceCode code) {
+Report make_reference_report(ReferenceCode code) {
   return with(sm90_build(), [&](Report& r) {
     auto& census = *libtorch_cuda(r).device_code->census;
     census.at("sm_90").code_bytes = 600'000'000;
@@ -180,16 +182,16 @@ Report beside_reference(ReferenceCode code) {
 }
 
 void add_reference_cases(std::vector<Case>& cases) {
-  const Report alike = beside_reference({.units = 456, .kernels = 21747, .code_bytes = 620'000'000});
+  const Report alike = make_reference_report({.units = 456, .kernels = 21747, .code_bytes = 620'000'000});
   cases.push_back({"PB335",
                    "libtorch_cuda.so holds 444 translation units for it; that of the wheel holds 600 for sm_90",
-                   beside_reference({.units = 600, .kernels = 21747, .code_bytes = 620'000'000}), alike});
+                   make_reference_report({.units = 600, .kernels = 21747, .code_bytes = 620'000'000}), alike});
   cases.push_back({"PB335", "libtorch_cuda.so holds 21742 kernels for it; that of the wheel holds 30000 for sm_90",
-                   beside_reference({.units = 444, .kernels = 30000, .code_bytes = 620'000'000}), alike});
+                   make_reference_report({.units = 444, .kernels = 30000, .code_bytes = 620'000'000}), alike});
   cases.push_back({"PB335", "libtorch_cuda.so holds 600000000 bytes of code for it; that of the wheel holds 1600000000",
-                   beside_reference({.units = 444, .kernels = 21747, .code_bytes = 1'600'000'000}), alike});
+                   make_reference_report({.units = 444, .kernels = 21747, .code_bytes = 1'600'000'000}), alike});
   const auto linalg = [](int64_t kernels, const std::string& magma) {
-    return with(beside_reference({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
+    return with(make_reference_report({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
       File& file = r.inventory->files.emplace_back();
       file = {.path = "torch/lib/libtorch_cuda_linalg.so", .component = "libtorch"};
       file.links.emplace().versions["MAGMA"] = "2.6.1";
@@ -224,7 +226,7 @@ void add_reference_cases(std::vector<Case>& cases) {
 // Returns a report in which libtorch_cuda.so has `here` for SM 9.0 and `other` for SM 8.0; the release has `release`.
 Report make_families(std::map<std::string, int64_t> here, std::map<std::string, int64_t> other,
                      std::map<std::string, int64_t> release) {
-  return with(beside_reference({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
+  return with(make_reference_report({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
     r.inventory->cuda_version = r.reference->cuda = "13.0";
     r.reference->families = std::move(release);
     auto& census = *libtorch_cuda(r).device_code->census;

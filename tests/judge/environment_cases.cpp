@@ -9,14 +9,14 @@
 namespace pbprobe::test {
 namespace {
 
-Distribution row_of(const char* name, std::map<std::string, int64_t> cubins = {}) {
+Distribution make_device_row(const char* name, std::map<std::string, int64_t> cubins = {}) {
   Distribution row{.name = name, .version = "1.0", .folder = std::string(name) + "-1.0.dist-info"};
   row.torch_abi = cubins.empty() ? TorchAbi::none : TorchAbi::cxx;
   row.cubin = std::move(cubins);
   return row;
 }
 
-Report with_row(
+Report make_row_report(
     Distribution row, const std::function<void(Environment&)>& change = [](Environment&) {}) {
   Report report = h200();
   Environment& environment = report.environment.emplace();
@@ -33,14 +33,14 @@ Distribution found(Distribution row, const char* id, Severity severity, std::str
 }
 
 Distribution cublas() {
-  Distribution row = row_of("nvidia-cublas", {{"sm_90", 1}});
+  Distribution row = make_device_row("nvidia-cublas", {{"sm_90", 1}});
   row.version = "13.1.0.3";
   row.recorded.emplace().files = 3;
   return row;
 }
 
-Distribution with_ptx(const char* sm, const char* version) {
-  Distribution row = row_of("ext", {{"sm_120", 1}});
+Distribution make_ptx_row(const char* sm, const char* version) {
+  Distribution row = make_device_row("ext", {{"sm_120", 1}});
   row.ptx = {{sm, 1}};
   row.ptx_versions = {{sm, version}};
   return row;
@@ -50,19 +50,20 @@ Distribution with_ptx(const char* sm, const char* version) {
 
 void add_environment_cases(std::vector<Case>& cases) {
   const std::string lacks = "which neither the environment nor the system has";
-  const auto sound = with_row(row_of("ext", {{"sm_90", 1}}));
+  const auto sound = make_row_report(make_device_row("ext", {{"sm_90", 1}}));
   cases.push_back({"PB161", "ext 1.0: _C.so needs libcudart.so.7",
-                   with_row(found(row_of("ext", {{"sm_90", 1}}), "PB161", Severity::fail,
-                                  "ext 1.0: _C.so needs libcudart.so.7, " + lacks, "ext/_C.so")),
+                   make_row_report(found(make_device_row("ext", {{"sm_90", 1}}), "PB161", Severity::fail,
+                                         "ext 1.0: _C.so needs libcudart.so.7, " + lacks, "ext/_C.so")),
                    sound});
   cases.push_back({"PB167", "pillow 13.0.0: _imaging.so needs libtiff.so.7",
-                   with_row(found(row_of("pillow"), "PB161", Severity::fail,
-                                  "pillow 13.0.0: _imaging.so needs libtiff.so.7, " + lacks, "PIL/_imaging.so")),
-                   with_row(row_of("pillow"))});
+                   make_row_report(found(make_device_row("pillow"), "PB161", Severity::fail,
+                                         "pillow 13.0.0: _imaging.so needs libtiff.so.7, " + lacks, "PIL/_imaging.so")),
+                   make_row_report(make_device_row("pillow"))});
   const std::string processor = "nvidia-cublas 13.1.0.3 is built for aarch64, and torch for x86_64";
-  cases.push_back({"PB178", processor,
-                   with_row(found(cublas(), "PB178", Severity::fail, processor, "nvidia/cu13/lib/libcublas.so.13")),
-                   with_row(cublas())});
+  cases.push_back(
+      {"PB178", processor,
+       make_row_report(found(cublas(), "PB178", Severity::fail, processor, "nvidia/cu13/lib/libcublas.so.13")),
+       make_row_report(cublas())});
   const auto changed = [](const char* how, std::optional<std::string> owner) {
     Distribution row = cublas();
     row.recorded->changed = 1;
@@ -70,41 +71,43 @@ void add_environment_cases(std::vector<Case>& cases) {
     row.recorded->changed_libraries = {{"nvidia/cu13/lib/libcublasLt.so.13", how, std::move(owner)}};
     return found(std::move(row), "PB102", Severity::warn, "it has another", "nvidia/cu13/lib/libcublasLt.so.13");
   };
-  cases.push_back({"PB168",
-                   "nvidia-cublas 13.1.0.3: nvidia/cu13/lib/libcublasLt.so.13 has another SHA-256 than its RECORD",
-                   with_row(changed("another SHA-256", {}),
-                            [](Environment& e) { e.reinstall = "python -m pip install nvidia-cublas==13.1.0.3"; }),
-                   with_row(cublas())});
+  cases.push_back(
+      {"PB168", "nvidia-cublas 13.1.0.3: nvidia/cu13/lib/libcublasLt.so.13 has another SHA-256 than its RECORD",
+       make_row_report(changed("another SHA-256", {}),
+                       [](Environment& e) { e.reinstall = "python -m pip install nvidia-cublas==13.1.0.3"; }),
+       make_row_report(cublas())});
   cases.push_back({"PB168", ": nvidia_cublas_cu12-12.8.dist-info wrote the same path",
-                   with_row(changed("another size", "nvidia_cublas_cu12-12.8.dist-info")), with_row(cublas())});
+                   make_row_report(changed("another size", "nvidia_cublas_cu12-12.8.dist-info")),
+                   make_row_report(cublas())});
   Distribution lost = cublas();
   lost.recorded->missing = 1;
   lost.recorded->reinstall = true;
   lost.recorded->first_missing = {"nvidia/cu13/lib/libcublas.so.13"};
   cases.push_back({"PB168", "1 of the 3 files of its RECORD are not there, the first nvidia/cu13/lib/libcublas.so.13",
-                   with_row(lost), with_row(cublas())});
+                   make_row_report(lost), make_row_report(cublas())});
   cases.push_back({"PB169", "ext 1.0 holds nothing for GPU 0 NVIDIA H200 (9.0): its device code is sm_80, sm_120",
-                   with_row(row_of("ext", {{"sm_80", 1}, {"sm_120", 2}})), sound});
-  cases.push_back({"PB169", "its device code is sm_100f", with_row(row_of("ext", {{"sm_100f", 1}})),
-                   with_row(row_of("nvidia-nccl-cu13", {{"sm_80a", 1}, {"sm_120", 2}}))});
+                   make_row_report(make_device_row("ext", {{"sm_80", 1}, {"sm_120", 2}})), sound});
+  cases.push_back({"PB169", "its device code is sm_100f", make_row_report(make_device_row("ext", {{"sm_100f", 1}})),
+                   make_row_report(make_device_row("nvidia-nccl-cu13", {{"sm_80a", 1}, {"sm_120", 2}}))});
   cases.push_back({"PB170",
                    "ext 1.0 has only PTX for GPU 0 NVIDIA H200 (9.0), of ISA 9.2, and the driver supports CUDA 13.0",
-                   with_row(with_ptx("sm_80", "9.2")), with_row(with_ptx("sm_80", "9.0"))});
-  cases.push_back({"PB170", "of ISA 9.1", with_row(with_ptx("sm_90", "9.1")), with_row(with_ptx("sm_90", "10.0"))});
+                   make_row_report(make_ptx_row("sm_80", "9.2")), make_row_report(make_ptx_row("sm_80", "9.0"))});
+  cases.push_back({"PB170", "of ISA 9.1", make_row_report(make_ptx_row("sm_90", "9.1")),
+                   make_row_report(make_ptx_row("sm_90", "10.0"))});
 }
 
 void add_other_machine_cases(std::vector<Case>& cases) {
   const auto with_cpu_needs = [](std::vector<std::string> needs) {
-    Distribution row = row_of("ext");
+    Distribution row = make_device_row("ext");
     row.cpu_needs = std::move(needs);
-    return with(with_row(row), [](Report& r) { std::erase(r.host->cpu.features, "avx"); });
+    return with(make_row_report(row), [](Report& r) { std::erase(r.host->cpu.features, "avx"); });
   };
   cases.push_back({"PB218", "ext 1.0 is built for CPUs with avx, which Intel(R) Xeon(R) Processor lacks",
                    with_cpu_needs({"avx"}), with_cpu_needs({"popcnt"})});
   const auto with_glibc = [](const char* needed, const char* there, bool recorded) {
-    Distribution row = row_of("ext");
+    Distribution row = make_device_row("ext");
     row.glibc = needed;
-    return with(with_row(row, [](Environment& e) { e.interpreter = "/env/bin/python3.11"; }), [=](Report& r) {
+    return with(make_row_report(row, [](Environment& e) { e.interpreter = "/env/bin/python3.11"; }), [=](Report& r) {
       r.inventory->version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}};
       r.host->glibc = there;
       if (recorded) r.problems = {std::string(kRecordedMachine)};

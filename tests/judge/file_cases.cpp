@@ -191,11 +191,11 @@ Report packaged(std::vector<Package> packages) {
   return with(audited(), [&](Report& r) { r.inventory->packages = std::move(packages); });
 }
 
-Report looking_in(std::string folder) {
+Report make_rpath_report(std::string folder) {
   return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath = {"$ORIGIN", std::move(folder)}; });
 }
 
-Report of_release(const std::string& torch, const std::string& package) {
+Report make_release_report(const std::string& torch, const std::string& package) {
   return with(audited(), [&](Report& r) {
     r.inventory->torch_version = package;
     r.inventory->component_versions->erase("torch");
@@ -220,10 +220,10 @@ void add_identity_cases(std::vector<Case>& cases) {
                            {"CUDA", "torch/version.py:2", "13.0"},
                            {"torch", "torch/version.py:3", "2.11.0+cu130"}})});
   cases.push_back({"PB136", "libtorch_cpu.so says by its own code that it is torch 2.10.0",
-                   of_release("2.10.0", "2.11.0+cu130"), of_release("2.11.0", "2.11.0+cu130")});
+                   make_release_report("2.10.0", "2.11.0+cu130"), make_release_report("2.11.0", "2.11.0+cu130")});
   // The version in the code does not distinguish a candidate from the release.
-  cases.push_back({"PB136", "the package says 2.12.0a0+git1", of_release("2.11.0", "2.12.0a0+git1"),
-                   of_release("2.12.0", "2.12.0a0+git1")});
+  cases.push_back({"PB136", "the package says 2.12.0a0+git1", make_release_report("2.11.0", "2.12.0a0+git1"),
+                   make_release_report("2.12.0", "2.12.0a0+git1")});
 }
 
 void add_runpath_cases(std::vector<Case>& cases) {
@@ -236,18 +236,18 @@ void add_runpath_cases(std::vector<Case>& cases) {
     cases.push_back(
         {"PB137",
          std::string("libtorch_cuda.so looks for libraries in ") + (*folder == '\0' ? "\"\", which means" : folder),
-         looking_in(folder), looking_in(twin)});
+         make_rpath_report(folder), make_rpath_report(twin)});
   const auto open = [](const char* folder) {
-    return with(looking_in("/usr/lib/x"), [&](Report& r) { r.inventory->open_folders = {folder}; });
+    return with(make_rpath_report("/usr/lib/x"), [&](Report& r) { r.inventory->open_folders = {folder}; });
   };
   cases.push_back({"PB137", "in /usr/lib/x, where anybody may put one", open("/usr/lib/x"), open("/usr/lib/y")});
   for (const auto& [folder, twin] : {std::pair("/home/someone/pytorch/torch/lib", "/usr/local/cuda-13.0/lib64"),
                                      {"/root/pytorch", "/nix/store/0123456789abcdfghijklmnpqrsvwxyz-x/lib"},
                                      {"$ORIGIN/../../../../../../lib", "$ORIGIN/../../../../lib"}})
-    cases.push_back({"PB138", std::string("libtorch_cuda.so looks for libraries in ") + folder, looking_in(folder),
-                     looking_in(twin)});
+    cases.push_back({"PB138", std::string("libtorch_cuda.so looks for libraries in ") + folder,
+                     make_rpath_report(folder), make_rpath_report(twin)});
   cases.push_back({"PB139", "in /opt/intel/lib, which is neither its own, the system's nor CUDA's",
-                   looking_in("/opt/intel/lib"), looking_in("/opt/cuda/lib")});
+                   make_rpath_report("/opt/intel/lib"), make_rpath_report("/opt/cuda/lib")});
   const auto bare = [](std::vector<std::string> folders) {
     return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath = std::move(folders); });
   };

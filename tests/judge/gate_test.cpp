@@ -139,7 +139,7 @@ TEST(Gate, ReturnsExecutedAfterRunOnClaimedChip) {
   EXPECT_TRUE(objects(measured, "claim", Outcome::unknown, "not measured against a baseline")) << listed(measured);
 }
 
-Verdict measured_beside(BaselineComparison comparison) {
+Verdict judge_with_baseline(BaselineComparison comparison) {
   Report report = ran_on_h200();
   report.baseline = std::move(comparison);
   return judge(report, terms("hardware", Level::measured));
@@ -147,8 +147,8 @@ Verdict measured_beside(BaselineComparison comparison) {
 
 TEST(Gate, ReturnsMeasuredIfNotSlowerThanBaseline) {
   const Verdict gate =
-      measured_beside(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.99, 1.01),
-                              area_gain("sort", "cpu", 1.1, 1.2)}));
+      judge_with_baseline(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.99, 1.01),
+                                  area_gain("sort", "cpu", 1.1, 1.2)}));
   EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
   EXPECT_EQ(gate.claims[0].proven, Level::measured);
   EXPECT_NE(gate.claims[0].detail.find("gains: softmax 1.25"), std::string::npos) << gate.claims[0].detail;
@@ -156,7 +156,7 @@ TEST(Gate, ReturnsMeasuredIfNotSlowerThanBaseline) {
 
 TEST(Gate, FailsIfSlowerThanBaseline) {
   const Verdict gate =
-      measured_beside(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.80, 0.90)}));
+      judge_with_baseline(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.80, 0.90)}));
   EXPECT_EQ(gate.outcome, Outcome::fail);
   EXPECT_TRUE(objects(gate, "PB520", Outcome::fail, "sort on cuda:0: 0.85")) << listed(gate);
   EXPECT_TRUE(objects(gate, "claim", Outcome::fail, "slower than the baseline: sort 0.85")) << listed(gate);
@@ -165,13 +165,13 @@ TEST(Gate, FailsIfSlowerThanBaseline) {
 TEST(Gate, ReturnsUnknownWithoutComparison) {
   BaselineComparison other = beside({});
   other.differences = {"BLAS MKL against OpenBLAS"};
-  EXPECT_TRUE(objects(measured_beside(other), "claim", Outcome::unknown, "MKL against OpenBLAS"));
-  EXPECT_TRUE(objects(measured_beside(other), "PB520", Outcome::unknown, "not comparable"));
+  EXPECT_TRUE(objects(judge_with_baseline(other), "claim", Outcome::unknown, "MKL against OpenBLAS"));
+  EXPECT_TRUE(objects(judge_with_baseline(other), "PB520", Outcome::unknown, "not comparable"));
   BaselineComparison failed = beside({});
   failed.problem = "the baseline: it crashed";
-  EXPECT_TRUE(objects(measured_beside(failed), "claim", Outcome::unknown, "the baseline: it crashed"));
+  EXPECT_TRUE(objects(judge_with_baseline(failed), "claim", Outcome::unknown, "the baseline: it crashed"));
   const BaselineComparison on_cpu = beside({area_gain("sort", "cpu", 1.1, 1.2)});
-  EXPECT_TRUE(objects(measured_beside(on_cpu), "claim", Outcome::unknown, "nothing was measured on cuda:0"));
+  EXPECT_TRUE(objects(judge_with_baseline(on_cpu), "claim", Outcome::unknown, "nothing was measured on cuda:0"));
 }
 
 TEST(Gate, IgnoresRunOnAnotherChip) {
@@ -295,7 +295,7 @@ TEST(Gate, UsesSeverityOfPolicy) {
 
 // --- waivers ---
 
-std::vector<std::string> places_of(const std::string& id, const Report& report) {
+std::vector<std::string> list_places(const std::string& id, const Report& report) {
   std::vector<std::string> places;
   for (const auto& finding : judge(report).findings) {
     if (finding.id == id && finding.where) places.push_back(*finding.where);
@@ -312,7 +312,7 @@ Terms waiving(std::vector<Waiver> waivers) {
 TEST(Waivers, ExcuseNamedFindingsUntilTheirDay) {
   const Report report = false_claim();
   std::vector<Waiver> all;
-  for (const auto& place : places_of("PB316", report)) all.push_back({"PB316", place, "known", "2026-11-22"});
+  for (const auto& place : list_places("PB316", report)) all.push_back({"PB316", place, "known", "2026-11-22"});
   ASSERT_GT(all.size(), 1U);
   const Verdict gate = judge(report, waiving(all));
   EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
@@ -323,7 +323,7 @@ TEST(Waivers, ExcuseNamedFindingsUntilTheirDay) {
 
 TEST(Waivers, FailIfExpiredUnusedOrBroad) {
   const Report report = false_claim();
-  const std::string place = places_of("PB316", report).front();
+  const std::string place = list_places("PB316", report).front();
   const auto state_with = [&](Waiver waiver) {
     const Verdict gate = judge(report, waiving({std::move(waiver)}));
     EXPECT_EQ(gate.outcome, Outcome::fail);
@@ -413,20 +413,20 @@ TEST(Join, TakesHighestProvedLevel) {
   EXPECT_EQ(join_verdicts({shipped, executed}, Level::measured).outcome, Outcome::unknown);
 }
 
-const CheckRow& check_of(const Verdict& gate, const std::string& id) {
+const CheckRow& find_catalogue_check(const Verdict& gate, const std::string& id) {
   return *std::find_if(gate.checks.begin(), gate.checks.end(), [&](const CheckRow& check) { return check.id == id; });
 }
 
 TEST(Join, FillsGapsFromOtherRun) {
   const Verdict shipped = judge(true_claim(), terms());
   const Verdict executed = judge(ran_on_h200(), terms("hardware"));
-  ASSERT_EQ(check_of(shipped, "PB104").state, CheckState::not_asked);
-  ASSERT_EQ(check_of(executed, "PB104").state, CheckState::passed);
+  ASSERT_EQ(find_catalogue_check(shipped, "PB104").state, CheckState::not_asked);
+  ASSERT_EQ(find_catalogue_check(executed, "PB104").state, CheckState::passed);
   for (const Verdict& joined :
        {join_verdicts({shipped, executed}, std::nullopt), join_verdicts({executed, shipped}, std::nullopt)}) {
     EXPECT_EQ(joined.checks.size(), shipped.checks.size());
-    EXPECT_EQ(check_of(joined, "PB104").state, CheckState::passed);
-    EXPECT_TRUE(check_of(joined, "PB104").required);
+    EXPECT_EQ(find_catalogue_check(joined, "PB104").state, CheckState::passed);
+    EXPECT_TRUE(find_catalogue_check(joined, "PB104").required);
   }
   const Verdict twice = join_verdicts({shipped, shipped}, std::nullopt);
   EXPECT_EQ(to_json(twice.findings), to_json(shipped.findings)) << "what both found is reported once";

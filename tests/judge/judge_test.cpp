@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const ClaimRow& row_of(const Verdict& verdict, const std::string& begin) {
+const ClaimRow& find_row(const Verdict& verdict, const std::string& begin) {
   for (const auto& row : verdict.claims) {
     if (row.claim.starts_with(begin)) return row;
   }
@@ -32,7 +32,7 @@ TEST(Judge, PassesNativeCodeThatRan) {
   EXPECT_EQ(verdict.gpus[0].code, GpuCode::native);
   EXPECT_EQ(verdict.gpus[0].best, "sm_90");
   EXPECT_THAT(verdict.cpu_targets, testing::Contains("avx2"));
-  const ClaimRow& row = row_of(verdict, "GPU 0 NVIDIA H200 (9.0)");
+  const ClaimRow& row = find_row(verdict, "GPU 0 NVIDIA H200 (9.0)");
   for (const auto& level : {row.shipped, row.loaded, row.executed}) EXPECT_EQ(level, Outcome::pass);
   EXPECT_EQ(row.measured, std::nullopt) << "nothing was compared";
 }
@@ -41,8 +41,8 @@ TEST(Judge, ReturnsMeasuredIfBaselineWasTimed) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.baseline = beside({area_gain("softmax", "cuda:0", 1.1, 1.2), area_gain("softmax", "cpu", 0.7, 0.8)});
   const Verdict verdict = judge(report);
-  EXPECT_EQ(row_of(verdict, "GPU 0").measured, Outcome::pass);
-  EXPECT_EQ(row_of(verdict, "CPU").measured, Outcome::fail);
+  EXPECT_EQ(find_row(verdict, "GPU 0").measured, Outcome::pass);
+  EXPECT_EQ(find_row(verdict, "CPU").measured, Outcome::fail);
 }
 
 TEST(Judge, ReturnsNoUnknownForUntriedSteps) {
@@ -50,11 +50,11 @@ TEST(Judge, ReturnsNoUnknownForUntriedSteps) {
   report.host->gpus.push_back(report.host->gpus[0]);
   report.host->gpus[1].index = 1;
   const Verdict verdict = judge(report);
-  EXPECT_EQ(row_of(verdict, "GPU 1").shipped, Outcome::pass);
-  EXPECT_EQ(row_of(verdict, "GPU 1").executed, std::nullopt);
+  EXPECT_EQ(find_row(verdict, "GPU 1").shipped, Outcome::pass);
+  EXPECT_EQ(find_row(verdict, "GPU 1").executed, std::nullopt);
   report.measurements->libtorch->executed_on_gpu.reset();
   report.measurements->libtorch->figures.pop_back();
-  EXPECT_EQ(row_of(judge(report), "GPU 0").executed, Outcome::unknown) << "it was tried, and gave no answer";
+  EXPECT_EQ(find_row(judge(report), "GPU 0").executed, Outcome::unknown) << "it was tried, and gave no answer";
 }
 
 // The remedy must not be another run: a GPU that computes wrong is defective.
@@ -84,8 +84,8 @@ TEST(Judge, ReturnsUnknownForCudaTorchWithoutGpu) {
   EXPECT_THAT(verdict.reason, HasSubstr("no GPU here: " + report.host->driver.sentence));
   EXPECT_THAT(*verdict.fix, HasSubstr("on the machine with the GPU"));
   EXPECT_TRUE(verdict.gpus.empty());
-  EXPECT_EQ(row_of(verdict, "GPU").shipped, Outcome::unknown);
-  EXPECT_EQ(row_of(verdict, "CPU").executed, Outcome::pass);
+  EXPECT_EQ(find_row(verdict, "GPU").shipped, Outcome::unknown);
+  EXPECT_EQ(find_row(verdict, "CPU").executed, Outcome::pass);
 }
 
 TEST(Judge, PassesCpuTorchWithoutGpu) {
@@ -124,7 +124,7 @@ TEST(Judge, RefusesWheelForAnotherProcessor) {
   EXPECT_EQ(verdict.outcome, Outcome::fail);
   EXPECT_EQ(verdict.gpus[0].code, GpuCode::none);
   EXPECT_EQ(verdict.fix, "install the torch for x86_64-linux");
-  EXPECT_EQ(row_of(verdict, "CPU").shipped, Outcome::fail);
+  EXPECT_EQ(find_row(verdict, "CPU").shipped, Outcome::fail);
 }
 
 // The package fails the verdict, and the rows of torch still show torch's own results.
@@ -141,8 +141,8 @@ TEST(Judge, FailsVerdictForFaultyOtherPackage) {
   const Verdict of_package = with_fault_of("ext");
   EXPECT_EQ(of_package.outcome, Outcome::fail);
   EXPECT_EQ(of_package.reason, "_C.so needs libx.so.1");
-  for (const char* row : {"CPU", "GPU 0"}) EXPECT_EQ(row_of(of_package, row).shipped, Outcome::pass) << row;
-  EXPECT_EQ(row_of(with_fault_of("torch"), "CPU").shipped, Outcome::fail);
+  for (const char* row : {"CPU", "GPU 0"}) EXPECT_EQ(find_row(of_package, row).shipped, Outcome::pass) << row;
+  EXPECT_EQ(find_row(with_fault_of("torch"), "CPU").shipped, Outcome::fail);
 }
 
 TEST(Judge, AssignsChangedLibraryByRecord) {
@@ -155,8 +155,8 @@ TEST(Judge, AssignsChangedLibraryByRecord) {
     return judge(report);
   };
   for (const char* name : {"nvidia-cublas", "torch"}) EXPECT_EQ(changed(name).findings.front().id, "PB168") << name;
-  EXPECT_EQ(row_of(changed("nvidia-cublas"), "CPU").shipped, Outcome::pass);
-  EXPECT_EQ(row_of(changed("torch"), "CPU").shipped, Outcome::fail);
+  EXPECT_EQ(find_row(changed("nvidia-cublas"), "CPU").shipped, Outcome::pass);
+  EXPECT_EQ(find_row(changed("torch"), "CPU").shipped, Outcome::fail);
 }
 
 TEST(Judge, ReturnsUnknownIfNothingRan) {
@@ -243,10 +243,10 @@ TEST(Judge, CreditsRunToItsGpu) {
   }
   const Verdict verdict = judge(report);
   EXPECT_THAT(verdict.reason, Not(HasSubstr("GPU 0 runs")));
-  EXPECT_EQ(row_of(verdict, "GPU 0").loaded, Outcome::fail);
-  EXPECT_EQ(row_of(verdict, "GPU 0").executed, std::nullopt);
-  EXPECT_EQ(row_of(verdict, "GPU 1").loaded, Outcome::pass);
-  EXPECT_EQ(row_of(verdict, "GPU 1").executed, Outcome::pass);
+  EXPECT_EQ(find_row(verdict, "GPU 0").loaded, Outcome::fail);
+  EXPECT_EQ(find_row(verdict, "GPU 0").executed, std::nullopt);
+  EXPECT_EQ(find_row(verdict, "GPU 1").loaded, Outcome::pass);
+  EXPECT_EQ(find_row(verdict, "GPU 1").executed, Outcome::pass);
 }
 
 TEST(Judge, NamesVersionAndIndexForReinstall) {
@@ -294,8 +294,8 @@ TEST(Judge, ReturnsUnknownForOldTorch) {
   const Verdict verdict = judge(report);
   EXPECT_EQ(verdict.outcome, Outcome::unknown);
   EXPECT_THAT(verdict.reason, HasSubstr("torch 1.13.1 is older than 2.8"));
-  EXPECT_EQ(row_of(verdict, "CPU").loaded, std::nullopt);  // "not tested"
-  EXPECT_EQ(row_of(verdict, "CPU").executed, std::nullopt);
+  EXPECT_EQ(find_row(verdict, "CPU").loaded, std::nullopt);  // "not tested"
+  EXPECT_EQ(find_row(verdict, "CPU").executed, std::nullopt);
 }
 
 // The machine has a GPU: torch only needs the path of libcuda.
@@ -345,21 +345,21 @@ TEST(Judge, JudgesFilesByTheirClaim) {
   const Verdict sound = judge(report);
   EXPECT_EQ(sound.outcome, Outcome::pass) << sound.reason;
   EXPECT_EQ(sound.reason, "torch 2.11.0+cu130 holds what \"cuda=13.0,torch=2.11.0,python=3.11,blas=mkl\" claims");
-  for (const char* name : {"torch", "CUDA", "Python", "BLAS"}) EXPECT_EQ(row_of(sound, name).shipped, Outcome::pass);
-  EXPECT_EQ(row_of(sound, "CUDA").claimed, "13.0");
+  for (const char* name : {"torch", "CUDA", "Python", "BLAS"}) EXPECT_EQ(find_row(sound, name).shipped, Outcome::pass);
+  EXPECT_EQ(find_row(sound, "CUDA").claimed, "13.0");
 
   report.inventory->cuda_version = "12.8";
   const Verdict wrong = judge(report);
   EXPECT_EQ(wrong.outcome, Outcome::fail);
-  EXPECT_EQ(row_of(wrong, "CUDA").shipped, Outcome::fail);
-  EXPECT_EQ(row_of(wrong, "torch").shipped, Outcome::pass);
+  EXPECT_EQ(find_row(wrong, "CUDA").shipped, Outcome::fail);
+  EXPECT_EQ(find_row(wrong, "torch").shipped, Outcome::pass);
 
   report = audit_report(claim);
   report.inventory->python_abi.reset();
   const Verdict open = judge(report);
   EXPECT_EQ(open.outcome, Outcome::unknown);
   EXPECT_THAT(open.reason, HasSubstr("no extension module"));
-  EXPECT_EQ(row_of(open, "Python").shipped, Outcome::unknown);
+  EXPECT_EQ(find_row(open, "Python").shipped, Outcome::unknown);
 }
 
 TEST(Judge, JudgesClaimBesideMachine) {
@@ -368,7 +368,7 @@ TEST(Judge, JudgesClaimBesideMachine) {
   const Verdict verdict = judge(report);
   EXPECT_EQ(verdict.outcome, Outcome::fail);
   EXPECT_EQ(verdict.findings.front().id, "PB106");
-  EXPECT_EQ(row_of(verdict, "GPU 0").executed, Outcome::pass);
+  EXPECT_EQ(find_row(verdict, "GPU 0").executed, Outcome::pass);
   report.measurements.reset();  // without a run, the result on this host is unknown
   report.claim->cuda = "13.0";
   EXPECT_EQ(judge(report).outcome, Outcome::unknown);

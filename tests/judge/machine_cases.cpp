@@ -33,7 +33,7 @@ HostCode host_code(std::map<std::string, int64_t> unguarded, std::vector<CodeOff
   return code;
 }
 
-HostCode of_avx512() {
+HostCode make_avx512_code() {
   return host_code({{"avx512f", 90}, {"avx512vl", 3}, {"avx512dq", 2}, {"avx512bw", 5}});
 }
 
@@ -60,7 +60,7 @@ CodeOffender offender(CodeClass code_class, std::vector<std::string> features) {
           .instructions = 3};
 }
 
-Claim claim_of(std::string target, bool exact) {
+Claim claim_cpu(std::string target, bool exact) {
   return {.text = "claimed", .exact = exact, .targets = {std::move(target)}, .cuda = "13.0"};
 }
 
@@ -106,12 +106,12 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   HostCode used_with_avx2 = used_too;
   used_with_avx2.unguarded["avx2"] = 9;
   // PB204 alone reports features that only initializers use.
-  cases.push_back({"PB204", "needs fma as soon as the library is loaded", counted(initialized, claim_of("avx", true)),
-                   counted(used_too, claim_of("avx2", false))});
-  cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_of("avx", true)),
-                   counted(used_with_avx2, claim_of("avx2", true))});
-  cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_of("avx", false)),
-                   counted(used_too, claim_of("avx2", false))});  // AVX2 CPUs have FMA
+  cases.push_back({"PB204", "needs fma as soon as the library is loaded", counted(initialized, claim_cpu("avx", true)),
+                   counted(used_too, claim_cpu("avx2", false))});
+  cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_cpu("avx", true)),
+                   counted(used_with_avx2, claim_cpu("avx2", true))});
+  cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_cpu("avx", false)),
+                   counted(used_too, claim_cpu("avx2", false))});  // AVX2 CPUs have FMA
   cases.push_back({"PB205", "took a CPU capability's copy of it, which needs amx_fp16",
                    counted(host_code({}, {offender(CodeClass::capability_leak, {"amx_fp16"})})),
                    counted(host_code({}, {offender(CodeClass::capability_leak, {"f16c"})}))});  // this host has F16C
@@ -124,16 +124,16 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   const HostCode vex =
       host_code({{"avx", 40}, {"avx2", 10}, {"fma", 2}}, {offender(CodeClass::default_capability, {"avx2"})});
   cases.push_back({"PB207", "unguarded code needs avx2, fma, which avx lacks: at::native::f() (.text)",
-                   counted(vex, claim_of("avx", true)), counted(vex, claim_of("avx2", true))});
+                   counted(vex, claim_cpu("avx", true)), counted(vex, claim_cpu("avx2", true))});
   cases.push_back({"PB208", "avx2 is claimed, and no unguarded code of libtorch uses avx2, fma",
-                   counted(host_code({}), claim_of("avx2", true)), counted(host_code({}), claim_of("avx2", false))});
+                   counted(host_code({}), claim_cpu("avx2", true)), counted(host_code({}), claim_cpu("avx2", false))});
   const auto of_all = [](int64_t instructions) {
     HostCode code = host_code({{"avx2", 9}, {"fma", 4}});
     code.unguarded_instructions = instructions;
     return code;
   };
   cases.push_back({"PB208", "of 1000000 instructions that run everywhere 9 are of avx2, fma",
-                   counted(of_all(1000000), claim_of("avx2", true)), counted(of_all(1000), claim_of("avx2", true))});
+                   counted(of_all(1000000), claim_cpu("avx2", true)), counted(of_all(1000), claim_cpu("avx2", true))});
   // A flag is missing, or a later flag disabled it. Claims that are not exact, and small libraries, pass without it.
   const auto of_a_library = [](std::map<std::string, int64_t> unguarded) {
     HostCode code = host_code(std::move(unguarded));
@@ -146,19 +146,20 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   few512.unguarded_instructions = 49999;
   cases.push_back({"PB208",
                    "avx2 only is claimed, and no unguarded code of libtorch uses avx2, which a flag of its own",
-                   counted(by_fma, claim_of("avx2", true)), counted(by_fma, claim_of("avx2", false))});
+                   counted(by_fma, claim_cpu("avx2", true)), counted(by_fma, claim_cpu("avx2", false))});
   cases.push_back({"PB208", "no unguarded code of libtorch uses avx512dq, avx512bw, which a flag of its own brings",
-                   counted(half512, claim_of("avx512", true)), counted(few512, claim_of("avx512", true))});
-  const HostCode plain512 = of_avx512();
+                   counted(half512, claim_cpu("avx512", true)), counted(few512, claim_cpu("avx512", true))});
+  const HostCode plain512 = make_avx512_code();
   HostCode with_bf16 = plain512;
   with_bf16.unguarded["avx512_bf16"] = 1;
   cases.push_back({"PB209", "avx512bf16: 0 unguarded instructions need avx512_bf16: the same code as avx512",
-                   counted(plain512, claim_of("avx512bf16", true)), counted(with_bf16, claim_of("avx512bf16", true))});
+                   counted(plain512, claim_cpu("avx512bf16", true)),
+                   counted(with_bf16, claim_cpu("avx512bf16", true))});
 }
 
 Report loading(LoadCode code, const char* target) {
-  const HostCode used = std::string(target) == "avx2" ? host_code({{"avx2", 9}, {"fma", 4}}) : of_avx512();
-  return with(counted(used, claim_of(target, true)), [&](Report& r) {
+  const HostCode used = std::string(target) == "avx2" ? host_code({{"avx2", 9}, {"fma", 4}}) : make_avx512_code();
+  return with(counted(used, claim_cpu(target, true)), [&](Report& r) {
     libtorch_cpu(r).host_code->code_bytes = 900;
     libtorch_cpu(r).machine = "x86_64";
     libtorch_cpu(r).load_code = std::move(code);

@@ -16,7 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const CheckRow& row_of(const Verdict& verdict, const std::string& id) {
+const CheckRow& find_check_row(const Verdict& verdict, const std::string& id) {
   const auto found =
       std::find_if(verdict.checks.begin(), verdict.checks.end(), [&](const CheckRow& row) { return row.id == id; });
   static const CheckRow kNone;
@@ -39,7 +39,7 @@ Verdict gate(const Report& report, Level require = Level::measured) {
 // Expects no answer, finding or failure from the check `id`, and a gate that does not pass.
 void expect_unknown(const Report& report, const std::string& id, const testing::Matcher<std::string>& why) {
   for (const Verdict& verdict : {judge(report), gate(report)}) {
-    const CheckRow& row = row_of(verdict, id);
+    const CheckRow& row = find_check_row(verdict, id);
     EXPECT_EQ(row.state, CheckState::unanswered) << id;
     EXPECT_THAT(row.why.value_or(""), why);
     EXPECT_FALSE(finds(verdict, id)) << id;
@@ -75,7 +75,7 @@ TEST(Obstacles, HideNoFaults) {
   EXPECT_EQ(verdict.outcome, Outcome::fail);
 }
 
-Report beside_another_process() {
+Report report_busy_gpu() {
   return with(h200(), [](Report& r) {
     constexpr int64_t kGib = int64_t{1} << 30;
     const GpuProcess other{.pid = 4711, .name = "python", .memory_bytes = 139 * kGib};
@@ -94,7 +94,7 @@ Report beside_another_process() {
 }
 
 TEST(Obstacles, NameGpuUsersFreeMemoryAndFix) {
-  const Report report = beside_another_process();
+  const Report report = report_busy_gpu();
   expect_unknown(report, "PB504",
                  AllOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("0.2 of 140.0 GiB of cuda:0 are free"),
                        HasSubstr("python (process 4711) holds 139.0 GiB")));

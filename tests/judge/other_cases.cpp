@@ -10,7 +10,7 @@ namespace pbprobe::test {
 namespace {
 
 // Returns a report of another package next to torch.
-Report beside_torch(const std::function<void(Inventory&)>& change) {
+Report make_package_report(const std::function<void(Inventory&)>& change) {
   Report report;
   Inventory& inventory = report.inventory.emplace();
   inventory.artifact = "site-packages";
@@ -54,11 +54,11 @@ Report add_mkl(bool needed) {
 // Adds cases of libraries from outside of the packages, and of files that the system refuses.
 void add_outside_cases(std::vector<Case>& cases) {
   cases.push_back({"PB164", "ext 1.0 requires torch>=2.9,<2.11, and torch 2.11.0+cu130 is installed",
-                   beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
-                   beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});
-  const Report sound = beside_torch([](Inventory&) {});
+                   make_package_report([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
+                   make_package_report([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});
+  const Report sound = make_package_report([](Inventory&) {});
   const auto lacking = [](const char* how) {
-    return beside_torch([=](Inventory& i) {
+    return make_package_report([=](Inventory& i) {
       i.loading->front().unresolved = {{.name = "f",
                                         .version = "libx.so.1",
                                         .needed_by = "/env/ext/_C.so",
@@ -70,7 +70,7 @@ void add_outside_cases(std::vector<Case>& cases) {
                    lacking("LD_LIBRARY_PATH"), sound});
   cases.push_back({"PB163", "which /old/libx.so.1 does not define", lacking("DT_RUNPATH of /env/ext/_C.so"), sound});
   const auto redirected = [](std::vector<RedirectedLibrary> libraries) {
-    return beside_torch([=](Inventory& i) { i.redirected = libraries; });
+    return make_package_report([=](Inventory& i) { i.redirected = libraries; });
   };
   cases.push_back({"PB180",
                    "libcudnn_ops.so.9 is taken from /old/libcudnn_ops.so.9 (found by LD_LIBRARY_PATH), and not",
@@ -81,7 +81,7 @@ void add_outside_cases(std::vector<Case>& cases) {
                                 .installed = "/env/nvidia/cudnn/lib/libcudnn_ops.so.9"}}),
                    redirected({})});
   const auto stack = [](std::optional<bool> executable) {
-    return beside_torch([=](Inventory& i) {
+    return make_package_report([=](Inventory& i) {
       i.files = {{.path = "ext/_C.so"}};
       i.files.front().links.emplace().executable_stack = executable;
     });
@@ -107,12 +107,12 @@ void add_unknown_name_cases(std::vector<Case>& cases) {
 }
 
 void add_missing_library_cases(std::vector<Case>& cases) {
-  const Report sound = beside_torch([](Inventory&) {});
+  const Report sound = make_package_report([](Inventory&) {});
   cases.push_back({"PB161",
                    "_C.so needs libcudart.so.12 (nvidia-cuda-runtime-cu12), libcudnn.so.9 (nvidia-cudnn-cu12) and "
                    "libmade-up.so.1, which neither the environment nor the system has; 1 more of its files does not "
                    "load; they also need libnccl.so.2 (nvidia-nccl-cu12)",
-                   beside_torch([](Inventory& i) {
+                   make_package_report([](Inventory& i) {
                      i.loading->front().missing_libraries = {{"libcudart.so.12", "/env/ext/_C.so"},
                                                              {"libcudnn.so.9", "/env/ext/_C.so"},
                                                              {"libmade-up.so.1", "/env/ext/libx.so"}};
@@ -151,7 +151,7 @@ Report claimed_of_idle(int64_t idle_kernels, int64_t idle_cubins) {
   });
 }
 
-File module_for(const char* name) {
+File make_module(const char* name) {
   return {.path = std::string("ext/") + name, .machine = "x86_64", .links = Links{}};
 }
 
@@ -230,7 +230,7 @@ void add_version_cases(std::vector<Case>& cases) {
   const auto modules = [](const char* claimed, std::vector<const char*> names) {
     return claimed_of_other({.python = claimed}, [&](Inventory& i) {
       i.files.clear();
-      for (const char* name : names) i.files.push_back(module_for(name));
+      for (const char* name : names) i.files.push_back(make_module(name));
     });
   };
   cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp312",
@@ -263,42 +263,42 @@ void add_whole_cases(std::vector<Case>& cases) {
 
 void add_loading_cases(std::vector<Case>& cases) {
   add_missing_library_cases(cases);
-  const Report sound = beside_torch([](Inventory&) {});
+  const Report sound = make_package_report([](Inventory&) {});
   cases.push_back({"PB161", "ext 1.0: _C.so needs libcudart.so.7, which neither the environment nor the system has",
-                   beside_torch([](Inventory& i) {
+                   make_package_report([](Inventory& i) {
                      i.loading->front().missing_libraries = {{"libcudart.so.7", "/env/ext/_C.so"}};
                    }),
-                   beside_torch([](Inventory& i) {  // a file with the same name except its number loads
+                   make_package_report([](Inventory& i) {  // a file with the same name except its number loads
                      i.loading = {{.path = "ext/core6.so", .missing_libraries = {{"libav.so.6", "/env/ext/core6.so"}}},
                                   {.path = "ext/core7.so"}};
                    })});
   cases.push_back({"PB162", "_C.so needs GLIBC_2.99, which /lib/libc.so.6 does not define",
-                   beside_torch([](Inventory& i) {
+                   make_package_report([](Inventory& i) {
                      i.loading->front().missing_versions = {{"GLIBC_2.99", "/lib/libc.so.6", "/env/ext/_C.so"}};
                    }),
                    sound});
   cases.push_back({"PB163", "/env/libx.so, which _C.so loads, needs f(), which nothing defines",
-                   beside_torch([](Inventory& i) {
+                   make_package_report([](Inventory& i) {
                      i.loading->front().unresolved = {{.name = "_Z1fv", .needed_by = "/env/libx.so"}};
                    }),
                    sound});
   cases.push_back({"PB163",
                    "which torch 2.11.0+cu130 lacks: it loads with torch 2.9 only; its METADATA requires torch==2.11.0, "
                    "and torch 2.11.0+cu130 is",
-                   beside_torch([](Inventory& i) {
+                   make_package_report([](Inventory& i) {
                      i.loading->front().unresolved = {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.9"}}};
                    }),
                    sound});
   // The installed release has the symbol, but in another library or another build.
   cases.push_back({"PB163", "nothing defines that is loaded with it: this release of torch has it in a library that it",
-                   beside_torch([](Inventory& i) {
+                   make_package_report([](Inventory& i) {
                      i.loading->front().unresolved = {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8", "2.11"}}};
                    }),
                    sound});
   cases.push_back({"PB163", "needs c10::g(), which torch 2.11.0+cu130 lacks: it loads with torch 2.8 only",
-                   beside_torch([](Inventory& i) {
+                   make_package_report([](Inventory& i) {
                      i.loading->front().unresolved = {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8", "2.11"}},
                          {.name = "_ZN3c101gEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8"}}};
@@ -306,7 +306,7 @@ void add_loading_cases(std::vector<Case>& cases) {
                    sound});
   add_outside_cases(cases);
   const auto needing = [](std::vector<std::string> needed, std::string torch = "2.11.0+cu130") {
-    return beside_torch([=](Inventory& i) {
+    return make_package_report([=](Inventory& i) {
       i.torch_beside = torch;
       i.packages.front().torch.reset();
       i.files = {{.path = "ext/_C.so", .needed = needed}};
@@ -324,7 +324,7 @@ void add_loading_cases(std::vector<Case>& cases) {
 
 void add_part_cases(std::vector<Case>& cases) {
   const auto of_other_processor = [](bool whole, int64_t files) {
-    return beside_torch([=](Inventory& i) {
+    return make_package_report([=](Inventory& i) {
       i.loading->front().missing_libraries = {{"libx.so", "/env/ext/_C.so", "/env/x/libx.so"}};
       i.other_processor = {.processor = "aarch64",
                            .expected = "x86_64",
@@ -335,11 +335,11 @@ void add_part_cases(std::vector<Case>& cases) {
     });
   };
   cases.push_back({"PB178", "ext 1.0 is built for aarch64, and the environment's Python for x86_64",
-                   of_other_processor(true, 3), beside_torch([](Inventory&) {})});
+                   of_other_processor(true, 3), make_package_report([](Inventory&) {})});
   cases.push_back({"PB178", "ext 1.0: _C.so is built for aarch64, and the environment's Python for x86_64; 1 more of",
-                   of_other_processor(false, 2), beside_torch([](Inventory&) {})});
+                   of_other_processor(false, 2), make_package_report([](Inventory&) {})});
   const auto left = [](const char* folder, const char* artifact, const char* path) {
-    return beside_torch([=](Inventory& i) {
+    return make_package_report([=](Inventory& i) {
       i.artifact = artifact;
       i.layout = "distribution";
       i.packages.front().folder = folder;
@@ -352,14 +352,14 @@ void add_part_cases(std::vector<Case>& cases) {
   cases.push_back({"PB179", says, left_over, left("", "/usr/lib/python3/dist-packages", "ext/_C.so")});
   cases.push_back({"PB179", says, left_over, left("", "/env/site-packages", "ext-1.0.egg/ext/_C.so")});
   const auto parts = [](const char* lacks, std::vector<std::string> needed = {}) {
-    return beside_torch([=](Inventory& i) {
+    return make_package_report([=](Inventory& i) {
       i.loading = {{.path = "ext/_C.so"},
                    {.path = "ext/_D.so"},
                    {.path = "ext/extra.so", .missing_libraries = {{lacks, "/env/ext/extra.so"}}}};
       i.files = {{.path = "ext/extra.so", .needed = needed}};
     });
   };
-  const Report sound = beside_torch([](Inventory&) {});
+  const Report sound = make_package_report([](Inventory&) {});
   cases.push_back({"PB166", "ext 1.0: extra.so needs libtensor.so.2, which neither", parts("libtensor.so.2"), sound});
   cases.push_back({"PB161", "extra.so needs libtensor.so.2", parts("libtensor.so.2", {"libc10.so"}), sound});
   cases.push_back({"PB161", "extra.so needs libcudart.so.12", parts("libcudart.so.12"), sound});

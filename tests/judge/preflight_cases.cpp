@@ -33,7 +33,7 @@ Report on(Report report, Change change) {
 }
 
 template <class Change>
-Report on_h200(Change change) {
+Report change_h200(Change change) {
   return on(h200(), change);
 }
 
@@ -42,26 +42,30 @@ void sound(Preflight&) {}
 void add_called_cases(std::vector<Case>& cases) {
   const auto no_c = [](Preflight& p) { p.c_compiler->path.reset(); };
   const auto no_cxx = [](Preflight& p) { p.cxx_compiler.path.reset(); };
-  cases.push_back({"PB531", "no gcc or clang or g++ on PATH: torch.compile and Triton fail", on_h200([&](Preflight& p) {
+  cases.push_back({"PB531", "no gcc or clang or g++ on PATH: torch.compile and Triton fail",
+                   change_h200([&](Preflight& p) {
                      no_c(p);
                      no_cxx(p);
                    }),
-                   on_h200(sound)});
+                   change_h200(sound)});
   // Without a GPU, Triton is not used.
-  cases.push_back({"PB531", "no gcc or clang on PATH: Triton fails", on_h200(no_c), on(cpu_report(), no_c)});
-  cases.push_back(
-      {"PB531", "no g++ on PATH: torch.compile fails on the CPU", on(cpu_report(), no_cxx), on_h200(sound), {"PB309"}});
+  cases.push_back({"PB531", "no gcc or clang on PATH: Triton fails", change_h200(no_c), on(cpu_report(), no_c)});
+  cases.push_back({"PB531",
+                   "no g++ on PATH: torch.compile fails on the CPU",
+                   on(cpu_report(), no_cxx),
+                   change_h200(sound),
+                   {"PB309"}});
   cases.push_back({"PB531", "CC=ccache gcc names no program (Triton takes it as one path, without arguments)",
-                   on_h200([](Preflight& p) {
+                   change_h200([](Preflight& p) {
                      p.c_compiler = CalledCompiler{"ccache gcc", "CC", {}};
                    }),
-                   on_h200([](Preflight& p) {
+                   change_h200([](Preflight& p) {
                      p.c_compiler = CalledCompiler{"clang-18", "CC", "/usr/bin/clang-18"};
                    })});
   cases.push_back({"PB532",
                    "/usr/include/python3.11/Python.h is not there",
                    on(cpu_report(), [](Preflight& p) { p.python_header->there = false; }),
-                   on_h200([](Preflight& p) { p.python_header.reset(); }),
+                   change_h200([](Preflight& p) { p.python_header.reset(); }),
                    {"PB309"}});
 }
 
@@ -69,21 +73,22 @@ void add_driver_link_cases(std::vector<Case>& cases) {
   const auto driver = [](LinkedDriver found) { return [found](Preflight& p) { p.driver = found; }; };
   const LinkedDriver no_ldconfig{.name = "libcuda.so.1", .ldconfig = "/sbin/ldconfig"};
   cases.push_back({"PB533", "Triton asks /sbin/ldconfig where libcuda lies, and it is not there",
-                   on_h200(driver(no_ldconfig)), on(cpu_report(), driver(no_ldconfig))});
+                   change_h200(driver(no_ldconfig)), on(cpu_report(), driver(no_ldconfig))});
   cases.push_back({"PB533", "/sbin/ldconfig knows no libcuda.so.1",
-                   on_h200(driver({.name = "libcuda.so.1", .ldconfig = "/sbin/ldconfig", .ldconfig_there = true})),
-                   on_h200(driver({.name = "libcuda.so.1"}))});  // the Triton of Nix needs no ldconfig
-  cases.push_back({"PB533", "TRITON_LIBCUDA_PATH=/opt holds no libcuda.so.1",
-                   on_h200(driver({.name = "libcuda.so.1", .variable = "TRITON_LIBCUDA_PATH", .folders = {"/opt"}})),
-                   on_h200(driver({.name = "libcuda.so.1",
-                                   .variable = "TRITON_LIBCUDA_PATH",
-                                   .folders = {"/opt"},
-                                   .path = "/opt/libcuda.so.1"}))});
+                   change_h200(driver({.name = "libcuda.so.1", .ldconfig = "/sbin/ldconfig", .ldconfig_there = true})),
+                   change_h200(driver({.name = "libcuda.so.1"}))});  // the Triton of Nix needs no ldconfig
+  cases.push_back(
+      {"PB533", "TRITON_LIBCUDA_PATH=/opt holds no libcuda.so.1",
+       change_h200(driver({.name = "libcuda.so.1", .variable = "TRITON_LIBCUDA_PATH", .folders = {"/opt"}})),
+       change_h200(driver({.name = "libcuda.so.1",
+                           .variable = "TRITON_LIBCUDA_PATH",
+                           .folders = {"/opt"},
+                           .path = "/opt/libcuda.so.1"}))});
   cases.push_back(
       {"PB533", "this Triton links with libcuda.so, which is not in /usr/lib",
-       on_h200(driver(
+       change_h200(driver(
            {.name = "libcuda.so", .ldconfig = "/sbin/ldconfig", .ldconfig_there = true, .folders = {"/usr/lib"}})),
-       on_h200(sound)});
+       change_h200(sound)});
 }
 
 void add_ptxas_cases(std::vector<Case>& cases) {
@@ -93,31 +98,33 @@ void add_ptxas_cases(std::vector<Case>& cases) {
   };
   // Triton calls the other ptxas for Blackwell, and each ptxas for the capability with a suffix.
   cases.push_back({"PB534", "ptxas 12.8.93 knows no sm_90a, for which Triton compiles here",
-                   on_h200(knows(0, {"sm_90"})), on_h200(knows(1, {"sm_90"}))});
+                   change_h200(knows(0, {"sm_90"})), change_h200(knows(1, {"sm_90"}))});
   cases.push_back({"PB534",
                    "ptxas-blackwell 12.9.86 knows no sm_121a",
                    on(gb10, knows(1, {"sm_121", "sm_120a"})),
                    on(gb10, knows(0, {"sm_80"})),
                    {"PB303"}});
   cases.push_back({"PB534", "Triton cannot start bin/ptxas: No such file or directory",
-                   on_h200([](Preflight& p) { p.ptxas[0].problem = "No such file or directory"; }), on_h200(sound)});
+                   change_h200([](Preflight& p) { p.ptxas[0].problem = "No such file or directory"; }),
+                   change_h200(sound)});
   cases.push_back({"PB534",
                    "knows no sm_90a, for which Triton compiles here; TRITON_PTXAS_PATH=/no/ptxas names no file",
-                   on_h200([&](Preflight& p) {
+                   change_h200([&](Preflight& p) {
                      knows(0, {"sm_80"})(p);
                      p.ptxas[0].variable = "TRITON_PTXAS_PATH";
                      p.ptxas[0].ignored = "/no/ptxas";
                    }),
-                   on_h200([](Preflight& p) {  // Triton falls back to its own ptxas
+                   change_h200([](Preflight& p) {  // Triton falls back to its own ptxas
                      p.ptxas[0].variable = "TRITON_PTXAS_PATH";
                      p.ptxas[0].ignored = "/no/ptxas";
                    })});
   // The judge checks the ptxas that the variable names, not the ptxas in the package.
-  cases.push_back({"PB534", "ptxas 12.8.93 knows no sm_90a", on_h200(knows(0, {})), with(on_h200(sound), [](Report& r) {
-                     r.inventory->files.push_back({.path = "triton/backends/nvidia/bin/ptxas",
-                                                   .component = "PTX compiler",
-                                                   .compiler = Compiler{"12.8.93", {"sm_80"}}});
-                   })});
+  cases.push_back(
+      {"PB534", "ptxas 12.8.93 knows no sm_90a", change_h200(knows(0, {})), with(change_h200(sound), [](Report& r) {
+         r.inventory->files.push_back({.path = "triton/backends/nvidia/bin/ptxas",
+                                       .component = "PTX compiler",
+                                       .compiler = Compiler{"12.8.93", {"sm_80"}}});
+       })});
 }
 
 void add_cache_cases(std::vector<Case>& cases) {
@@ -129,7 +136,7 @@ void add_cache_cases(std::vector<Case>& cases) {
   cases.push_back({"PB535",
                    "nothing that is compiled can be kept by Triton (/home/u/.triton/cache), TorchInductor "
                    "(/tmp/torchinductor_u): /home is not this user's to write to",
-                   on_h200(lost({0, 1, 2})), on_h200(lost({2}))});  // without PTX, the driver caches nothing
+                   change_h200(lost({0, 1, 2})), change_h200(lost({2}))});  // without PTX, the driver caches nothing
   cases.push_back({"PB535",
                    "by TorchInductor: it is named after the user",
                    on(cpu_report(),

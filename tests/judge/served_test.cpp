@@ -10,14 +10,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-File with_kernels(const std::string& sm, Names names) {
+File make_kernels_file(const std::string& sm, Names names) {
   File file{.path = "pkg/" + sm + ".so"};
   file.device_code.emplace().census.emplace()[sm] = {.kernels = static_cast<int64_t>(names.size()),
                                                      .names = std::move(names)};
   return file;
 }
 
-File with_ptx(const std::string& sm, Names names) {
+File make_ptx_file(const std::string& sm, Names names) {
   File file{.path = "pkg/ptx.so"};
   file.device_code.emplace().ptx_kernels.emplace()[sm] = std::move(names);
   return file;
@@ -26,9 +26,10 @@ File with_ptx(const std::string& sm, Names names) {
 constexpr Sm kSpark{12, 1};
 
 TEST(Served, CountsEachKernelByItsBestCode) {
-  const Inventory inventory{.files = {with_kernels("sm_120", {"_Z1av", "_Z1bv"}), with_kernels("sm_121", {"_Z1av"}),
-                                      with_kernels("sm_90", {"_Z1av", "_Z1bv", "_Z1cv", "_Z1dv"}),
-                                      with_ptx("sm_80", {"_Z1bv", "_Z1cv"})}};
+  const Inventory inventory{.files = {make_kernels_file("sm_120", {"_Z1av", "_Z1bv"}),
+                                      make_kernels_file("sm_121", {"_Z1av"}),
+                                      make_kernels_file("sm_90", {"_Z1av", "_Z1bv", "_Z1cv", "_Z1dv"}),
+                                      make_ptx_file("sm_80", {"_Z1bv", "_Z1cv"})}};
   const ServedGpu spark = served(inventory, kSpark);
   EXPECT_EQ(spark.sm, "sm_121");
   EXPECT_EQ(spark.native, 1);      // a
@@ -42,7 +43,7 @@ TEST(Served, CountsEachKernelByItsBestCode) {
 }
 
 TEST(Served, LimitsSuffixedCubinToItsChip) {
-  const auto one = [](const char* sm, Sm gpu) { return served({.files = {with_kernels(sm, {"_Z1av"})}}, gpu); };
+  const auto one = [](const char* sm, Sm gpu) { return served({.files = {make_kernels_file(sm, {"_Z1av"})}}, gpu); };
   EXPECT_EQ(one("sm_120a", kSpark).code, GpuCode::none);
   EXPECT_EQ(one("sm_120a", kSpark).kept_by_suffix, 1);
   EXPECT_EQ(one("sm_120f", kSpark).code, GpuCode::same_major);
@@ -53,7 +54,7 @@ TEST(Served, LimitsSuffixedCubinToItsChip) {
 }
 
 TEST(Served, ReturnsBestCodeOfRowWithSuffix) {
-  const auto best = [](Distribution row) { return code_for(row, kSpark); };
+  const auto best = [](Distribution row) { return count_reference_code(row, kSpark); };
   EXPECT_EQ(best({.cubin = {{"sm_90", 1}, {"sm_120", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::same_major);
   EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::ptx);
   EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .self_loaded = {{"sm_121", 1}}}).best, GpuCode::native);
@@ -67,7 +68,7 @@ TEST(Served, ReturnsBestCodeOfRowWithSuffix) {
 
 TEST(Served, AcceptsPtxUpToCudaOfDriver) {
   const auto taken = [](const char* version, std::optional<MajorMinor> driver) {
-    File file = with_ptx("sm_90", {"_Z1av"});
+    File file = make_ptx_file("sm_90", {"_Z1av"});
     file.device_code->ptx_versions = {{"sm_90", version}, {"sm_130", "1.0"}};
     return served({.files = {file}}, kSpark, driver).ptx_taken;
   };
@@ -80,19 +81,21 @@ TEST(Served, AcceptsPtxUpToCudaOfDriver) {
 }
 
 TEST(Served, LimitsSuffixedPtxToItsChip) {
-  const auto one = [](const char* sm) { return served({.files = {with_ptx(sm, {"_Z1av"})}}, kSpark).code; };
+  const auto one = [](const char* sm) { return served({.files = {make_ptx_file(sm, {"_Z1av"})}}, kSpark).code; };
   EXPECT_EQ(one("sm_90a"), GpuCode::none);
   EXPECT_EQ(one("sm_90"), GpuCode::ptx);
   EXPECT_EQ(one("sm_130"), GpuCode::none);
-  const auto kept = [](const char* sm) { return served({.files = {with_ptx(sm, {"_Z1av"})}}, kSpark).kept_by_suffix; };
+  const auto kept = [](const char* sm) {
+    return served({.files = {make_ptx_file(sm, {"_Z1av"})}}, kSpark).kept_by_suffix;
+  };
   EXPECT_EQ(kept("sm_90a"), 1);
   EXPECT_EQ(kept("sm_100f"), 1);
   EXPECT_EQ(kept("sm_130f"), 0);
 }
 
 TEST(Served, IgnoresCompilerSuffixesInNames) {
-  const Inventory inventory{.files = {with_kernels("sm_90", {"_ZN3cub16CUB_300001_SM_9011EmptyKernelIvEEvv"}),
-                                      with_kernels("sm_120", {"_ZN3cub17CUB_300001_SM_12011EmptyKernelIvEEvv"})}};
+  const Inventory inventory{.files = {make_kernels_file("sm_90", {"_ZN3cub16CUB_300001_SM_9011EmptyKernelIvEEvv"}),
+                                      make_kernels_file("sm_120", {"_ZN3cub17CUB_300001_SM_12011EmptyKernelIvEEvv"})}};
   EXPECT_EQ(served(inventory, kSpark).same_major, 1);
   EXPECT_EQ(served(inventory, kSpark).none, 0);
 }
@@ -101,7 +104,7 @@ TEST(Served, NamesOneKernelForTenFunctions) {
   Names names;
   for (int i = 10; i < 40; ++i) names.push_back("_Z3f" + std::to_string(i) + "IiEvT_");
   for (int i = 10; i < 40; ++i) names.push_back("_Z3f" + std::to_string(i) + "IfEvT_");
-  const ServedGpu spark = served({.files = {with_kernels("sm_90", names)}}, kSpark);
+  const ServedGpu spark = served({.files = {make_kernels_file("sm_90", names)}}, kSpark);
   ASSERT_EQ(spark.lacking.size(), 1U);
   EXPECT_EQ(spark.lacking[0].kernels, 60);
   EXPECT_EQ(spark.lacking[0].first.size(), 10U);

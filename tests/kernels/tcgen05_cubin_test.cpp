@@ -76,7 +76,7 @@ std::string cubin_path(const std::string& name) {
   return std::string(PBPROBE_KERNEL_CUBINS) + "/" + name + ".cubin";
 }
 
-std::vector<char> bytes_of(const std::string& path) {
+std::vector<char> read_binary(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -84,10 +84,10 @@ std::vector<char> bytes_of(const std::string& path) {
 Result<Cubin> read_cubin(const std::string& name) {
   Cubin cubin;
   const std::string path = cubin_path(name);
-  cubin.bytes = bytes_of(path);
+  cubin.bytes = read_binary(path);
   PBPROBE_TRY(cubin.cubin,
               read_elf(Bytes({reinterpret_cast<const uint8_t*>(cubin.bytes.data()), cubin.bytes.size()}, path)));
-  const auto reported = bytes_of(path + ".resources");
+  const auto reported = read_binary(path + ".resources");
   cubin.resources = {reported.begin(), reported.end()};
   return cubin;
 }

@@ -28,7 +28,7 @@ Result<std::optional<bool>> compat_says_specific(const Bytes& compat) {
 }
 
 // The command line of the assembler: ".note.nv.tkinfo … -arch sm_120f -m 64".
-std::optional<Sm> arch_in(std::string_view note) {
+std::optional<Sm> parse_arch(std::string_view note) {
   constexpr std::string_view kMark = "-arch ";
   const size_t at = note.find(kMark);
   if (at == std::string_view::npos) return std::nullopt;
@@ -206,7 +206,7 @@ Result<OwnSm> read_own_sm(const Cubin& cubin) {
   }
   PBPROBE_TRY(const auto specific, compat_says_specific(cubin.compat));
   if (specific.value_or((flags & kAbi8Specific) != 0)) own.sm.suffix = 'a';
-  const auto arch = arch_in(cubin.note.text());
+  const auto arch = parse_arch(cubin.note.text());
   own.tells_family = own.sm.suffix == 'a' || (arch && same_capability(*arch, own.sm));
   if (arch && same_capability(*arch, own.sm) && arch->suffix == 'f' && own.sm.suffix == '\0') own.sm.suffix = 'f';
   return own;

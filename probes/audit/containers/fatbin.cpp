@@ -48,7 +48,7 @@ constexpr uint32_t kMaxSm = 9999;
 constexpr uint64_t kMaxLookAlikes = 1000;
 constexpr uint64_t kMaxLooks = 4;  // times the bytes that are searched
 
-std::optional<EntryKind> kind_of(uint16_t kind) {
+std::optional<EntryKind> parse_entry_kind(uint16_t kind) {
   switch (kind) {
     case 1: return EntryKind::ptx;
     case 2:
@@ -61,14 +61,14 @@ std::optional<EntryKind> kind_of(uint16_t kind) {
   }
 }
 
-FatbinEntry entry_of(const RawEntryHeader& raw) {
+FatbinEntry make_fatbin_entry(const RawEntryHeader& raw) {
   FatbinEntry entry;
   entry.sm = make_sm(raw.sm);
   if ((raw.flags & kFlagArchitectureSpecific) != 0) entry.sm.suffix = 'a';
   if ((raw.flags & kFlagFamilySpecific) != 0) entry.sm.suffix = 'f';
   if ((raw.flags & kFlagLz4) != 0) entry.compression = Compression::lz4;
   if ((raw.flags & kFlagZstd) != 0) entry.compression = Compression::zstd;
-  entry.scrambled = kind_of(raw.kind) == EntryKind::lto_ir && (raw.flags & kFlagScrambled) != 0;
+  entry.scrambled = parse_entry_kind(raw.kind) == EntryKind::lto_ir && (raw.flags & kFlagScrambled) != 0;
   entry.major = raw.major;
   entry.minor = raw.minor;
   const bool compressed = entry.compression != Compression::none;
@@ -85,7 +85,7 @@ Result<void> check_entry(const Bytes& bytes, uint64_t offset, const RawEntryHead
   if (raw.sm > kMaxSm)
     return make_error(ErrorCode::malformed, "{}: fatbin entry for SM {}, {} is the limit", bytes.at(offset), raw.sm,
                       kMaxSm);
-  const FatbinEntry entry = entry_of(raw);
+  const FatbinEntry entry = make_fatbin_entry(raw);
   if (entry.stored_bytes > raw.padded_bytes)
     return make_error(ErrorCode::malformed, "{}: fatbin entry of {} compressed bytes in a place of {}",
                       bytes.at(offset), entry.stored_bytes, raw.padded_bytes);
@@ -209,7 +209,7 @@ bool takes_bytes(const ElfSection& section) {
   return section.header.sh_type != SHT_NOBITS && section.header.sh_type != SHT_NULL && section.header.sh_size > 0;
 }
 
-Range range_of(uint64_t offset, uint64_t size, const Elf& elf) {
+Range clip_range(uint64_t offset, uint64_t size, const Elf& elf) {
   const uint64_t begin = std::min(offset, elf.file.size());
   return {begin, begin + std::min(size, elf.file.size() - begin)};
 }
@@ -219,13 +219,13 @@ std::vector<Range> other_ranges(const Elf& elf) {
   std::vector<Range> loaded;
   std::vector<Range> taken;
   for (const auto& segment : elf.segments) {
-    if (segment.p_type == PT_LOAD) loaded.push_back(range_of(segment.p_offset, segment.p_filesz, elf));
+    if (segment.p_type == PT_LOAD) loaded.push_back(clip_range(segment.p_offset, segment.p_filesz, elf));
   }
   const bool by_sections = loaded.empty();
   for (const auto& section : elf.sections) {
     if (!takes_bytes(section)) continue;
     const auto& header = section.header;
-    const Range range = range_of(header.sh_offset, header.sh_size, elf);
+    const Range range = clip_range(header.sh_offset, header.sh_size, elf);
     if (by_sections && (header.sh_flags & SHF_ALLOC) != 0) loaded.push_back(range);
     const bool read = section.name == kFatbinSection || section.name == kRelocatableSection || holds_constants(section);
     if (read || (header.sh_flags & SHF_EXECINSTR) != 0) taken.push_back(range);
@@ -282,9 +282,9 @@ Result<EntryHeader> read_entry_header(const Bytes& bytes, uint64_t offset) {
   PBPROBE_TRY(const auto raw, bytes.read<RawEntryHeader>(offset, "fatbin entry header"));
   PBPROBE_CHECK(check_entry(bytes, offset, raw));
   EntryHeader header;
-  header.entry = entry_of(raw);
+  header.entry = make_fatbin_entry(raw);
   header.kind = raw.kind;
-  const auto kind = kind_of(raw.kind);
+  const auto kind = parse_entry_kind(raw.kind);
   header.known = kind.has_value();
   if (kind) header.entry.kind = *kind;
   header.header_bytes = raw.header_bytes;

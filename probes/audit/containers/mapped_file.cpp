@@ -121,7 +121,7 @@ bool read_as_zeros(uintptr_t address) {
   return false;
 }
 
-void pass_on(int number, siginfo_t* info, void* context) {
+void call_previous_handler(int number, siginfo_t* info, void* context) {
   const bool circle = passed_on.fetch_add(1) >= kMostHandlers;
   if (!circle && (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction != nullptr) {
     before.sa_sigaction(number, info, context);
@@ -135,15 +135,15 @@ void pass_on(int number, siginfo_t* info, void* context) {
   passed_on.fetch_sub(1);
 }
 
-void on_bus_error(int number, siginfo_t* info, void* context) {
+void handle_bus_error(int number, siginfo_t* info, void* context) {
   const int kept = errno;
   const bool ours = info->si_code > 0 && read_as_zeros(reinterpret_cast<uintptr_t>(info->si_addr));
   errno = kept;
-  if (!ours) pass_on(number, info, context);
+  if (!ours) call_previous_handler(number, info, context);
 }
 
 bool is_ours(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_bus_error;
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handle_bus_error;
 }
 
 void install() {
@@ -153,7 +153,7 @@ void install() {
   page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   before = now;
   struct sigaction ours {};
-  ours.sa_sigaction = on_bus_error;
+  ours.sa_sigaction = handle_bus_error;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGBUS, &ours, nullptr);
 }

@@ -18,7 +18,7 @@ std::string_view way_out(ErrorCode code, ReadFrom from) {
 
 }  // namespace
 
-Error with_way_out(Error error, ReadFrom from) {
+Error append_remedy(Error error, ReadFrom from) {
   error.message += way_out(error.code, from);
   return error;
 }

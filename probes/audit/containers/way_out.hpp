@@ -16,6 +16,6 @@ enum class ReadFrom {
 };
 
 // Appends the remedy to the message of a malformed or limit error; other errors already have one.
-[[nodiscard]] Error with_way_out(Error error, ReadFrom from);
+[[nodiscard]] Error append_remedy(Error error, ReadFrom from);
 
 }  // namespace pbprobe

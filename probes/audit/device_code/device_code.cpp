@@ -26,7 +26,7 @@ constexpr size_t kNamedEntries = 10;
 constexpr uint64_t kMaxInsideBytes = 8ULL << 30;  // per file
 constexpr uint32_t kLtoMagic = 0x7f4e43ed;
 
-std::string label_of(const FatbinEntry& entry) {
+std::string format_entry_label(const FatbinEntry& entry) {
   return fmt::format("{} for {}", name_kind(entry.kind), sm_name(entry.sm));
 }
 
@@ -240,7 +240,7 @@ void settle_names(SmCensus& census, KernelNames wanted) {
 }
 
 // Removes the words that begin each message about a fatbin entry.
-std::string seen_in(const Error& problem, const FatbinEntry& entry) {
+std::string strip_entry_label(const Error& problem, const FatbinEntry& entry) {
   const std::string mark = fmt::format("({})", sm_name(entry.sm));
   const size_t at = problem.message.find(mark);
   if (at == std::string::npos) return problem.message;
@@ -252,7 +252,8 @@ void add_false_entry(const FatbinEntry& entry, const Error& problem, const Bytes
   ++*code.false_entries;
   if (code.first_false_entries.size() >= kNamedEntries) return;
   const auto offset = entry.payload.data() - file.span().data();
-  code.first_false_entries.push_back({.label = label_of(entry), .offset = offset, .seen = seen_in(problem, entry)});
+  code.first_false_entries.push_back(
+      {.label = format_entry_label(entry), .offset = offset, .seen = strip_entry_label(problem, entry)});
 }
 
 std::vector<FatbinEntry> correct_labels(std::vector<FatbinEntry> entries, const InsideFacts& inside) {

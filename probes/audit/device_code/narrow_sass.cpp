@@ -32,7 +32,7 @@ constexpr std::array kNarrowOpcodes{
     NarrowOpcode{0x1ddb, 0x1fff, "STG"}, NarrowOpcode{0x1de9, 0x1fff, "LDS"}, NarrowOpcode{0x1deb, 0x1fff, "STS"},
 };
 
-size_t row_of(std::string_view mnemonic) {
+size_t find_opcode_row(std::string_view mnemonic) {
   const auto rows = sass_instructions();
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].mnemonic == mnemonic) return i;
@@ -60,7 +60,7 @@ SassCounts count_narrow_sass(std::span<const uint8_t> code) {
   SassCounts counts;
   counts.rows.resize(sass_instructions().size() + 1);  // the last: what no row fits
   std::array<size_t, kNarrowOpcodes.size()> rows{};
-  for (size_t i = 0; i < kNarrowOpcodes.size(); ++i) rows[i] = row_of(kNarrowOpcodes[i].mnemonic);
+  for (size_t i = 0; i < kNarrowOpcodes.size(); ++i) rows[i] = find_opcode_row(kNarrowOpcodes[i].mnemonic);
   for (size_t at = 0; (at + 1) * kNarrowWordBytes <= code.size(); ++at) {
     if (at % kBundle == 0) continue;
     uint64_t word = 0;

@@ -87,7 +87,7 @@ Histogram count_opcodes(std::span<const uint8_t> code, uint64_t words) {
   return sum;
 }
 
-size_t row_of(size_t first, uint32_t sm, uint64_t low, uint64_t high) {
+size_t find_opcode_row(size_t first, uint32_t sm, uint64_t low, uint64_t high) {
   for (size_t row = first; row < kInstructions.size() && kInstructions[row].opcode == kInstructions[first].opcode;
        ++row) {
     const auto& entry = kInstructions[row];
@@ -106,7 +106,7 @@ void count_shared(std::span<const uint8_t> code, uint32_t sm, SassCounts& counts
     if (!kShared[opcode]) continue;
     uint64_t high = 0;
     std::memcpy(&high, code.data() + i * kWordBytes + sizeof(low), sizeof(high));
-    const size_t row = row_of(kFirstRows[opcode], sm, low, high);
+    const size_t row = find_opcode_row(kFirstRows[opcode], sm, low, high);
     if (row < counts.rows.size()) ++counts.rows[row];
   }
 }

@@ -17,7 +17,7 @@ Result<Roots> read_roots(const Elf& elf) {
   PBPROBE_CHECK(visit_symbols(elf, ".dynsym", [&](std::string_view name, const Elf64_Sym& symbol) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF) return;
     if (name.find("12DispatchStub") == std::string_view::npos) return;
-    if (const auto capability = cpu_capability_in(name); !capability.empty())
+    if (const auto capability = parse_cpu_capability(name); !capability.empty())
       pointers.emplace(symbol.st_value, capability);
   }));
   Roots roots;
@@ -49,7 +49,7 @@ class Walk {
 
  private:
   void enter(uint64_t address, std::vector<bool>& reached, std::vector<size_t>& next) const {
-    const Function* function = function_at(census_.functions, address);
+    const Function* function = find_function(census_.functions, address);
     if (function == nullptr || function->data) return;
     const auto index = static_cast<size_t>(function - census_.functions.all.data());
     if (reached[index] || census_.owners[index].code_class != CodeClass::unclassified) return;
@@ -90,7 +90,7 @@ Result<void> follow_capability_roots(const Elf& elf, Census& census) {
   }
   if (const auto found = roots.find(kDefaultCapability); found != roots.end()) {
     for (const uint64_t address : found->second) {
-      const Function* function = function_at(functions, address);
+      const Function* function = find_function(functions, address);
       if (function == nullptr) continue;
       const auto index = static_cast<size_t>(function - functions.all.data());
       if (owners[index].code_class == CodeClass::unclassified)

@@ -27,9 +27,9 @@ struct Census {
 using CountCode = CodeCount (*)(std::span<const uint8_t>, uint64_t, CodeTargets*);
 
 // Returns the counter for the file's machine, or null.
-[[nodiscard]] CountCode counter_for(const Elf& elf);
+[[nodiscard]] CountCode find_code_counter(const Elf& elf);
 
-[[nodiscard]] std::span<const uint8_t> code_of(const Elf& elf, const Function& function);
+[[nodiscard]] std::span<const uint8_t> get_code(const Elf& elf, const Function& function);
 
 // host_code.cpp. Describes the first unknown instruction: "f (.text) at 0x1f0: 62 f0 7c 48 58 c1".
 [[nodiscard]] std::string describe_unknown(const Elf& elf, const Function& function, const CodeCount& count);

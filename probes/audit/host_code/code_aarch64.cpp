@@ -37,7 +37,7 @@ class Rows {
   std::array<std::vector<WordMask>, 256> rows_;
 };
 
-FeatureSet features_of(uint32_t word) {
+FeatureSet find_features(uint32_t word) {
   static const Rows base(base_masks());
   static const Rows sve(sve_masks());
   if ((word & kSveMask) == kSve) return arm("sve") | sve.features(word);
@@ -45,7 +45,7 @@ FeatureSet features_of(uint32_t word) {
 }
 
 // Finds the target of a branch of 26, 19 or 14 bits, counted in words, or the address of adr.
-bool leads_to(uint32_t word, uint64_t address, uint64_t& target) {
+bool find_branch_target(uint32_t word, uint64_t address, uint64_t& target) {
   const auto from = [&](uint32_t low, uint32_t bits) {
     const auto field = static_cast<int64_t>(static_cast<uint64_t>(word >> low) << (64U - bits));
     return static_cast<uint64_t>(field >> (64U - bits));
@@ -92,7 +92,7 @@ class Aarch64Tracer {
   explicit Aarch64Tracer(uint64_t address) : address_(address) {}
 
   void see(uint32_t word, uint64_t offset) {
-    trace_.features |= features_of(word);
+    trace_.features |= find_features(word);
     const uint64_t at = address_ + offset;
     const size_t to = word & 31U;
     const size_t from = (word >> 5U) & 31U;
@@ -103,7 +103,7 @@ class Aarch64Tracer {
       const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
       const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
       registers_[to] = {Holds::page, (at & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096};
-    } else if (leads_to(word, at, target)) {
+    } else if (find_branch_target(word, at, target)) {
       const bool adr = (word & 0x9F000000) == 0x10000000;
       (adr ? trace_.taken : trace_.calls).push_back(target);
       if (adr) registers_[to] = {Holds::page, target};
@@ -173,7 +173,7 @@ CodeTrace trace_aarch64(std::span<const uint8_t> code, uint64_t address) {
 }
 
 FeatureSet decode_aarch64(uint32_t word) {
-  return features_of(word);
+  return find_features(word);
 }
 
 CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTargets* targets) {
@@ -186,7 +186,7 @@ CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTar
     length.see(word);
     count.asks = count.asks || asks_cpu(word);
     if (is_unallocated(word) && (count.unknown += 4) == 4) count.first_unknown = address + offset;
-    if (const FeatureSet features = features_of(word); features != 0) {
+    if (const FeatureSet features = find_features(word); features != 0) {
       count.features |= features;
       auto entry = count.counts.begin();
       while (entry != count.counts.end() && entry->first != features) ++entry;
@@ -197,7 +197,7 @@ CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTar
     uint64_t target = 0;
     uint32_t next = 0;
     if (offset + 8 <= code.size()) std::memcpy(&next, code.data() + offset + 4, sizeof next);
-    if (leads_to(word, address + offset, target) || takes_address(word, next, address + offset, target))
+    if (find_branch_target(word, address + offset, target) || takes_address(word, next, address + offset, target))
       targets->push_back(target);
   }
   if (length.is_fixed()) {

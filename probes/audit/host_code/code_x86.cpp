@@ -202,8 +202,8 @@ class Decoder {
     const uint8_t opcode = at[2];
     const bool escapes = (opcode & 0xF0) == 0x40 || opcode == 0x62 || opcode == 0x0F || opcode == 0xC4 ||
                          opcode == 0xC5 || opcode == 0xD5 || opcode == 0x8F;
-    if ((payload & 0x80) != 0) return as_apx(escaped(start, at + 2, prefixes));
-    return escapes ? Decoded{} : as_apx(plain(start, at + 2, kOneByte[opcode], prefixes));
+    if ((payload & 0x80) != 0) return mark_apx(escaped(start, at + 2, prefixes));
+    return escapes ? Decoded{} : mark_apx(plain(start, at + 2, kOneByte[opcode], prefixes));
   }
 
   static Decoded plain(const uint8_t* start, const uint8_t* at, uint8_t shape, const Prefixes& prefixes) {
@@ -320,7 +320,7 @@ class Decoder {
     Prefixes own = prefixes;
     own.operand_size = (at[2] & 3) == 1;
     own.rex = (at[2] & 0x80) != 0 ? 0x48 : 0x40;
-    return as_apx(plain(start, at + 4, shape, own));
+    return mark_apx(plain(start, at + 4, shape, own));
   }
 
   // APX: an EVEX instruction that names one of the registers from r16 on.
@@ -331,10 +331,10 @@ class Decoder {
     std::copy_n(start, kLongest, plainer.begin());
     plainer[1] &= static_cast<uint8_t>(~8U);
     plainer[2] |= 4;
-    return as_apx(evex(plainer.data(), plainer.data(), prefixes));
+    return mark_apx(evex(plainer.data(), plainer.data(), prefixes));
   }
 
-  static Decoded as_apx(Decoded decoded) {
+  static Decoded mark_apx(Decoded decoded) {
     if (decoded.length > kLongest) return {};
     if (decoded.length != 0) decoded.set = X86Forms::kApx;
     return decoded;
@@ -351,7 +351,7 @@ bool asks_cpu(const uint8_t* at) {
 // Calls `see` with each instruction, and with length 0 for each undecodable byte. Skips an instruction that the end
 // cuts off.
 template <class See>
-void for_each_instruction(std::span<const uint8_t> code, const See& see) {
+void visit_instructions(std::span<const uint8_t> code, const See& see) {
   const Decoder decode(X86Forms::shared());
   std::array<uint8_t, kWindow> tail{};  // the last bytes, followed by zeros
   for (size_t offset = 0; offset < code.size();) {
@@ -456,7 +456,7 @@ class X86Tracer {
 CodeCount count_x86(std::span<const uint8_t> code, uint64_t address, CodeTargets* targets) {
   CodeCount count;
   std::array<int64_t, 256> by_set{};
-  for_each_instruction(code, [&](const uint8_t* at, size_t offset, const Decoded& decoded) {
+  visit_instructions(code, [&](const uint8_t* at, size_t offset, const Decoded& decoded) {
     if (decoded.length == 0) {
       if (count.unknown++ == 0) count.first_unknown = address + offset;
       return;
@@ -482,7 +482,7 @@ CodeCount count_x86(std::span<const uint8_t> code, uint64_t address, CodeTargets
 
 CodeTrace trace_x86(std::span<const uint8_t> code, uint64_t address) {
   X86Tracer tracer(address);
-  for_each_instruction(code, [&](const uint8_t* at, size_t offset, const Decoded& decoded) {
+  visit_instructions(code, [&](const uint8_t* at, size_t offset, const Decoded& decoded) {
     if (decoded.length != 0) tracer.see(at, offset, decoded);
   });
   return tracer.take();

@@ -65,7 +65,7 @@ bool starts_initializer(std::string_view name) {
   return false;
 }
 
-std::string_view library_of(std::string_view name) {
+std::string_view find_dispatching_library(std::string_view name) {
   for (const auto& [prefix, library] : kPrefixes) {
     if (name.starts_with(prefix)) return library;
   }
@@ -81,7 +81,7 @@ std::string_view library_of(std::string_view name) {
 
 }  // namespace
 
-std::string_view cpu_capability_in(std::string_view name) {
+std::string_view parse_cpu_capability(std::string_view name) {
   if (name.starts_with("_Z")) {
     for (size_t i = 0; i < kMangled.size(); ++i) {
       for (size_t at = name.find(kMangled[i]); at != std::string_view::npos; at = name.find(kMangled[i], at + 1)) {
@@ -112,13 +112,14 @@ bool names_instruction_set(std::string_view name) {
                      [&](std::string_view core) { return name.find(core) != std::string_view::npos; });
 }
 
-CodeOwner owner_of(const Function& function, bool needs_more) {
+CodeOwner find_code_owner(const Function& function, bool needs_more) {
   if (starts_initializer(function.name)) return {CodeClass::static_initializer, {}};
   for (const auto text : {function.name, function.source}) {
-    if (const auto capability = cpu_capability_in(text); !capability.empty())
+    if (const auto capability = parse_cpu_capability(text); !capability.empty())
       return {capability == kDefaultCapability ? CodeClass::default_capability : CodeClass::cpu_capability, capability};
   }
-  if (const auto library = library_of(function.name); !library.empty()) return {CodeClass::dispatched, library};
+  if (const auto library = find_dispatching_library(function.name); !library.empty())
+    return {CodeClass::dispatched, library};
   if (function.source.starts_with("sleef")) return {CodeClass::dispatched, "SLEEF"};
   // mkldnn_tensor.cpp is torch's own.
   if (function.source.starts_with("mkl") && !function.source.starts_with("mkldnn"))

@@ -20,10 +20,10 @@ struct CodeOwner {
 
 // Decides by the function alone; owners.cpp compares functions to find leaks and nameless ones. Asks whether the name
 // guards a function only if the function needs more than the base: most need nothing.
-[[nodiscard]] CodeOwner owner_of(const Function& function, bool needs_more);
+[[nodiscard]] CodeOwner find_code_owner(const Function& function, bool needs_more);
 
 // Returns the CPU capability in a mangled name or in the name of a source file, else "".
-[[nodiscard]] std::string_view cpu_capability_in(std::string_view name);
+[[nodiscard]] std::string_view parse_cpu_capability(std::string_view name);
 
 // Reports whether the name states an instruction set: "sgemm_upto__avx2", "sdot_kernel_SKYLAKEX".
 [[nodiscard]] bool names_instruction_set(std::string_view name);

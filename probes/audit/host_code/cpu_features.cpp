@@ -12,7 +12,7 @@ std::span<const std::string_view> feature_names(std::string_view machine) {
   return {};
 }
 
-std::vector<std::string> names_of(FeatureSet set, std::span<const std::string_view> names) {
+std::vector<std::string> list_feature_names(FeatureSet set, std::span<const std::string_view> names) {
   std::vector<std::string> found;
   for (size_t i = 0; i < names.size(); ++i) {
     if (((set >> i) & 1U) != 0) found.emplace_back(names[i]);
@@ -20,7 +20,7 @@ std::vector<std::string> names_of(FeatureSet set, std::span<const std::string_vi
   return found;
 }
 
-FeatureSet set_of(std::span<const std::string> wanted, std::span<const std::string_view> names) {
+FeatureSet make_feature_set(std::span<const std::string> wanted, std::span<const std::string_view> names) {
   FeatureSet set = 0;
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::find(wanted.begin(), wanted.end(), names[i]) != wanted.end()) set |= FeatureSet{1} << i;

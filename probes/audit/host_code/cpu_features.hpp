@@ -58,9 +58,9 @@ consteval FeatureSet arm(std::string_view name) {
 // The names of "x86_64" or "aarch64", else none.
 [[nodiscard]] std::span<const std::string_view> feature_names(std::string_view machine);
 
-[[nodiscard]] std::vector<std::string> names_of(FeatureSet set, std::span<const std::string_view> names);
+[[nodiscard]] std::vector<std::string> list_feature_names(FeatureSet set, std::span<const std::string_view> names);
 
 // Returns the set of the names in `wanted` that occur in `names`.
-[[nodiscard]] FeatureSet set_of(std::span<const std::string> wanted, std::span<const std::string_view> names);
+[[nodiscard]] FeatureSet make_feature_set(std::span<const std::string> wanted, std::span<const std::string_view> names);
 
 }  // namespace pbprobe

@@ -19,11 +19,11 @@ bool is_object_file(const Elf& elf) {
   return elf.header.e_type == ET_REL;
 }
 
-uint64_t base_of(const Elf& elf, const Elf64_Shdr& section) {
+uint64_t get_base_address(const Elf& elf, const Elf64_Shdr& section) {
   return is_object_file(elf) ? section.sh_offset : section.sh_addr;
 }
 
-Binding binding_of(const Elf64_Sym& symbol) {
+Binding get_binding(const Elf64_Sym& symbol) {
   switch (ELF64_ST_BIND(symbol.st_info)) {
     case STB_LOCAL: return Binding::local;
     case STB_WEAK: return Binding::weak;
@@ -50,14 +50,14 @@ class Gather {
       if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= elf_.sections.size()) return;
       const Elf64_Shdr& section = elf_.sections[symbol.st_shndx].header;
       if (!is_code(section)) return;
-      const uint64_t base = base_of(elf_, section);
+      const uint64_t base = get_base_address(elf_, section);
       const uint64_t at = is_object_file(elf_) ? symbol.st_value : symbol.st_value - base;
       if (at >= section.sh_size) return;
       Function function{.address = base + at, .offset = section.sh_offset + at, .section = symbol.st_shndx};
       function.data = type == STT_OBJECT || is_mark(name, 'd');
       if (!is_mark(name, 'd') && !is_mark(name, 'x')) {
         function.name = name;
-        function.binding = binding_of(symbol);
+        function.binding = get_binding(symbol);
         if (function.binding == Binding::local) function.source = source;
         function.resolver = type == STT_GNU_IFUNC;
         function.label = type == STT_NOTYPE;
@@ -76,8 +76,9 @@ class Gather {
     for (size_t i = 0; i < elf_.sections.size(); ++i) {
       const Elf64_Shdr& header = elf_.sections[i].header;
       if (is_code(header))
-        found.push_back(
-            {.address = base_of(elf_, header), .offset = header.sh_offset, .section = static_cast<uint32_t>(i)});
+        found.push_back({.address = get_base_address(elf_, header),
+                         .offset = header.sh_offset,
+                         .section = static_cast<uint32_t>(i)});
     }
   }
 
@@ -203,7 +204,7 @@ Result<void> add_starts(const Elf& elf, Functions& functions) {
   functions.initializers = std::move(starts.initializers);
   functions.initializers.insert(functions.initializers.end(), starts.terminators.begin(), starts.terminators.end());
   for (const uint64_t address : starts.resolvers) {
-    const Function* resolver = function_at(functions, address);
+    const Function* resolver = find_function(functions, address);
     if (resolver != nullptr) functions.all[static_cast<size_t>(resolver - functions.all.data())].resolver = true;
   }
   return {};
@@ -246,7 +247,7 @@ Result<Functions> list_functions(const Elf& elf) {
   return functions;
 }
 
-const Function* function_at(const Functions& functions, uint64_t address) {
+const Function* find_function(const Functions& functions, uint64_t address) {
   const auto after = std::upper_bound(functions.all.begin(), functions.all.end(), address,
                                       [](uint64_t value, const Function& f) { return value < f.address; });
   if (after == functions.all.begin()) return nullptr;

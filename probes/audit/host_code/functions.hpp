@@ -44,8 +44,8 @@ struct Functions {
 // End addresses of functions by their start addresses.
 using FunctionEnds = std::unordered_map<uint64_t, uint64_t>;
 
-// Returns the start addresses of functions in .eh_frame. Source: LSB core specification, 10.6 (.eh_frame). `ends` may be
-// null; the table of the unwinder alone, which a file without section headers has, contains no ends.
+// Returns the start addresses of functions in .eh_frame. Source: LSB core specification, 10.6 (.eh_frame). `ends` may
+// be null; the table of the unwinder alone, which a file without section headers has, contains no ends.
 [[nodiscard]] Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf, FunctionEnds* ends = nullptr);
 
 // Returns the length of the code that runs from the first byte on: up to the first return or jump that no branch leads
@@ -61,6 +61,6 @@ struct Relocation {
 [[nodiscard]] Result<std::vector<Relocation>> read_own_relocations(const Elf& elf);
 
 // Returns the function at an address, or null.
-[[nodiscard]] const Function* function_at(const Functions& functions, uint64_t address);
+[[nodiscard]] const Function* find_function(const Functions& functions, uint64_t address);
 
 }  // namespace pbprobe

@@ -57,14 +57,14 @@ void count_all(const Elf& elf, Census& census, unsigned threads) {
   const auto& functions = census.functions.all;
   census.counts.resize(functions.size());
   census.targets.resize(functions.size());
-  const CountCode count = counter_for(elf);
+  const CountCode count = find_code_counter(elf);
   const auto begins = task_begins(functions);
   run_tasks(begins.size() - 1, threads, [&](size_t task) {
     CodeTargets targets;
     for (size_t i = begins[task]; i < begins[task + 1]; ++i) {
       if (functions[i].data) continue;
       targets.clear();
-      census.counts[i] = count(code_of(elf, functions[i]), functions[i].address, &targets);
+      census.counts[i] = count(get_code(elf, functions[i]), functions[i].address, &targets);
       census.targets[i] = outside(functions[i], targets);
     }
   });
@@ -78,7 +78,7 @@ std::optional<Error> find_zeros(const Elf& elf, const Functions& functions) {
   for (const auto& function : functions.all) {
     if (function.data || function.label || function.size < kEnough) continue;
     if (elf.sections[function.section].header.sh_type == SHT_NOBITS) continue;  // split debug files keep no code
-    const auto begin = code_of(elf, function).first(kEnough);
+    const auto begin = get_code(elf, function).first(kEnough);
     if (std::any_of(begin.begin(), begin.end(), [](uint8_t byte) { return byte != 0; })) continue;
     if (++holes == 1) first = &function;
   }
@@ -170,7 +170,7 @@ class Summary {
     }
   }
 
-  [[nodiscard]] int64_t instructions_of(size_t i) const {
+  [[nodiscard]] int64_t sum_instructions(size_t i) const {
     int64_t sum = 0;
     for (const auto& [features, instructions] : census_.counts[i].counts) sum += instructions;
     return sum;
@@ -178,9 +178,9 @@ class Summary {
 
   // Returns the functions with the most instructions beyond the base, and at least one for each feature. The judge asks
   // which functions need a feature, and what else they need.
-  [[nodiscard]] std::vector<size_t> worst_of(const std::vector<size_t>& found) const {
+  [[nodiscard]] std::vector<size_t> select_worst_functions(const std::vector<size_t>& found) const {
     std::vector<std::pair<int64_t, size_t>> order;
-    for (const size_t i : found) order.emplace_back(-instructions_of(i), i);
+    for (const size_t i : found) order.emplace_back(-sum_instructions(i), i);
     std::sort(order.begin(), order.end());
     std::vector<size_t> worst;
     FeatureSet known = 0;
@@ -195,14 +195,14 @@ class Summary {
 
   void offenders() {
     for (const CodeClass code_class : kShown) {
-      for (const size_t i : worst_of(found_[static_cast<size_t>(code_class)])) {
+      for (const size_t i : select_worst_functions(found_[static_cast<size_t>(code_class)])) {
         const Function& function = census_.functions.all[i];
         code_.offenders.push_back(
             {.function = function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name),
              .section = elf_.sections[function.section].name,
              .code_class = code_class,
-             .features = names_of(census_.counts[i].features, names_),
-             .instructions = instructions_of(i)});
+             .features = list_feature_names(census_.counts[i].features, names_),
+             .instructions = sum_instructions(i)});
       }
     }
   }
@@ -248,7 +248,7 @@ void add_askers(const Census& census, LoadFollower& follower) {
 
 }  // namespace
 
-CountCode counter_for(const Elf& elf) {
+CountCode find_code_counter(const Elf& elf) {
   switch (elf.header.e_machine) {
     case EM_X86_64: return count_x86;
     case EM_AARCH64: return count_aarch64;
@@ -256,13 +256,13 @@ CountCode counter_for(const Elf& elf) {
   }
 }
 
-std::span<const uint8_t> code_of(const Elf& elf, const Function& function) {
+std::span<const uint8_t> get_code(const Elf& elf, const Function& function) {
   return elf.file.span().subspan(function.offset, function.size);
 }
 
 std::string describe_unknown(const Elf& elf, const Function& function, const CodeCount& count) {
   const uint64_t skip = count.first_unknown - function.address;
-  const auto code = code_of(elf, function);
+  const auto code = get_code(elf, function);
   const auto bytes = code.subspan(skip, std::min<size_t>(6, code.size() - skip));
   return fmt::format("{} ({}) at 0x{:x}: {:02x}",
                      function.name.empty() ? "a function without a name" : demangled(function.name),
@@ -271,8 +271,8 @@ std::string describe_unknown(const Elf& elf, const Function& function, const Cod
 
 Result<FileCode> read_code(const Elf& file, CodeScope scope, unsigned threads) {
   FileCode code;
-  if (counter_for(file) == nullptr) return code;
-  PBPROBE_TRY(const Elf elf, as_loaded(file));
+  if (find_code_counter(file) == nullptr) return code;
+  PBPROBE_TRY(const Elf elf, complete_loaded_elf(file));
   Census census;
   PBPROBE_TRY(census.functions, list_functions(elf));
   if (census.functions.all.empty()) return code;

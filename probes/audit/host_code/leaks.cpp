@@ -102,7 +102,7 @@ class Leaks {
       if (owner.code_class == CodeClass::cpu_capability) {
         capability = owner.label;
       } else if (owner.code_class == CodeClass::replaced) {
-        const auto named = cpu_capability_in(functions()[i].name);
+        const auto named = parse_cpu_capability(functions()[i].name);
         if (!named.empty()) capability = named == kDefaultCapability ? std::string_view() : named;
       } else if (runs_unguarded(owner.code_class) ? !is_merged(functions()[i]) : !owner.label.empty()) {
         capability = {};

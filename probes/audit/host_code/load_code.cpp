@@ -36,8 +36,8 @@ bool is_asker(std::string_view name) {
                      [&](std::string_view asker) { return name.starts_with(asker); });
 }
 
-CodeTrace trace_of(const Elf& elf, const Function& function) {
-  const auto code = code_of(elf, function);
+CodeTrace trace_code(const Elf& elf, const Function& function) {
+  const auto code = get_code(elf, function);
   return elf.header.e_machine == EM_AARCH64 ? trace_aarch64(code, function.address) : trace_x86(code, function.address);
 }
 
@@ -82,18 +82,18 @@ Result<LoadFollower> LoadFollower::make(const Elf& elf, const Functions& functio
 const CodeTrace& LoadFollower::trace(size_t function) {
   const auto found = traces_.find(function);
   if (found != traces_.end()) return found->second;
-  return traces_.emplace(function, trace_of(elf_, functions_.all[function])).first->second;
+  return traces_.emplace(function, trace_code(elf_, functions_.all[function])).first->second;
 }
 
 std::optional<size_t> LoadFollower::index_at(uint64_t address) const {
-  const Function* function = function_at(functions_, address);
+  const Function* function = find_function(functions_, address);
   if (function == nullptr || function->data) return std::nullopt;
   return static_cast<size_t>(function - functions_.all.data());
 }
 
 // Reads an entry of a procedure linkage table: a jump through a pointer, near its start.
 std::optional<uint64_t> LoadFollower::read_stub(uint64_t address) const {
-  const Function* holder = function_at(functions_, address);
+  const Function* holder = find_function(functions_, address);
   if (holder == nullptr) return std::nullopt;
   constexpr uint64_t kEntry = 16;
   const uint64_t skip = address - holder->address;
@@ -101,8 +101,8 @@ std::optional<uint64_t> LoadFollower::read_stub(uint64_t address) const {
                       .offset = holder->offset + skip,
                       .size = std::min(kEntry, holder->size - skip),
                       .section = holder->section};
-  if (!starts_with_jump(elf_, code_of(elf_, stub))) return std::nullopt;
-  const CodeTrace trace = trace_of(elf_, stub);
+  if (!starts_with_jump(elf_, get_code(elf_, stub))) return std::nullopt;
+  const CodeTrace trace = trace_code(elf_, stub);
   if (trace.through.empty()) return std::nullopt;
   return trace.through.front();
 }
@@ -113,7 +113,7 @@ std::optional<uint64_t> LoadFollower::place_of_stub(uint64_t address) {
   return found->second;
 }
 
-std::string_view LoadFollower::import_of(uint64_t address) {
+std::string_view LoadFollower::find_import(uint64_t address) {
   const auto place = place_of_stub(address);
   const Pointer* pointer = place ? pointers_.at(*place) : nullptr;
   return pointer == nullptr ? std::string_view() : pointer->symbol;
@@ -138,7 +138,7 @@ bool LoadFollower::file_asks(const Census& census) const {
 
 std::vector<size_t> LoadFollower::held_functions(size_t function) {
   std::vector<size_t> found;
-  for (const uint64_t address : held_by(function)) {
+  for (const uint64_t address : find_held_addresses(function)) {
     const auto index = index_at(address);
     if (index && functions_.all[*index].address == address) found.push_back(*index);
   }
@@ -183,7 +183,7 @@ bool LoadFollower::find_asker(size_t function) {
   if (trace.asks || is_asker(self.name)) return true;
   // ld.so passes AT_HWCAP to the resolvers of aarch64, which choose one of the functions that they name.
   const bool gets_hwcap = self.resolver && elf_.header.e_machine == EM_AARCH64;
-  if (gets_hwcap && has_condition(code_of(elf_, self)) &&
+  if (gets_hwcap && has_condition(get_code(elf_, self)) &&
       (!held_functions(function).empty() || holds_imports(function)))
     return true;
   const auto names_asker = [&](uint64_t place) {
@@ -193,7 +193,7 @@ bool LoadFollower::find_asker(size_t function) {
   if (std::any_of(trace.data.begin(), trace.data.end(), names_asker)) return true;
   if (std::any_of(trace.through.begin(), trace.through.end(), names_asker)) return true;
   return std::any_of(trace.calls.begin(), trace.calls.end(),
-                     [&](uint64_t address) { return is_asker(import_of(address)); });
+                     [&](uint64_t address) { return is_asker(find_import(address)); });
 }
 
 // Records the writable memory that a function names which asks the CPU: the answer is stored there.
@@ -225,7 +225,7 @@ bool LoadFollower::find_question(size_t function) {
 }
 
 // Returns addresses that the function takes, or reads from the global offset table.
-std::vector<uint64_t> LoadFollower::held_by(size_t function) {
+std::vector<uint64_t> LoadFollower::find_held_addresses(size_t function) {
   const CodeTrace& trace = this->trace(function);
   std::vector<uint64_t> held = trace.taken;
   for (const uint64_t place : trace.data) {
@@ -253,7 +253,7 @@ LoadWalk LoadFollower::walk_once() {
     if (asks(function)) continue;
     for (const size_t callee : callees(function)) enter(callee);
     if (!trace(function).indirect) continue;
-    for (const uint64_t address : held_by(function)) {
+    for (const uint64_t address : find_held_addresses(function)) {
       const auto held = index_at(address);
       if (held && functions_.all[*held].address == address) walk.may_call.emplace_back(function, *held);
     }
@@ -283,14 +283,14 @@ std::string shown_name(const Function& function) {
   return function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name);
 }
 
-CodeOffender offender_of(const Elf& elf, const Function& function, const CodeCount& count,
-                         std::span<const std::string_view> names) {
+CodeOffender make_offender(const Elf& elf, const Function& function, const CodeCount& count,
+                           std::span<const std::string_view> names) {
   int64_t instructions = 0;
   for (const auto& [features, number] : count.counts) instructions += number;
   return {.function = shown_name(function),
           .section = elf.sections[function.section].name,
           .code_class = CodeClass::static_initializer,
-          .features = names_of(count.features, names),
+          .features = list_feature_names(count.features, names),
           .instructions = instructions};
 }
 
@@ -303,7 +303,7 @@ void keep_worst(std::vector<CodeOffender>& offenders) {
 }  // namespace
 
 Result<std::optional<LoadCode>> read_load_code(const Elf& elf, const Functions& functions, LoadFollower& follower) {
-  const CountCode count = counter_for(elf);
+  const CountCode count = find_code_counter(elf);
   const LoadWalk walk = follower.walk();
   if (walk.reached.empty()) return std::optional<LoadCode>();
   const auto names = feature_names(machine_name(elf.header.e_machine));
@@ -312,18 +312,18 @@ Result<std::optional<LoadCode>> read_load_code(const Elf& elf, const Functions& 
     const Function& function = functions.all[i];
     ++code.functions;
     if (follower.asks(i)) continue;
-    const CodeCount counted = count(code_of(elf, function), function.address, nullptr);
+    const CodeCount counted = count(get_code(elf, function), function.address, nullptr);
     for (const auto& [features, number] : counted.counts) {
-      for (const auto& name : names_of(features, names)) code.features[name] += number;
+      for (const auto& name : list_feature_names(features, names)) code.features[name] += number;
     }
-    if (counted.features != 0) code.offenders.push_back(offender_of(elf, function, counted, names));
+    if (counted.features != 0) code.offenders.push_back(make_offender(elf, function, counted, names));
     if (follower.trace(i).flushes && !code.flushes) code.flushes = shown_name(function);
     if (counted.unknown != 0 && !code.unknown_opcode) code.unknown_opcode = describe_unknown(elf, function, counted);
   }
   for (const auto& [caller, held] : walk.may_call) {
     const Function& function = functions.all[held];
-    const CodeCount counted = count(code_of(elf, function), function.address, nullptr);
-    if (counted.features != 0) code.open.push_back(offender_of(elf, function, counted, names));
+    const CodeCount counted = count(get_code(elf, function), function.address, nullptr);
+    if (counted.features != 0) code.open.push_back(make_offender(elf, function, counted, names));
   }
   keep_worst(code.offenders);
   keep_worst(code.open);

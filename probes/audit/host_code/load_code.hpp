@@ -23,7 +23,7 @@ struct LoadWalk {
 
 class LoadFollower {
  public:
-  // Requires an Elf from as_loaded(), with its functions.
+  // Requires an Elf from complete_loaded_elf(), with its functions.
   [[nodiscard]] static Result<LoadFollower> make(const Elf& elf, const Functions& functions);
 
   // Walks from initializers, terminators and resolvers. Stops at functions that ask the CPU.
@@ -55,14 +55,14 @@ class LoadFollower {
   LoadFollower(const Elf& elf, const Functions& functions) : elf_(elf), functions_(functions) {}
   [[nodiscard]] std::optional<size_t> index_at(uint64_t address) const;
   [[nodiscard]] std::optional<size_t> resolve(uint64_t address);
-  [[nodiscard]] std::string_view import_of(uint64_t address);
+  [[nodiscard]] std::string_view find_import(uint64_t address);
   [[nodiscard]] std::optional<uint64_t> place_of_stub(uint64_t address);
   [[nodiscard]] std::optional<uint64_t> read_stub(uint64_t address) const;
   [[nodiscard]] bool asks_by_itself(size_t function);
   [[nodiscard]] bool find_asker(size_t function);
   [[nodiscard]] bool find_question(size_t function);
   void remember_answers(size_t function);
-  [[nodiscard]] std::vector<uint64_t> held_by(size_t function);
+  [[nodiscard]] std::vector<uint64_t> find_held_addresses(size_t function);
   [[nodiscard]] LoadWalk walk_once();
 
   const Elf& elf_;

@@ -20,13 +20,13 @@ constexpr uint32_t kRelrTable = 19;  // SHT_RELR
 
 using Entries = std::map<int64_t, uint64_t>;
 
-Entries entries_of(const std::vector<Elf64_Dyn>& table) {
+Entries index_dynamic_entries(const std::vector<Elf64_Dyn>& table) {
   Entries entries;
   for (const auto& entry : table) entries.emplace(entry.d_tag, entry.d_un.d_val);
   return entries;
 }
 
-uint64_t value_of(const Entries& entries, int64_t tag) {
+uint64_t find_dynamic_value(const Entries& entries, int64_t tag) {
   const auto found = entries.find(tag);
   return found == entries.end() ? 0 : found->second;
 }
@@ -55,10 +55,10 @@ Result<uint64_t> count_by_gnu_hash(const Elf& elf, uint64_t address) {
 Result<uint64_t> count_by_relocations(const Elf& elf, const Entries& entries) {
   uint64_t count = 0;
   for (const auto& [place, bytes] : {std::pair(DT_RELA, DT_RELASZ), std::pair(DT_JMPREL, DT_PLTRELSZ)}) {
-    const uint64_t address = value_of(entries, place);
+    const uint64_t address = find_dynamic_value(entries, place);
     if (address == 0) continue;
     PBPROBE_TRY(const Bytes table, bytes_at_address(elf, address, "relocations"));
-    const uint64_t end = std::min<uint64_t>(value_of(entries, bytes), table.size());
+    const uint64_t end = std::min<uint64_t>(find_dynamic_value(entries, bytes), table.size());
     for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= end; at += sizeof(Elf64_Rela)) {
       PBPROBE_TRY(const auto entry, table.read<Elf64_Rela>(at, "relocation"));
       const uint64_t symbol = ELF64_R_SYM(entry.r_info);
@@ -69,16 +69,16 @@ Result<uint64_t> count_by_relocations(const Elf& elf, const Entries& entries) {
 }
 
 Result<uint64_t> count_by_hash(const Elf& elf, const Entries& entries) {
-  if (const uint64_t hash = value_of(entries, DT_HASH); hash != 0) {
+  if (const uint64_t hash = find_dynamic_value(entries, DT_HASH); hash != 0) {
     PBPROBE_TRY(const Bytes table, bytes_at_address(elf, hash, "hash table"));
     PBPROBE_TRY(const auto chains, table.read<uint32_t>(4, "chains"));
     return chains;
   }
-  if (const uint64_t hash = value_of(entries, DT_GNU_HASH); hash != 0) return count_by_gnu_hash(elf, hash);
+  if (const uint64_t hash = find_dynamic_value(entries, DT_GNU_HASH); hash != 0) return count_by_gnu_hash(elf, hash);
   return 0;
 }
 
-const Elf64_Phdr* segment_at(const Elf& elf, uint64_t address) {
+const Elf64_Phdr* find_segment(const Elf& elf, uint64_t address) {
   for (const auto& segment : elf.segments) {
     if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
       return &segment;
@@ -98,7 +98,7 @@ class Completion {
 
   Result<Elf> take() {
     PBPROBE_TRY(const auto table, read_dynamic_entries(elf_));
-    const Entries entries = entries_of(table);
+    const Entries entries = index_dynamic_entries(table);
     if (!entries.empty()) PBPROBE_CHECK(add_tables(entries));
     if (elf_.sections.empty()) PBPROBE_CHECK(find_code(entries));
     add_code();
@@ -108,7 +108,7 @@ class Completion {
  private:
   // Returns the index of the section with exactly this place; adds a section if there is no match.
   size_t require(const std::string& name, uint32_t type, uint64_t address, uint64_t size) {
-    const Elf64_Phdr* segment = segment_at(elf_, address);
+    const Elf64_Phdr* segment = find_segment(elf_, address);
     const uint64_t offset = segment == nullptr ? 0 : segment->p_offset + (address - segment->p_vaddr);
     for (size_t i = 0; i < whole_.sections.size(); ++i) {
       const Elf64_Shdr& header = whole_.sections[i].header;
@@ -130,15 +130,16 @@ class Completion {
   }
 
   Result<void> add_tables(const Entries& entries) {
-    if (const uint64_t symbols = value_of(entries, DT_SYMTAB); symbols != 0) {
+    if (const uint64_t symbols = find_dynamic_value(entries, DT_SYMTAB); symbols != 0) {
       PBPROBE_TRY(const uint64_t count, count_symbols(elf_, entries));
-      const size_t names = require(".dynstr", SHT_STRTAB, value_of(entries, DT_STRTAB), value_of(entries, DT_STRSZ));
+      const size_t names =
+          require(".dynstr", SHT_STRTAB, find_dynamic_value(entries, DT_STRTAB), find_dynamic_value(entries, DT_STRSZ));
       const size_t table = require(".dynsym", SHT_DYNSYM, symbols, count * sizeof(Elf64_Sym));
       whole_.sections[table].header.sh_link = static_cast<uint32_t>(names);
     }
     const auto array = [&](const char* name, uint32_t type, int64_t at, int64_t bytes) {
-      if (value_of(entries, at) != 0 && value_of(entries, bytes) != 0)
-        require(name, type, value_of(entries, at), value_of(entries, bytes));
+      if (find_dynamic_value(entries, at) != 0 && find_dynamic_value(entries, bytes) != 0)
+        require(name, type, find_dynamic_value(entries, at), find_dynamic_value(entries, bytes));
     };
     array(".init_array", SHT_INIT_ARRAY, DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
     array(".preinit_array", SHT_PREINIT_ARRAY, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ);
@@ -146,9 +147,9 @@ class Completion {
     array(".rela.dyn", SHT_RELA, DT_RELA, DT_RELASZ);
     array(".relr.dyn", kRelrTable, kRelr, kRelrBytes);
     // If one section holds both tables, ld.so reads the second part as relocations of the procedure linkage table.
-    const uint64_t plt = value_of(entries, DT_JMPREL);
-    const uint64_t rest = value_of(entries, DT_RELA);
-    if (plt != 0 && (plt < rest || plt - rest >= value_of(entries, DT_RELASZ)))
+    const uint64_t plt = find_dynamic_value(entries, DT_JMPREL);
+    const uint64_t rest = find_dynamic_value(entries, DT_RELA);
+    if (plt != 0 && (plt < rest || plt - rest >= find_dynamic_value(entries, DT_RELASZ)))
       array(".rela.plt", SHT_RELA, DT_JMPREL, DT_PLTRELSZ);
     return {};
   }
@@ -158,7 +159,7 @@ class Completion {
   Result<void> find_code(const Entries& entries) {
     PBPROBE_TRY(const Starts starts, read_starts(whole_));
     PBPROBE_TRY(std::vector<uint64_t> known, read_frame_starts(whole_));
-    const uint64_t fini = value_of(entries, DT_FINI);
+    const uint64_t fini = find_dynamic_value(entries, DT_FINI);
     if (known.empty() || fini == 0) return {};
     for (const auto* more : {&starts.initializers, &starts.terminators, &starts.resolvers})
       known.insert(known.end(), more->begin(), more->end());
@@ -266,7 +267,7 @@ Result<void> visit_relocations(const Elf& elf, const std::function<void(const El
 
 }  // namespace
 
-Result<Elf> as_loaded(const Elf& elf) {
+Result<Elf> complete_loaded_elf(const Elf& elf) {
   if (elf.header.e_type == ET_REL || elf.segments.empty()) return elf;
   return Completion(elf).take();
 }
@@ -275,9 +276,9 @@ Result<Starts> read_starts(const Elf& elf) {
   Starts starts;
   if (elf.header.e_type == ET_REL) return starts;
   PBPROBE_TRY(const auto table, read_dynamic_entries(elf));
-  const Entries entries = entries_of(table);
-  if (const uint64_t init = value_of(entries, DT_INIT); init != 0) starts.initializers.push_back(init);
-  if (const uint64_t fini = value_of(entries, DT_FINI); fini != 0) starts.terminators.push_back(fini);
+  const Entries entries = index_dynamic_entries(table);
+  if (const uint64_t init = find_dynamic_value(entries, DT_INIT); init != 0) starts.initializers.push_back(init);
+  if (const uint64_t fini = find_dynamic_value(entries, DT_FINI); fini != 0) starts.terminators.push_back(fini);
   PBPROBE_TRY(const auto relocations, read_own_relocations(elf));
   for (const char* name : {".preinit_array", ".init_array"})
     PBPROBE_CHECK(read_array(elf, name, relocations, starts.initializers));

@@ -15,7 +15,7 @@ namespace pbprobe {
 
 // Returns the file with sections for all loaded parts that no section describes: dynamic symbols, relocations, arrays
 // of initializers, and executable ranges. Corrects sections that contradict the dynamic table.
-[[nodiscard]] Result<Elf> as_loaded(const Elf& elf);
+[[nodiscard]] Result<Elf> complete_loaded_elf(const Elf& elf);
 
 // Code that runs when the file is loaded or unloaded, without a call by name.
 struct Starts {
@@ -24,7 +24,7 @@ struct Starts {
   std::vector<uint64_t> resolvers;     // R_*_IRELATIVE, and symbols that are ifuncs
 };
 
-// Returns sorted unique addresses. Requires an Elf from as_loaded().
+// Returns sorted unique addresses. Requires an Elf from complete_loaded_elf().
 [[nodiscard]] Result<Starts> read_starts(const Elf& elf);
 
 // Pointer in memory after relocation by ld.so.

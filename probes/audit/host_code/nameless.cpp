@@ -77,16 +77,16 @@ class Nameless {
     for (size_t caller = 0; caller < functions().size(); ++caller) {
       if (census_.owners[caller].code_class == CodeClass::replaced) continue;
       for (const uint64_t target : census_.targets[caller]) {
-        if (const auto index = open_at(target)) open_.at(*index).callers.push_back(caller);
+        if (const auto index = find_open_function(target)) open_.at(*index).callers.push_back(caller);
       }
     }
     for (const auto& [place, pointer] : follower_.pointers().all()) {
-      if (const auto index = open_at(pointer.target)) open_.at(*index).exposed = true;
+      if (const auto index = find_open_function(pointer.target)) open_.at(*index).exposed = true;
     }
   }
 
-  [[nodiscard]] std::optional<size_t> open_at(uint64_t address) const {
-    const Function* function = function_at(census_.functions, address);
+  [[nodiscard]] std::optional<size_t> find_open_function(uint64_t address) const {
+    const Function* function = find_function(census_.functions, address);
     if (function == nullptr) return std::nullopt;
     const auto index = static_cast<size_t>(function - functions().data());
     return open_.contains(index) ? std::optional(index) : std::nullopt;

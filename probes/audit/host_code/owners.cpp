@@ -7,7 +7,7 @@ namespace {
 
 void own_initializers(const Functions& functions, std::vector<CodeOwner>& owners) {
   for (const uint64_t address : functions.initializers) {
-    const Function* function = function_at(functions, address);
+    const Function* function = find_function(functions, address);
     if (function != nullptr)
       owners[static_cast<size_t>(function - functions.all.data())].code_class = CodeClass::static_initializer;
   }
@@ -47,7 +47,7 @@ std::vector<CodeOwner> find_owners(const Functions& functions, const std::vector
   std::vector<CodeOwner> owners;
   owners.reserve(functions.all.size());
   for (size_t i = 0; i < functions.all.size(); ++i) {
-    owners.push_back(owner_of(functions.all[i], counts[i].features != 0));
+    owners.push_back(find_code_owner(functions.all[i], counts[i].features != 0));
     if (functions.all[i].resolver) owners.back() = {CodeClass::dispatched, {}};
   }
   own_initializers(functions, owners);

@@ -69,7 +69,7 @@ class NameRefuter {
       if (!runs_everywhere(caller)) continue;
       callees.clear();
       for (const uint64_t target : census_.targets[caller]) {
-        const Function* callee = function_at(census_.functions, target);
+        const Function* callee = find_function(census_.functions, target);
         if (callee == nullptr) continue;
         const auto i = static_cast<size_t>(callee - census_.functions.all.data());
         const bool leaks = census_.owners[i].code_class == CodeClass::cpu_capability && is_merged(caller);

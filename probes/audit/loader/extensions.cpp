@@ -35,7 +35,7 @@ std::string own_machine() {
 }
 
 // Returns "libgomp.so.1" for "libgomp-24e2ab19.so.1.0.0", a name by auditwheel.
-std::string family_of(const std::string& name) {
+std::string get_library_family(const std::string& name) {
   const size_t dash = name.find('-');
   const size_t end = name.find(".so", dash == name.npos ? 0 : dash);
   if (dash == name.npos || end == name.npos || end - dash != 9) return name;
@@ -51,7 +51,7 @@ bool is_driver_name(std::string_view name) {
   return cuda || name.starts_with("nvml");
 }
 
-bool is_of_torch(const std::string& name) {
+bool is_torch_library(const std::string& name) {
   return name.starts_with("libtorch") || name.starts_with("libc10");
 }
 
@@ -65,7 +65,7 @@ bool is_torch_package(const InstalledPackage& package) {
 bool may_be_opened(const File& file, const std::set<std::string>& needed) {
   const std::string name = fs::path(file.path).filename().string();
   const bool shipped = file.path.starts_with("nvidia/") || file.path.find(".libs/") != file.path.npos;
-  return name.starts_with("lib") && is_shared_object_name(name) && !shipped && !component_of(file.path) &&
+  return name.starts_with("lib") && is_shared_object_name(name) && !shipped && !find_component(file.path) &&
          !needed.contains(name) && !(file.soname && needed.contains(*file.soname));
 }
 
@@ -73,7 +73,7 @@ bool may_be_opened(const File& file, const std::set<std::string>& needed) {
 void forgive_driver(Loading& loading) {
   std::set<std::string> need_driver;
   std::erase_if(loading.missing_libraries, [&](const MissingLibrary& library) {
-    if (!is_of_driver(library.name)) return false;
+    if (!is_driver_library(library.name)) return false;
     need_driver.insert(library.needed_by);
     return true;
   });
@@ -111,7 +111,7 @@ void Extensions::find_libraries(const std::string& machine) {
         const std::string name = item.disk.filename().string();
         const std::string processor = processor_of_file(item.disk);
         const bool other = (!processor.empty() && processor != machine) ||
-                           (c_library_ == kMusl && !processor.empty() && is_of_other_c_library(item.disk));
+                           (c_library_ == kMusl && !processor.empty() && needs_other_c_library(item.disk));
         if (other) {
           others_.emplace(name, item.disk);
         } else {
@@ -123,7 +123,7 @@ void Extensions::find_libraries(const std::string& machine) {
   store_.close_unused();
 }
 
-bool Extensions::is_of_other_c_library(const fs::path& path) {
+bool Extensions::needs_other_c_library(const fs::path& path) {
   const auto& object = store_.at(path).object;
   const std::string own = object == nullptr ? "" : object->c_library();
   return !own.empty() && !c_library_.empty() && own != c_library_;
@@ -154,7 +154,7 @@ void Extensions::load_torch() {
   }
   if (!torch_.empty()) open_dependencies();
   with_torch_ = plain_;
-  for (const auto& name : torch_.empty() ? std::vector<std::string>() : names_in(torch_)) {
+  for (const auto& name : torch_.empty() ? std::vector<std::string>() : list_entry_names(torch_)) {
     const bool module = name.starts_with("_C.") && name.ends_with(".so");
     if (!module || (!tag_.empty() && name.find(tag_ + "-") == name.npos)) continue;
     torch_module_ = torch_ / name;
@@ -215,7 +215,7 @@ std::optional<std::string> Extensions::interpreter() const {
 
 bool Extensions::exports(const fs::path& path, const std::string& name) {
   const auto& entry = store_.at(path);
-  const SymbolReference reference{.name = name, .hash = gnu_hash_of(name)};
+  const SymbolReference reference{.name = name, .hash = compute_gnu_hash(name)};
   return entry.object != nullptr && entry.object->resolves(reference);
 }
 
@@ -239,10 +239,10 @@ bool Extensions::needs_torch(const Item& item) {
   const auto& entry = store_.at(item.disk);
   if (entry.object == nullptr || entry.object->machine() != folders_.machine) return false;
   const auto& needed = entry.object->dynamic().needed;
-  return std::any_of(needed.begin(), needed.end(), is_of_torch);
+  return std::any_of(needed.begin(), needed.end(), is_torch_library);
 }
 
-std::optional<std::string> Extensions::module_of(const Item& item) {
+std::optional<std::string> Extensions::find_module_name(const Item& item) {
   if (!is_module(item.disk)) return std::nullopt;
   std::string name = item.path.substr(0, item.path.find('.', item.path.rfind('/') + 1));
   std::replace(name.begin(), name.end(), '/', '.');
@@ -257,7 +257,7 @@ std::pair<Loading, Process> Extensions::open_after_torch(const InstalledPackage&
 
 bool Extensions::links_torch(const File& file) const {
   if (file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable > 0) return true;
-  return std::any_of(file.needed.begin(), file.needed.end(), is_of_torch);
+  return std::any_of(file.needed.begin(), file.needed.end(), is_torch_library);
 }
 
 // Assumes that the package opens libraries outside the search path first: ctypes.CDLL of
@@ -316,13 +316,13 @@ void Extensions::take_torch(const fs::path& path, Loading& loading) {
   const auto& file = store_.at(path);
   if (!with_torch_ || torch_.empty() || loading.unresolved.empty() || file.object == nullptr) return;
   const auto& needed = file.object->dynamic().needed;
-  if (std::any_of(needed.begin(), needed.end(), is_of_torch)) return;
+  if (std::any_of(needed.begin(), needed.end(), is_torch_library)) return;
   std::set<std::string> taken;
   std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
-    const SymbolReference reference{.name = symbol.name, .hash = gnu_hash_of(symbol.name)};
+    const SymbolReference reference{.name = symbol.name, .hash = compute_gnu_hash(symbol.name)};
     const auto& objects = with_torch_->objects();
     const auto found = std::find_if(objects.begin(), objects.end(), [&](const auto& object) {
-      return is_of_torch(object->path.filename().string()) && object->object->resolves(reference);
+      return is_torch_library(object->path.filename().string()) && object->object->resolves(reference);
     });
     if (symbol.needed_by != path.string() || found == objects.end()) return false;
     taken.insert((*found)->path.filename().string());
@@ -346,7 +346,7 @@ std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& packa
     const fs::path path = package.layout.root / file.path;
     const bool imported = linked || is_extension(path);
     if (!imported && (is_torch_package(package) || !may_be_opened(file, needed))) continue;
-    if (is_of_other_c_library(path)) continue;
+    if (needs_other_c_library(path)) continue;
     Loading loading = load(package, file.path, linked && !is_torch_file(path) ? *with_torch_ : *plain_).first;
     if (imported || is_decided(package, file, loading)) all.push_back(std::move(loading));
     store_.close_unused();
@@ -362,7 +362,7 @@ bool Extensions::is_decided(const InstalledPackage& package, const File& file, L
   const bool needs_package = std::any_of(file.needed.begin(), file.needed.end(), [&](const std::string& name) {
     const bool of_package =
         std::any_of(own.begin(), own.end(), [&](const Item& item) { return item.disk.filename() == name; });
-    return libraries_.contains(name) && !of_package && !component_of(name);
+    return libraries_.contains(name) && !of_package && !find_component(name);
   });
   std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
     const bool torch = !symbol.releases.empty() && classify_torch_name(symbol.name) != TorchName::none;
@@ -384,7 +384,7 @@ std::vector<SharedLibrary> Extensions::shared_libraries() const {
   std::error_code error;
   for (const auto& [name, paths] : libraries_) {
     if (!name.starts_with("lib")) continue;  // a module's name is unique with its package's before it
-    for (const auto& path : paths) families[family_of(name)].insert(fs::canonical(path, error));
+    for (const auto& path : paths) families[get_library_family(name)].insert(fs::canonical(path, error));
   }
   for (const auto& object : with_torch_->objects()) {
     const auto family = families.find(object->path.filename().string());

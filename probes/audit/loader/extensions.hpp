@@ -44,13 +44,13 @@ class Extensions {
   [[nodiscard]] const std::string& not_started() const { return not_started_; }
 
   // Returns a process that has imported torch; null if no import was followed.
-  [[nodiscard]] const Process* with_torch() const { return with_torch_ ? &*with_torch_ : nullptr; }
+  [[nodiscard]] const Process* torch_process() const { return with_torch_ ? &*with_torch_ : nullptr; }
   [[nodiscard]] const std::filesystem::path& torch_module() const { return torch_module_; }  // "" without torch._C
   // Reports whether a file of another package links torch and fits this Python.
   [[nodiscard]] bool needs_torch(const Item& item);
   [[nodiscard]] std::pair<Loading, Process> open_after_torch(const InstalledPackage& package, const Item& item);
   // Returns "vllm._C" for "vllm/_C.abi3.so"; nullopt without PyInit_.
-  [[nodiscard]] std::optional<std::string> module_of(const Item& item);
+  [[nodiscard]] std::optional<std::string> find_module_name(const Item& item);
   [[nodiscard]] bool is_module(const std::filesystem::path& path);
 
  private:
@@ -64,7 +64,7 @@ class Extensions {
   [[nodiscard]] bool is_decided(const InstalledPackage& package, const File& file, Loading& loading) const;
   [[nodiscard]] bool is_for_this_python(const std::string& name) const;
   [[nodiscard]] bool is_extension(const std::filesystem::path& path);
-  [[nodiscard]] bool is_of_other_c_library(const std::filesystem::path& path);
+  [[nodiscard]] bool needs_other_c_library(const std::filesystem::path& path);
   [[nodiscard]] bool links_torch(const File& file) const;
   [[nodiscard]] bool exports(const std::filesystem::path& path, const std::string& name);
   std::pair<Loading, Process> load(const InstalledPackage& package, const std::string& path, const Process& before);

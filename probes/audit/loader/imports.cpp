@@ -24,7 +24,7 @@ std::string canonical_path(const fs::path& path) {
   return error ? path.string() : real.string();
 }
 
-std::string file_name_of(const std::string& path) {
+std::string get_file_name(const std::string& path) {
   return fs::path(path).filename().string();
 }
 
@@ -39,7 +39,7 @@ std::optional<std::string> why_refused(const Loading& loading) {
   return std::nullopt;
 }
 
-std::vector<std::string> paths_in(const Process& process) {
+std::vector<std::string> list_paths(const Process& process) {
   std::vector<std::string> paths;
   for (const auto& object : process.objects()) paths.push_back(canonical_path(object->path));
   return paths;
@@ -55,8 +55,8 @@ std::string without_digits(std::string text) {
 }
 
 // glibc opens these libraries for names of users, hosts and character sets.
-bool is_of_glibc(const std::string& path) {
-  return file_name_of(path).starts_with("libnss_") || path.find("/gconv/") != path.npos;
+bool is_glibc_plugin(const std::string& path) {
+  return get_file_name(path).starts_with("libnss_") || path.find("/gconv/") != path.npos;
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ Imports::Imports(const fs::path& packages, const std::string& library_path)
     : path_(packages_on_path(packages)), extensions_(path_, library_path) {}
 
 fs::path Imports::python() const {
-  if (extensions_.with_torch() == nullptr) return {};
+  if (extensions_.torch_process() == nullptr) return {};
   std::error_code error;
   for (const char* name : {"bin/python", "bin/python3"}) {
     if (fs::exists(path_.front().environment / name, error)) return path_.front().environment / name;
@@ -78,10 +78,10 @@ void Imports::predict(const InstalledPackage& package, std::vector<Import>& all)
     if (!extensions_.needs_torch(item)) continue;
     auto [loading, process] = extensions_.open_after_torch(package, item);
     if (!loading.assumed.empty()) continue;
-    all.push_back({.module = extensions_.module_of(item).value_or(item.disk.string()),
+    all.push_back({.module = extensions_.find_module_name(item).value_or(item.disk.string()),
                    .path = item.disk.string(),
                    .refused_by_files = why_refused(loading),
-                   .predicted = paths_in(process)});
+                   .predicted = list_paths(process)});
   }
 }
 
@@ -90,7 +90,7 @@ std::vector<Import> Imports::predicted() {
   if (python().empty() || extensions_.torch_module().empty()) return all;
   all.push_back({.module = "torch",
                  .path = extensions_.torch_module().string(),
-                 .predicted = paths_in(*extensions_.with_torch())});
+                 .predicted = list_paths(*extensions_.torch_process())});
   for (const auto& installed : path_) {
     for (const auto& package : installed.packages) predict(package, all);
   }
@@ -105,22 +105,22 @@ std::vector<Import> Imports::predicted() {
 
 void Imports::compare(Import& tried) {
   std::map<std::string, std::string> by_name;
-  for (const auto& path : tried.loaded) by_name.emplace(file_name_of(path), path);
+  for (const auto& path : tried.loaded) by_name.emplace(get_file_name(path), path);
   std::set<std::string> names;
   for (const auto& path : tried.predicted) {
-    names.insert(file_name_of(path));
+    names.insert(get_file_name(path));
     if (holds(tried.loaded, path)) continue;
-    const auto other = by_name.find(file_name_of(path));
-    tried.others.push_back({.name = file_name_of(path),
+    const auto other = by_name.find(get_file_name(path));
+    tried.others.push_back({.name = get_file_name(path),
                             .predicted = path,
                             .loaded = other == by_name.end() ? std::nullopt : std::optional(other->second)});
   }
   // Python itself opens modules, with the libraries that they need.
-  Process process = *extensions_.with_torch();
+  Process process = *extensions_.torch_process();
   for (const auto& path : tried.loaded) {
     if (!holds(tried.predicted, path) && extensions_.is_module(path)) (void)process.open(path, false);
   }
-  const auto explained = paths_in(process);
+  const auto explained = list_paths(process);
   const auto is_own = [&](const std::string& path) {
     return std::any_of(path_.begin(), path_.end(), [&](const InstalledPackages& installed) {
       return path.starts_with(installed.folder.string() + "/");
@@ -128,10 +128,10 @@ void Imports::compare(Import& tried) {
   };
   for (const auto& path : tried.loaded) {
     if (holds(tried.predicted, path) || holds(explained, path)) continue;
-    if (is_of_driver(file_name_of(path)) || is_of_glibc(path)) continue;
+    if (is_driver_library(get_file_name(path)) || is_glibc_plugin(path)) continue;
     const bool named = std::any_of(tried.others.begin(), tried.others.end(),
                                    [&](const OtherLibrary& other) { return other.loaded == path; });
-    const bool twin = names.contains(file_name_of(path));
+    const bool twin = names.contains(get_file_name(path));
     if (!named && (twin || !is_own(path))) tried.unpredicted.push_back(path);
   }
 }

@@ -17,7 +17,7 @@ constexpr uint16_t kHiddenVersion = 0x8000;
 constexpr uint16_t kVersionIndex = 0x7fff;
 constexpr uint16_t kFirstOwnVersion = 2;  // 0 is local, 1 is global without a version
 
-uint32_t sysv_hash_of(std::string_view name) {
+uint32_t compute_sysv_hash(std::string_view name) {
   uint32_t hash = 0;
   for (const char c : name) {
     hash = (hash << 4) + static_cast<unsigned char>(c);
@@ -40,7 +40,7 @@ bool is_definition(const Elf64_Sym& symbol) {
   return usable && (binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE);
 }
 
-uint32_t gnu_hash_of(std::string_view name) {
+uint32_t compute_gnu_hash(std::string_view name) {
   uint32_t hash = 5381;
   for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
   return hash;
@@ -109,7 +109,7 @@ Result<void> LinkedObject::read_strings(const Elf& elf, const Tables& tables) {
   return {};
 }
 
-std::optional<std::string_view> LinkedObject::name_at(uint64_t offset) const {
+std::optional<std::string_view> LinkedObject::find_name(uint64_t offset) const {
   const std::string_view text = strings_.text();
   if (offset >= text.size()) return std::nullopt;
   const size_t end = text.find('\0', offset);
@@ -132,8 +132,8 @@ Result<void> LinkedObject::read_needed_versions(const Elf& elf, const Tables& ta
     uint64_t entry_at = at + need.vn_aux;
     for (uint32_t i = 0; i < need.vn_cnt && needed_versions_.size() < kMostVersions; ++i) {
       PBPROBE_TRY(const auto entry, needs.read<Elf64_Vernaux>(entry_at, "needed version"));
-      const auto library = name_at(need.vn_file);
-      const auto version = name_at(entry.vna_name);
+      const auto library = find_name(need.vn_file);
+      const auto version = find_name(entry.vna_name);
       if (library && version) {
         needed_versions_.push_back(
             {std::string(*library), std::string(*version), (entry.vna_flags & VER_FLG_WEAK) != 0});
@@ -160,7 +160,7 @@ Result<void> LinkedObject::read_defined_versions(const Elf& elf, const Tables& t
     PBPROBE_TRY(const auto one, definitions.read<Elf64_Verdef>(at, "defined version"));
     PBPROBE_TRY(const auto name, definitions.read<Elf64_Verdaux>(at + one.vd_aux, "name of a version"));
     const uint16_t index = one.vd_ndx & kVersionIndex;
-    const auto text = name_at(name.vda_name);
+    const auto text = find_name(name.vda_name);
     if ((one.vd_flags & VER_FLG_BASE) == 0 && text) {
       if (defined_versions_.size() <= index) defined_versions_.resize(index + size_t{1});
       defined_versions_[index] = *text;
@@ -193,9 +193,9 @@ Result<void> LinkedObject::add_reference(uint32_t index) {
   if (symbol.st_shndx != SHN_UNDEF || binding == STB_LOCAL) return {};
   const auto visibility = ELF64_ST_VISIBILITY(symbol.st_other);
   if (visibility != STV_DEFAULT && visibility != STV_PROTECTED) return {};
-  const auto name = name_at(symbol.st_name);
+  const auto name = find_name(symbol.st_name);
   if (!name) return make_error(ErrorCode::malformed, "{}: symbol {} has no name", strings_.name(), index);
-  SymbolReference reference{.name = *name, .hash = gnu_hash_of(*name), .weak = binding == STB_WEAK};
+  SymbolReference reference{.name = *name, .hash = compute_gnu_hash(*name), .weak = binding == STB_WEAK};
   const uint16_t version = versions_.size() > 0 ? version_index(index) & kVersionIndex : 0;
   if (version < needed_by_index_.size() && needed_by_index_[version])
     reference.version = &needed_versions_[*needed_by_index_[version]];
@@ -203,9 +203,9 @@ Result<void> LinkedObject::add_reference(uint32_t index) {
   return {};
 }
 
-void LinkedObject::look_at(uint32_t index, const SymbolReference& reference, Match& match) const {
+void LinkedObject::match_symbol(uint32_t index, const SymbolReference& reference, Match& match) const {
   const auto symbol = symbols_.read<Elf64_Sym>(uint64_t{index} * sizeof(Elf64_Sym), "symbol");
-  if (!symbol || !is_definition(*symbol) || name_at(symbol->st_name) != reference.name) return;
+  if (!symbol || !is_definition(*symbol) || find_name(symbol->st_name) != reference.name) return;
   if (versions_.size() == 0) {
     match.exact = match.by_default = true;
     return;
@@ -231,9 +231,9 @@ LinkedObject::Match LinkedObject::look_up(const SymbolReference& reference) cons
   if (!gnu_hash_) {
     const auto buckets = word(0);
     if (!buckets || *buckets == 0) return match;
-    auto symbol = word(2 + sysv_hash_of(reference.name) % *buckets);
+    auto symbol = word(2 + compute_sysv_hash(reference.name) % *buckets);
     for (uint64_t i = 0; symbol && *symbol != 0 && i < kMostChain && !match.exact; ++i) {
-      look_at(*symbol, reference, match);
+      match_symbol(*symbol, reference, match);
       symbol = word(uint64_t{2} + *buckets + *symbol);
     }
     return match;
@@ -252,7 +252,7 @@ LinkedObject::Match LinkedObject::look_up(const SymbolReference& reference) cons
   for (uint64_t symbol = *bucket; symbol - *bucket < kMostChain && !match.exact; ++symbol) {
     const auto chain = word(begin + *buckets + (symbol - *first));
     if (!chain) break;
-    if ((*chain | 1) == (reference.hash | 1)) look_at(static_cast<uint32_t>(symbol), reference, match);
+    if ((*chain | 1) == (reference.hash | 1)) match_symbol(static_cast<uint32_t>(symbol), reference, match);
     if ((*chain & 1) != 0) break;
   }
   return match;

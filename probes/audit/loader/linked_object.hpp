@@ -74,10 +74,10 @@ class LinkedObject {
   Result<void> read_defined_versions(const Elf& elf, const Tables& tables);
   Result<void> read_references(const Elf& elf, const Tables& tables);
   Result<void> add_reference(uint32_t index);
-  [[nodiscard]] std::optional<std::string_view> name_at(uint64_t offset) const;
+  [[nodiscard]] std::optional<std::string_view> find_name(uint64_t offset) const;
   [[nodiscard]] uint16_t version_index(uint32_t symbol) const;
   [[nodiscard]] Match look_up(const SymbolReference& reference) const;
-  void look_at(uint32_t symbol, const SymbolReference& reference, Match& match) const;
+  void match_symbol(uint32_t symbol, const SymbolReference& reference, Match& match) const;
 
   Mapping mapping_;
   uint16_t machine_ = 0;
@@ -98,6 +98,6 @@ class LinkedObject {
 // Reports whether the loader takes this entry of a symbol table for a definition.
 [[nodiscard]] bool is_definition(const Elf64_Sym& symbol);
 
-[[nodiscard]] uint32_t gnu_hash_of(std::string_view name);
+[[nodiscard]] uint32_t compute_gnu_hash(std::string_view name);
 
 }  // namespace pbprobe

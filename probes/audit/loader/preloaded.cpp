@@ -47,7 +47,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kPreload
     {"nvtx", "libnvToolsExt"},
 }};
 
-// Older releases name some libraries twice: in single calls after the start, and in a list for a failure, which is last.
+// Older releases name some libraries twice: in single calls after the start, and in a list for a failure, which is
+// last.
 std::vector<PreloadedLibrary> read_order(const fs::path& torch, PreloadTime time) {
   const auto text = read_whole_file(torch / "__init__.py");
   if (!text) return {};
@@ -67,7 +68,7 @@ std::vector<PreloadedLibrary> read_order(const fs::path& torch, PreloadTime time
 
 std::optional<fs::path> find_library(const std::vector<fs::path>& places, const std::string& library) {
   for (const auto& place : places) {
-    for (const auto& one : names_in(place)) {
+    for (const auto& one : list_entry_names(place)) {
       const bool numbered = std::isdigit(static_cast<unsigned char>(one.back())) != 0;
       if (numbered && one.starts_with(library + ".so.")) return place / one;
     }
@@ -101,11 +102,11 @@ bool is_from_outside(std::string_view how) {
   return std::find(kRules.begin(), kRules.end(), how) != kRules.end();
 }
 
-bool is_of_cuda(const std::string& name) {
+bool is_cuda_library(const std::string& name) {
   constexpr std::array<std::string_view, 13> kComponents{"cuDNN",    "cuBLAS",       "cuFFT",  "cuSPARSELt", "cuSPARSE",
                                                          "cuSOLVER", "CUDA runtime", "NVRTC",  "nvJitLink",  "cuRAND",
                                                          "CUPTI",    "NCCL",         "NVSHMEM"};
-  const auto component = component_of(name);
+  const auto component = find_component(name);
   return component && std::find(kComponents.begin(), kComponents.end(), *component) != kComponents.end();
 }
 
@@ -147,22 +148,22 @@ class RedirectedLibraries {
   void add_loaded() {
     for (const auto& object : process_.objects()) {
       const auto own = installed_.find(object->path.filename().string());
-      if (own == installed_.end() || !is_of_cuda(own->first)) continue;
+      if (own == installed_.end() || !is_cuda_library(own->first)) continue;
       const auto* loader = object->loader;
       add(own->first, loader == nullptr ? fs::path() : loader->path, {object->path, object->how}, own->second.front());
     }
   }
 
-  // Adds files beside a library of CUDA that it opens by name, and that the loader finds elsewhere. CUPTI opens its parts
-  // only to profile, and a machine with a CUDA toolkit has them in ld.so.cache.
+  // Adds files beside a library of CUDA that it opens by name, and that the loader finds elsewhere. CUPTI opens its
+  // parts only to profile, and a machine with a CUDA toolkit has them in ld.so.cache.
   void add_opened() {
     const auto objects = process_.objects();
     for (const auto& object : objects) {
       const std::string opener = object->path.filename().string();
-      if (!is_of_cuda(opener) || component_of(opener) == "CUPTI") continue;
+      if (!is_cuda_library(opener) || find_component(opener) == "CUPTI") continue;
       std::optional<std::set<std::string>> opened;
-      for (const auto& name : names_in(object->path.parent_path())) {
-        if (!is_of_cuda(name)) continue;
+      for (const auto& name : list_entry_names(object->path.parent_path())) {
+        if (!is_cuda_library(name)) continue;
         const auto place = process_.find_for_dlopen(name, *object);
         if (!place || !is_from_outside(place->how)) continue;
         if (!opened) opened = read_opened_names(object->path);

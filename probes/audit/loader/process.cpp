@@ -42,7 +42,7 @@ std::vector<std::string> folders_of_musl(const fs::path& root, uint16_t machine)
 
 // Reports whether musl's loader provides the library itself, for any file of this name: "libm.so.6",
 // "libc.musl-x86_64.so.1".
-bool is_of_musl(std::string_view name) {
+bool is_musl_library(std::string_view name) {
   constexpr std::array<std::string_view, 7> kOwn{"c.", "pthread.", "rt.", "m.", "dl.", "util.", "xnet."};
   return name.starts_with("lib") && std::any_of(kOwn.begin(), kOwn.end(), [&](std::string_view begin) {
            return name.substr(3).starts_with(begin);
@@ -115,8 +115,8 @@ bool Process::is_usable(const fs::path& path) {
   return entry.object == nullptr || entry.object->machine() == folders_->machine;
 }
 
-std::optional<Process::Place> Process::search_in(const std::string& name, const std::vector<std::string>& folders,
-                                                 const LoadedObject& owner, const char* how) {
+std::optional<Process::Place> Process::search_folders(const std::string& name, const std::vector<std::string>& folders,
+                                                      const LoadedObject& owner, const char* how) {
   for (const auto& folder : folders) {
     const fs::path path =
         (fs::path(expand_origin(folder, owner.path.parent_path().string())) / name).lexically_normal();
@@ -135,7 +135,7 @@ std::optional<Process::Place> Process::search_by_musl(const std::string& name, c
     const auto& dynamic = owner->object->dynamic();
     const bool newer = !dynamic.runpath.empty();
     if (auto place =
-            search_in(name, newer ? dynamic.runpath : dynamic.rpath, *owner, newer ? "DT_RUNPATH" : "DT_RPATH"))
+            search_folders(name, newer ? dynamic.runpath : dynamic.rpath, *owner, newer ? "DT_RUNPATH" : "DT_RPATH"))
       return place;
   }
   for (const auto& folder : folders_->defaults) {
@@ -146,7 +146,7 @@ std::optional<Process::Place> Process::search_by_musl(const std::string& name, c
 }
 
 std::optional<Process::Place> Process::search(const std::string& name, const LoadedObject& by) {
-  if (!folders_->musl.empty() && is_of_musl(name)) return Place{folders_->musl, "its own loader"};
+  if (!folders_->musl.empty() && is_musl_library(name)) return Place{folders_->musl, "its own loader"};
   if (name.find('/') != name.npos) return is_usable(name) ? std::optional(Place{name, ""}) : std::nullopt;
   if (!folders_->musl.empty()) return search_by_musl(name, by);
   const auto& own = by.object->dynamic();
@@ -156,17 +156,17 @@ std::optional<Process::Place> Process::search(const std::string& name, const Loa
     for (const LoadedObject* owner = &by; owner != nullptr; owner = owner->loader) {
       asked_program = asked_program || owner == program;
       if (!owner->object->dynamic().runpath.empty()) continue;
-      if (auto place = search_in(name, owner->object->dynamic().rpath, *owner, "DT_RPATH")) return place;
+      if (auto place = search_folders(name, owner->object->dynamic().rpath, *owner, "DT_RPATH")) return place;
     }
     if (!asked_program && program != nullptr && program->object->dynamic().runpath.empty()) {
-      if (auto place = search_in(name, program->object->dynamic().rpath, *program, "DT_RPATH")) return place;
+      if (auto place = search_folders(name, program->object->dynamic().rpath, *program, "DT_RPATH")) return place;
     }
   }
   for (const auto& folder : folders_->environment) {
     const fs::path path = fs::path(folder.empty() ? "." : folder) / name;
     if (is_usable(path)) return Place{path, "LD_LIBRARY_PATH"};
   }
-  if (auto place = search_in(name, own.runpath, by, "DT_RUNPATH")) return place;
+  if (auto place = search_folders(name, own.runpath, by, "DT_RUNPATH")) return place;
   if (by.object->avoids_default_folders()) return std::nullopt;
   const auto [first, last] = folders_->cache.equal_range(name);
   for (auto at = first; at != last; ++at) {
@@ -288,7 +288,7 @@ constexpr uint32_t kX86Libraries = 0x0300;
 constexpr uint32_t kAarch64Libraries = 0x0a00;
 
 // Returns the flags that ldconfig gives to libraries of `machine` (sysdeps/generic/ldconfig.h).
-uint32_t flags_of(uint16_t machine) {
+uint32_t get_ldconfig_flags(uint16_t machine) {
   return kLibc6Elf | (machine == EM_AARCH64 ? kAarch64Libraries : kX86Libraries);
 }
 
@@ -308,7 +308,7 @@ LoaderCache parse_loader_cache(const Bytes& file, uint16_t machine) {
     const auto value = rest->read<uint32_t>(at + 8, "path");
     const auto capabilities = rest->read<uint64_t>(at + 16, "capabilities");
     if (!flags || !key || !value || !capabilities) return cache;
-    if (*flags != flags_of(machine) || *capabilities != 0) continue;
+    if (*flags != get_ldconfig_flags(machine) || *capabilities != 0) continue;
     const auto name = rest->string(*key, "name");
     const auto path = rest->string(*value, "path");
     if (name && path) cache.emplace(*name, *path);

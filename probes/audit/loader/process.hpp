@@ -97,8 +97,8 @@ class Process {
   LoadedObject* need(const std::string& name, const LoadedObject& by, Loading& loading);
   [[nodiscard]] std::optional<Place> search(const std::string& name, const LoadedObject& by);
   [[nodiscard]] std::optional<Place> search_by_musl(const std::string& name, const LoadedObject& by);
-  [[nodiscard]] std::optional<Place> search_in(const std::string& name, const std::vector<std::string>& folders,
-                                               const LoadedObject& owner, const char* how);
+  [[nodiscard]] std::optional<Place> search_folders(const std::string& name, const std::vector<std::string>& folders,
+                                                    const LoadedObject& owner, const char* how);
   [[nodiscard]] bool is_usable(const std::filesystem::path& path);
   std::vector<const LoadedObject*> map_closure(LoadedObject& root, Loading& loading);
   void relocate(const LoadedObject& object, const std::vector<const LoadedObject*>& scope, Loading& loading) const;

@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::string_view kOwn = "libtorch";  // File::component
 
-uint64_t hash_of(std::string_view name) {
+uint64_t compute_symbol_hash(std::string_view name) {
   return std::hash<std::string_view>()(name);
 }
 
-bool is_of_python(std::string_view name) {
+bool is_python_symbol(std::string_view name) {
   return name.starts_with("Py") || name.starts_with("_Py");
 }
 
@@ -61,9 +61,9 @@ class SymbolSearch {
 
  private:
   bool lacks(const File& file, const WantedSymbol& symbol) const {
-    if (defined_.contains(hash_of(symbol.name))) return false;
+    if (defined_.contains(compute_symbol_hash(symbol.name))) return false;
     if (!symbol.library.empty()) return names_.contains(symbol.library);
-    if (is_of_python(symbol.name)) return false;
+    if (is_python_symbol(symbol.name)) return false;
     if (is_reserved_for_torch(symbol.name)) return knows_torch(file);
     // GCC toolsets link parts of libstdc++ statically and leave unversioned references, as in torch's libtorch.so.
     return !symbol.name.starts_with("_") && needs_only_torch(file);
@@ -72,8 +72,9 @@ class SymbolSearch {
   // Reports whether each library of torch that the file needs was read.
   bool knows_torch(const File& file) const {
     return std::all_of(file.needed.begin(), file.needed.end(), [&](const std::string& name) {
-      const auto component = component_of(name);
-      return own_.contains(name) || is_of_system(name) || is_of_driver(name) || (component && *component != kOwn);
+      const auto component = find_component(name);
+      return own_.contains(name) || is_system_library(name) || is_driver_library(name) ||
+             (component && *component != kOwn);
     });
   }
 
@@ -81,7 +82,7 @@ class SymbolSearch {
     const auto& needed = file.needed;
     return std::any_of(needed.begin(), needed.end(), [&](const auto& name) { return own_.contains(name); }) &&
            std::all_of(needed.begin(), needed.end(),
-                       [&](const auto& name) { return own_.contains(name) || is_of_system(name); });
+                       [&](const auto& name) { return own_.contains(name) || is_system_library(name); });
   }
 
   // Python calls PyInit__C of torch/_C.cpython-313-x86_64-linux-gnu.so.
@@ -101,7 +102,7 @@ class SymbolSearch {
 }  // namespace
 
 bool SymbolTable::defines(std::string_view name) const {
-  return std::binary_search(defined.begin(), defined.end(), hash_of(name));
+  return std::binary_search(defined.begin(), defined.end(), compute_symbol_hash(name));
 }
 
 Result<SymbolTable> read_symbol_table(const Bytes& file) {
@@ -109,7 +110,7 @@ Result<SymbolTable> read_symbol_table(const Bytes& file) {
   if (find_section(elf, ".dynsym") == nullptr) return make_error(ErrorCode::malformed, "{}: no .dynsym", file.name());
   SymbolTable table;
   PBPROBE_CHECK(visit_symbols(elf, ".dynsym", [&](std::string_view name, const Elf64_Sym& symbol) {
-    if (is_definition(symbol)) table.defined.push_back(hash_of(name));
+    if (is_definition(symbol)) table.defined.push_back(compute_symbol_hash(name));
   }));
   std::sort(table.defined.begin(), table.defined.end());
   PBPROBE_TRY(const LinkedObject object, LinkedObject::read(file));

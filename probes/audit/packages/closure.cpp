@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<Dependency>& dependencies_of(const File& file) {
+const std::vector<Dependency>& get_dependencies(const File& file) {
   static const std::vector<Dependency> kNone;
   return file.links ? file.links->dependencies : kNone;
 }
@@ -69,7 +69,7 @@ struct Closure {
   void connect();
   void resolve_by_loaders(size_t index);
   void resolve_opened(size_t index);
-  [[nodiscard]] std::optional<Dependency> opened_under(const std::string& name, size_t index) const;
+  [[nodiscard]] std::optional<Dependency> find_opened_name(const std::string& name, size_t index) const;
 };
 
 std::vector<std::string> default_folders(const File& file) {
@@ -80,10 +80,10 @@ Dependency Closure::resolve(const std::string& name, const File& file) const {
   auto found = file.runpath.empty() ? search(name, file, file.rpath, "DT_RPATH")
                                     : search(name, file, file.runpath, "DT_RUNPATH");
   // Nix's RUNPATH names the folder of the running driver. A copy in another folder still belongs to the driver.
-  if (found && found->provider == Provider::outside && is_of_driver(name)) found->provider = Provider::driver;
+  if (found && found->provider == Provider::outside && is_driver_library(name)) found->provider = Provider::driver;
   if (found) return *found;
-  if (is_of_driver(name)) return {name, Provider::driver, std::nullopt, std::nullopt};
-  if (is_of_system(name)) return {name, Provider::system, std::nullopt, std::nullopt};
+  if (is_driver_library(name)) return {name, Provider::driver, std::nullopt, std::nullopt};
+  if (is_system_library(name)) return {name, Provider::system, std::nullopt, std::nullopt};
   for (const auto& folder : default_folders(file)) {
     if (const auto there = lookup(folder + "/" + name))
       return {name, Provider::system, there->path, "the system's default folders"};
@@ -102,7 +102,7 @@ void Closure::connect() {
       copies[(level.parent_path().parent_path() / path.filename()).string()].push_back(i);
   }
   for (size_t i = 0; i < files.size(); ++i) {
-    for (const auto& dependency : dependencies_of(files[i])) {
+    for (const auto& dependency : get_dependencies(files[i])) {
       const auto found = dependency.path ? by_path.find(*dependency.path) : by_path.end();
       if (found == by_path.end()) continue;
       loaders[found->second].push_back(i);
@@ -127,7 +127,7 @@ void Closure::resolve_by_loaders(size_t index) {
       if (file.runpath.empty() && owner.runpath.empty()) {
         if (auto found = search(dependency.name, owner, owner.rpath, "DT_RPATH")) dependency = *found;
       }
-      for (const auto& other : dependencies_of(owner)) {
+      for (const auto& other : get_dependencies(owner)) {
         if (dependency.provider == Provider::unresolved && other.name == dependency.name &&
             other.provider != Provider::unresolved)
           dependency = {other.name, other.provider, other.path, fmt::format("loaded before by {}", owner.path)};
@@ -137,7 +137,7 @@ void Closure::resolve_by_loaders(size_t index) {
 }
 
 // dlopen() searches as ld.so does, and finds what is loaded already by its SONAME.
-std::optional<Dependency> Closure::opened_under(const std::string& name, size_t index) const {
+std::optional<Dependency> Closure::find_opened_name(const std::string& name, size_t index) const {
   Dependency found = resolve(name, files[index]);
   if (found.provider != Provider::unresolved) return found;
   for (const size_t loader : above(index)) {
@@ -159,8 +159,9 @@ void Closure::resolve_opened(size_t index) {
   std::string number;
   if (file.soname) number = file.soname->substr(std::min(file.soname->rfind(".so") + 3, file.soname->size()));
   for (auto& opened : *file.links->opened) {
-    auto found = opened_under(opened.name, index);
-    if (!found && opened.name.ends_with(".so") && !number.empty()) found = opened_under(opened.name + number, index);
+    auto found = find_opened_name(opened.name, index);
+    if (!found && opened.name.ends_with(".so") && !number.empty())
+      found = find_opened_name(opened.name + number, index);
     if (!found) continue;
     found->name = opened.name;
     opened = std::move(*found);
@@ -180,13 +181,13 @@ void Closure::resolve_all() {
 
 }  // namespace
 
-bool is_of_system(std::string_view name) {
+bool is_system_library(std::string_view name) {
   constexpr std::array kNames{"libc.so",  "libm.so",     "libdl.so",     "librt.so",     "libpthread.so", "libutil.so",
                               "ld-linux", "libgcc_s.so", "libstdc++.so", "libresolv.so", "libanl.so"};
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-bool is_of_driver(std::string_view name) {
+bool is_driver_library(std::string_view name) {
   return name.starts_with("libcuda.so") || name.starts_with("libnvidia-") || name.starts_with("libnvcuvid.so");
 }
 

@@ -24,10 +24,10 @@ struct Found {
 using Lookup = std::function<std::optional<Found>(const std::string& path)>;
 
 // Reports whether every system with a C and C++ compiler has a library of this name.
-[[nodiscard]] bool is_of_system(std::string_view name);
+[[nodiscard]] bool is_system_library(std::string_view name);
 
 // Reports whether a library belongs to the driver, such as libcuda.
-[[nodiscard]] bool is_of_driver(std::string_view name);
+[[nodiscard]] bool is_driver_library(std::string_view name);
 
 // Replaces $ORIGIN in a folder of RPATH or RUNPATH by `origin`.
 [[nodiscard]] std::string expand_origin(std::string folder, const std::string& origin);

@@ -36,7 +36,7 @@ void visit_strings(std::string_view text, std::string_view mark, const Visit& vi
 
 // Skips fatbin entries among the constants: in a wheel, they are not in memory.
 template <class Visit>
-Result<void> in_constants(const Elf& elf, const Visit& visit) {
+Result<void> visit_constants(const Elf& elf, const Visit& visit) {
   for (const auto& section : elf.sections) {
     if (!holds_constants(section)) continue;
     PBPROBE_TRY(const Bytes bytes, section_bytes(elf, section));
@@ -60,7 +60,7 @@ bool is_library_name(std::string_view name) {
 }
 
 // "…, release 12.8, V12.8.93" ends in the version.
-std::optional<std::string> version_in(std::string_view text) {
+std::optional<std::string> parse_banner_version(std::string_view text) {
   std::optional<std::string> version;
   visit_strings(text, "Cuda compilation tools, release ", [&](std::string_view word, char) {
     const size_t mark = word.find(", V");
@@ -77,7 +77,7 @@ std::optional<std::string> version_in(std::string_view text) {
 
 Result<std::vector<std::string>> read_library_names(const Elf& elf) {
   std::set<std::string> names;
-  PBPROBE_CHECK(in_constants(elf, [&](std::string_view text) {
+  PBPROBE_CHECK(visit_constants(elf, [&](std::string_view text) {
     const std::string_view first = text.substr(0, text.find('\0'));  // has no NUL before it
     if (first.size() < text.size() && first.size() <= kLongestName && first.starts_with("lib") &&
         is_library_name(first))
@@ -94,7 +94,7 @@ Result<std::vector<std::string>> read_library_names(const Elf& elf) {
 
 Result<std::optional<std::string>> read_text_version(const Elf& elf, std::string_view words) {
   std::optional<std::string> version;
-  PBPROBE_CHECK(in_constants(elf, [&](std::string_view text) {
+  PBPROBE_CHECK(visit_constants(elf, [&](std::string_view text) {
     visit_strings(text, words, [&](std::string_view word, char) {
       word.remove_prefix(words.size());
       const std::string_view number = word.substr(0, word.find_first_not_of("0123456789."));
@@ -116,14 +116,14 @@ bool is_compiler(std::string_view file_name) {
 Result<Compiler> read_compiler(const Elf& elf) {
   Compiler compiler;
   std::set<Sm> knows;
-  PBPROBE_CHECK(in_constants(elf, [&](std::string_view text) {
+  PBPROBE_CHECK(visit_constants(elf, [&](std::string_view text) {
     // An option ("-arch=compute_90") or a whole string. After a space, it is part of a sentence about old ones.
     visit_strings(text, "compute_", [&](std::string_view word, char before) {
       const auto sm = before == ' ' ? std::nullopt : parse_sm(word);
       if (sm) knows.insert(*sm);
       return knows.size() < kMostNames;
     });
-    if (!compiler.version) compiler.version = version_in(text);
+    if (!compiler.version) compiler.version = parse_banner_version(text);
   }));
   for (const Sm& sm : knows) compiler.knows.push_back(sm_name(sm));
   return compiler;

@@ -83,7 +83,7 @@ Result<Contents> read_contents(const Elf& elf) {
   std::array<int64_t, kSignatures.size()> counts{};
   const auto count = [&](std::string_view name, const Elf64_Sym& symbol) {
     if (symbol.st_shndx == SHN_UNDEF) return;
-    versions.look_at(name, symbol);
+    versions.record_symbol(name, symbol);
     for (size_t i = 0; i < kSignatures.size(); ++i) {
       if (name.starts_with(kSignatures[i].prefix)) ++counts[i];
     }
@@ -183,7 +183,7 @@ bool may_be_torch(std::string_view folder, std::string_view name) {
 
 }  // namespace
 
-std::optional<std::string> component_of(std::string_view path) {
+std::optional<std::string> find_component(std::string_view path) {
   const size_t slash = path.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
   const std::string_view folder = slash == std::string_view::npos ? "" : path.substr(0, slash);

@@ -30,6 +30,6 @@ struct Contents {
 
 // Returns the component of a path: "libtorch" of "torch/lib/libtorch_cuda.so", "NCCL" of
 // "nvidia/nccl/lib/libnccl.so.2"; nullopt if unknown.
-[[nodiscard]] std::optional<std::string> component_of(std::string_view path);
+[[nodiscard]] std::optional<std::string> find_component(std::string_view path);
 
 }  // namespace pbprobe

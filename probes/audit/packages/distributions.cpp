@@ -40,12 +40,12 @@ constexpr uint64_t kMaxInfoBytes = 1 << 20;
 using FileId = std::pair<dev_t, ino_t>;
 
 bool holds_info(const fs::path& folder) {
-  const auto names = names_in(folder);
+  const auto names = list_entry_names(folder);
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(kInfo); });
 }
 
 // Returns the environment that packages write to: it also has bin, lib and share.
-fs::path environment_of(const fs::path& folder) {
+fs::path find_environment_root(const fs::path& folder) {
   const std::string name = folder.filename().string();
   const bool of_python = folder.parent_path().filename().string().starts_with("python3");
   if (of_python && (name == "site-packages" || name == "dist-packages"))
@@ -87,7 +87,7 @@ Result<CondaMeta> read_conda_meta(const fs::path& path) {
   return meta;
 }
 
-bool lies_in(const fs::path& path, const fs::path& folder) {
+bool is_inside(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
@@ -96,9 +96,9 @@ class Packages {
   explicit Packages(const fs::path& folder) {
     std::error_code error;
     packages_.folder = fs::canonical(folder, error);
-    environment_ = environment_of(packages_.folder);
+    environment_ = find_environment_root(packages_.folder);
     packages_.environment = environment_;
-    relocated_ = store_path_of(packages_.folder).has_value();
+    relocated_ = find_store_path(packages_.folder).has_value();
   }
 
   InstalledPackages take() && {
@@ -106,7 +106,7 @@ class Packages {
     if (error_)
       packages_.problems.push_back(
           fmt::format("{}: cannot list the folder: {}", packages_.folder.string(), error_.message()));
-    for (const auto& name : names_in(packages_.folder)) {
+    for (const auto& name : list_entry_names(packages_.folder)) {
       if (name.ends_with(kInfo)) add(name);
     }
     name_twins();
@@ -116,13 +116,13 @@ class Packages {
   }
 
  private:
-  fs::path path_of(const std::string& name) const { return packages_.folder / name; }
+  fs::path get_package_path(const std::string& name) const { return packages_.folder / name; }
 
   std::string read_text(const std::string& info, const char* name, ArtifactLayout& layout) {
-    auto text = read_whole_file(path_of(info) / name, kMaxInfoBytes);
+    auto text = read_whole_file(get_package_path(info) / name, kMaxInfoBytes);
     if (text) return std::move(*text);
-    if (text.error().code != ErrorCode::not_found && may_enter(path_of(info)))
-      layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);
+    if (text.error().code != ErrorCode::not_found && may_enter(get_package_path(info)))
+      layout.problems.push_back(append_remedy(text.error(), ReadFrom::text).message);
     return {};
   }
 
@@ -134,7 +134,7 @@ class Packages {
     layout.root = packages_.folder;
     layout.distributions = {info.substr(0, info.size() - kInfo.size())};
     const std::string metadata = read_text(info, "METADATA", layout);
-    if (metadata.empty() && may_enter(path_of(info)))
+    if (metadata.empty() && may_enter(get_package_path(info)))
       layout.problems.push_back(info + ": it has no METADATA: install the package again");
     if (const std::string wheel = read_text(info, "WHEEL", layout); !wheel.empty()) layout.texts["WHEEL"] = wheel;
     if (const std::string variant = read_text(info, kVariantFile.c_str(), layout); !variant.empty())
@@ -162,10 +162,10 @@ class Packages {
   }
 
   std::vector<RecordedFile> take_files(const std::string& info, ArtifactLayout& layout) {
-    const auto text = read_whole_file(path_of(info) / "RECORD");
+    const auto text = read_whole_file(get_package_path(info) / "RECORD");
     const bool missing = !text && text.error().code == ErrorCode::not_found;
-    if (!text && !missing && may_enter(path_of(info)))
-      layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);
+    if (!text && !missing && may_enter(get_package_path(info)))
+      layout.problems.push_back(append_remedy(text.error(), ReadFrom::text).message);
     Record record = text ? parse_record(*text) : Record();
     if (record.fault) layout.problems.push_back(fmt::format("{}/{}", info, record.fault->message));
     if (record.files.empty()) {
@@ -208,13 +208,14 @@ class Packages {
       layout.problems.push_back(fmt::format("{}: {}/RECORD has it, {}", path.string(), info, kNotThere));
     } else if (S_ISREG(status.st_mode)) {
       layout.items.push_back({path.string(), static_cast<uint64_t>(status.st_size), disk, nullptr, {}});
-      return !lies_in(fs::canonical(disk, error_), environment_);
+      return !is_inside(fs::canonical(disk, error_), environment_);
     }
     return false;
   }
 
   std::set<std::string> imported_names(const std::string& info, ArtifactLayout& layout) {
-    std::string name = package_of(info, layout.packages.front().metadata).name.value_or(info.substr(0, info.find('-')));
+    std::string name =
+        make_package(info, layout.packages.front().metadata).name.value_or(info.substr(0, info.find('-')));
     std::replace(name.begin(), name.end(), '-', '_');
     std::set<std::string> names{name};
     const std::string listed = read_text(info, "top_level.txt", layout);
@@ -250,7 +251,7 @@ class Packages {
     auto folders = imported_names(info, layout);
     for (const auto& name : std::set<std::string>(folders)) folders.insert(name + ".libs");
     for (const auto& folder : folders)
-      walk_shared_objects(path_of(folder), folder + "/", WalkScope::tree, is_wanted_name, layout);
+      walk_shared_objects(get_package_path(folder), folder + "/", WalkScope::tree, is_wanted_name, layout);
     if (!layout.items.empty())
       packages_.notes.push_back(fmt::format("{}: its RECORD names no files: those in {} are taken to be its own", info,
                                             fmt::join(folders, ", ")));
@@ -261,7 +262,7 @@ class Packages {
     std::map<std::string, std::vector<InstalledPackage*>> all;
     for (auto& installed : packages_.packages) {
       const PackageText& text = installed.layout.packages.front();
-      const Package package = package_of(text.folder, text.metadata);
+      const Package package = make_package(text.folder, text.metadata);
       const std::string& folder = package.folder;
       all[package_name(package.name.value_or(folder.substr(0, folder.find('-'))))].push_back(&installed);
     }
@@ -308,7 +309,7 @@ class Packages {
 
   void take_conda_file(InstalledPackage& package, const std::string& file, std::vector<std::string>& closed) {
     const fs::path disk = (environment_ / file).lexically_normal();
-    if (!is_wanted_name(disk.filename().string()) || !lies_in(disk, environment_)) return;
+    if (!is_wanted_name(disk.filename().string()) || !is_inside(disk, environment_)) return;
     struct stat status {};
     if (stat(disk.c_str(), &status) != 0) {
       if (errno == EACCES) return closed.push_back(file);
@@ -350,7 +351,7 @@ class Packages {
 std::optional<fs::path> packages_folder(const fs::path& root) {
   if (holds_info(root)) return root;
   for (const char* lib : {"lib", "lib64"}) {
-    for (const auto& python : names_in(root / lib)) {
+    for (const auto& python : list_entry_names(root / lib)) {
       if (!python.starts_with("python3")) continue;
       for (const char* packages : {"site-packages", "dist-packages"}) {
         if (holds_info(root / lib / python / packages)) return root / lib / python / packages;
@@ -361,7 +362,7 @@ std::optional<fs::path> packages_folder(const fs::path& root) {
 }
 
 bool stays_inside(const InstalledPackages& installed, const fs::path& path) {
-  return lies_in((installed.folder / path).lexically_normal(), installed.environment);
+  return is_inside((installed.folder / path).lexically_normal(), installed.environment);
 }
 
 InstalledPackages installed_packages(const fs::path& folder) {
@@ -376,7 +377,7 @@ std::vector<InstalledPackages> packages_on_path(const fs::path& folder) {
     std::set<std::string> own;
     std::erase_if(installed.packages, [&](const InstalledPackage& package) {
       const PackageText& text = package.layout.packages.front();
-      const Package known = package_of(text.folder, text.metadata);
+      const Package known = make_package(text.folder, text.metadata);
       own.insert(package_name(known.name.value_or(known.folder)));
       return names.contains(package_name(known.name.value_or(known.folder)));
     });
@@ -391,7 +392,7 @@ namespace {
 constexpr size_t kFields = 3;
 
 // Splits a line of CSV; a doubled quote in a quoted field is one quote. Returns nullopt if a quote has no end.
-std::optional<std::vector<std::string>> fields_of(std::string_view line) {
+std::optional<std::vector<std::string>> split_csv_fields(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -409,7 +410,7 @@ std::optional<std::vector<std::string>> fields_of(std::string_view line) {
   return fields;
 }
 
-std::optional<uint64_t> number_in(std::string_view text) {
+std::optional<uint64_t> parse_record_size(std::string_view text) {
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -425,11 +426,11 @@ Record parse_record(std::string_view text) {
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
-    auto fields = line.find('\0') == line.npos ? fields_of(line) : std::nullopt;
+    auto fields = line.find('\0') == line.npos ? split_csv_fields(line) : std::nullopt;
     const bool sound = fields && fields->size() == kFields && !fields->front().empty() &&
-                       ((*fields)[2].empty() || number_in((*fields)[2]));
+                       ((*fields)[2].empty() || parse_record_size((*fields)[2]));
     if (sound) {
-      record.files.push_back({std::move((*fields)[0]), std::move((*fields)[1]), number_in((*fields)[2])});
+      record.files.push_back({std::move((*fields)[0]), std::move((*fields)[1]), parse_record_size((*fields)[2])});
     } else if (!record.fault) {
       record.fault = make_error(ErrorCode::malformed, "RECORD: line {} is not \"path,hash,bytes\"", number);
     }

@@ -83,7 +83,7 @@ void add_propagated(const fs::path& root, std::vector<fs::path>& folders) {
 
 }  // namespace
 
-FoundEnvironments environments_in(const fs::path& root) {
+FoundEnvironments find_environments(const fs::path& root) {
   FoundEnvironments found;
   std::error_code error;
   if (fs::exists(root / "nix-support/propagated-build-inputs", error)) {
@@ -119,7 +119,7 @@ class SysPath {
   // addsitedir() of site.py: the folder, then what its .pth files name, in their alphabetical order.
   void add_site(const fs::path& folder, bool always) {
     add(folder, always);
-    auto names = names_in(folder);
+    auto names = list_entry_names(folder);
     std::sort(names.begin(), names.end());
     for (const auto& name : names) {
       if (!name.ends_with(".pth") || name.starts_with(".")) continue;
@@ -206,15 +206,15 @@ namespace {
 
 constexpr uint64_t kMostTextBytes = 1 << 20;
 
-std::string text_of(const fs::path& file) {
+std::string read_text_or_empty(const fs::path& file) {
   auto text = read_whole_file(file, kMostTextBytes);
   return text ? std::move(*text) : std::string();
 }
 
-std::vector<fs::path> site_packages_of(const fs::path& root) {
+std::vector<fs::path> list_site_packages(const fs::path& root) {
   std::vector<fs::path> folders{root};
   for (const char* lib : {"lib", "lib64", "local/lib"}) {
-    for (const auto& python : names_in(root / lib)) {
+    for (const auto& python : list_entry_names(root / lib)) {
       if (!python.starts_with("python3")) continue;
       folders.push_back(root / lib / python / "site-packages");
       folders.push_back(root / lib / python / "dist-packages");
@@ -270,13 +270,13 @@ std::vector<fs::path> folders_of_editable(const std::string& text) {
 
 namespace {
 
-std::vector<fs::path> folders_named_by(const fs::path& packages, const std::string& name) {
-  if (name.ends_with(".pth")) return folders_of_pth(text_of(packages / name));
-  if (name == "torch.egg-link") return folders_of_egg_link(text_of(packages / name));
+std::vector<fs::path> list_named_folders(const fs::path& packages, const std::string& name) {
+  if (name.ends_with(".pth")) return folders_of_pth(read_text_or_empty(packages / name));
+  if (name == "torch.egg-link") return folders_of_egg_link(read_text_or_empty(packages / name));
   if (name.starts_with("__editable___") && name.ends_with("_finder.py"))
-    return folders_of_finder(text_of(packages / name));
+    return folders_of_finder(read_text_or_empty(packages / name));
   if (name.ends_with(".dist-info") && calls_itself_torch(name, ""))
-    return folders_of_editable(text_of(packages / name / "direct_url.json"));
+    return folders_of_editable(read_text_or_empty(packages / name / "direct_url.json"));
   return {};
 }
 
@@ -286,7 +286,7 @@ std::optional<LinkedTorch> torch_of_base(const fs::path& root) {
   for (const auto& environment : {root, root.parent_path().parent_path().parent_path()}) {
     const auto base = find_base_prefix(environment);
     if (!base) continue;
-    for (const auto& python : names_in(environment / "lib")) {
+    for (const auto& python : list_entry_names(environment / "lib")) {
       if (!python.starts_with("python3")) continue;
       for (const auto& folder : sys_path(environment / "lib" / python / "site-packages")) {
         if (auto torch = torch_folder(folder)) return LinkedTorch{std::move(*torch), folder};
@@ -300,9 +300,9 @@ std::optional<LinkedTorch> torch_of_base(const fs::path& root) {
 }  // namespace
 
 std::optional<LinkedTorch> linked_torch(const fs::path& root, std::vector<fs::path>* named) {
-  for (const auto& packages : site_packages_of(root)) {
-    for (const auto& name : names_in(packages)) {
-      for (const auto& folder : folders_named_by(packages, name)) {
+  for (const auto& packages : list_site_packages(root)) {
+    for (const auto& name : list_entry_names(packages)) {
+      for (const auto& folder : list_named_folders(packages, name)) {
         if (auto torch = torch_folder(packages / folder)) return LinkedTorch{std::move(*torch), packages};
         if (named != nullptr && !name.ends_with(".pth")) named->push_back(packages / folder);
       }

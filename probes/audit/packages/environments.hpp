@@ -17,7 +17,7 @@ struct FoundEnvironments {
   std::vector<std::filesystem::path> folders;  // folders with *.dist-info
 };
 
-[[nodiscard]] FoundEnvironments environments_in(const std::filesystem::path& root);
+[[nodiscard]] FoundEnvironments find_environments(const std::filesystem::path& root);
 
 // Returns `packages` (a site-packages folder), then the folders in its .pth files, then the folders of the base Python
 // if pyvenv.cfg sets include-system-site-packages. Omits other folders without packages and torch.

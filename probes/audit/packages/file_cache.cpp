@@ -27,7 +27,7 @@ constexpr uint64_t kMostEntryBytes = 64ULL << 20;
 constexpr time_t kSettledSeconds = 2;  // a file that changed within a clock tick of its reading may change unseen
 constexpr time_t kKeptSeconds = 30L * 24 * 3600;
 
-std::string state_of(const struct stat& status) {
+std::string format_file_state(const struct stat& status) {
   return fmt::format("{}:{}:{}:{}.{:09}:{}.{:09}", status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
                      status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
 }
@@ -39,7 +39,7 @@ const std::string& program_state() {
     struct stat status {};
     const bool known = dladdr(reinterpret_cast<const void*>(&default_cache), &own) != 0 &&
                        stat(own.dli_fname[0] == '/' ? own.dli_fname : "/proc/self/exe", &status) == 0;
-    return fmt::format("{} {} {}", version(), commit(), known ? state_of(status) : "?");
+    return fmt::format("{} {} {}", version(), commit(), known ? format_file_state(status) : "?");
   }();
   return state;
 }
@@ -92,7 +92,7 @@ CachedFile::CachedFile(const std::string& path, const fs::path& disk, const Audi
 
 std::string CachedFile::state_now() const {
   struct stat status {};
-  return stat(disk_.c_str(), &status) == 0 && S_ISREG(status.st_mode) ? state_of(status) : std::string();
+  return stat(disk_.c_str(), &status) == 0 && S_ISREG(status.st_mode) ? format_file_state(status) : std::string();
 }
 
 std::optional<File> CachedFile::find() const {
@@ -115,7 +115,8 @@ std::optional<File> CachedFile::find() const {
 
 void CachedFile::keep(const File& file) const {
   struct stat status {};
-  if (entry_.empty() || file.problem || stat(disk_.c_str(), &status) != 0 || state_of(status) != state_) return;
+  if (entry_.empty() || file.problem || stat(disk_.c_str(), &status) != 0 || format_file_state(status) != state_)
+    return;
   if (std::time(nullptr) - std::max(status.st_ctim.tv_sec, status.st_mtim.tv_sec) < kSettledSeconds) return;
   const fs::path folder = entry_.parent_path();
   std::error_code error;

@@ -37,7 +37,7 @@ constexpr std::string_view kOtherWheel = "WHEEL of another package";  // torch's
 constexpr std::array kPackageTexts{"METADATA", "WHEEL"};
 
 // "torch-2.11.0.dist-info"
-bool is_of_torch_package(std::string_view folder) {
+bool is_torch_info_folder(std::string_view folder) {
   return folder.ends_with(".dist-info") && calls_itself_torch(folder, "");
 }
 
@@ -58,12 +58,12 @@ bool is_there(const fs::path& path) {
 }
 
 bool holds_libtorch(const fs::path& folder) {
-  const auto names = names_in(folder);
+  const auto names = list_entry_names(folder);
   return std::any_of(names.begin(), names.end(), is_libtorch_name);
 }
 
 // Returns build/lib of a checkout that was built and not installed into torch/lib.
-std::optional<fs::path> build_lib_of(const fs::path& torch) {
+std::optional<fs::path> find_build_lib(const fs::path& torch) {
   const fs::path built = torch.parent_path() / "build/lib";
   if (holds_libtorch(torch / "lib") || !holds_libtorch(built)) return std::nullopt;
   return built;
@@ -78,13 +78,13 @@ bool is_closed(const fs::path& folder) {
 bool is_torch_folder(const fs::path& folder) {
   if (is_closed(folder)) return folder.filename() == "torch";
   return is_there(folder / "version.py") &&
-         (is_there(folder / "lib") || fs::is_symlink(folder / "lib") || build_lib_of(folder).has_value());
+         (is_there(folder / "lib") || fs::is_symlink(folder / "lib") || find_build_lib(folder).has_value());
 }
 
 std::string too_large(const std::string& name, uint64_t size) {
-  return with_way_out(make_error(ErrorCode::malformed, "{}: {} bytes, {} are the limit of such a text", name, size,
-                                 kMaxTextBytes),
-                      ReadFrom::text)
+  return append_remedy(make_error(ErrorCode::malformed, "{}: {} bytes, {} are the limit of such a text", name, size,
+                                  kMaxTextBytes),
+                       ReadFrom::text)
       .message;
 }
 
@@ -97,7 +97,7 @@ void read_text(const fs::path& path, ArtifactLayout& layout) {
   Error fault = text.error();
   if (fault.code == ErrorCode::not_found) return;
   if (fault.code == ErrorCode::limit) fault.code = ErrorCode::malformed;
-  layout.problems.push_back(with_way_out(std::move(fault), ReadFrom::text).message);
+  layout.problems.push_back(append_remedy(std::move(fault), ReadFrom::text).message);
 }
 
 void read_texts(const std::vector<fs::path>& folders, ArtifactLayout& layout) {
@@ -121,13 +121,13 @@ void note_package(const fs::path& packages, const std::string& name, ArtifactLay
 }
 
 // Returns the link that Nix puts beside a result: "-lib", "-dev".
-fs::path nix_output_beside(const fs::path& artifact, std::string_view output) {
+fs::path find_nix_output(const fs::path& artifact, std::string_view output) {
   const fs::path plain = artifact.has_filename() ? artifact : artifact.parent_path();
   return plain.string() + std::string(output);
 }
 
 bool is_nix(const fs::path& artifact) {
-  return is_there(artifact / "nix-support") || store_path_of(artifact).has_value();
+  return is_there(artifact / "nix-support") || find_store_path(artifact).has_value();
 }
 
 void set_libtorch_dir(const fs::path& folder, ArtifactLayout& layout) {
@@ -138,10 +138,10 @@ void set_libtorch_dir(const fs::path& folder, ArtifactLayout& layout) {
 
 // Reads the metadata of torch's own packages in a folder of packages.
 void read_packages(const fs::path& packages, ArtifactLayout& layout) {
-  for (const auto& name : names_in(packages)) {
+  for (const auto& name : list_entry_names(packages)) {
     note_distribution(name, layout);
     note_package(packages, name, layout);
-    if (!is_of_torch_package(name)) continue;
+    if (!is_torch_info_folder(name)) continue;
     for (const char* text : kPackageTexts) read_text(packages / name / text, layout);
   }
 }
@@ -151,7 +151,7 @@ void walk_conda_prefix(const fs::path& packages, ArtifactLayout& layout) {
   const fs::path lib = packages.parent_path().parent_path();
   if (!is_there(lib.parent_path() / "conda-meta")) return;
   const auto wanted = [](std::string_view name) {
-    const auto component = component_of(name);
+    const auto component = find_component(name);
     return is_shared_object_name(name) && component && *component != "libtorch";
   };
   walk_shared_objects(lib, "../../", WalkScope::folder, wanted, layout);
@@ -176,11 +176,11 @@ Result<ArtifactLayout> torch_layout(const fs::path& artifact, const fs::path& to
   layout.root = packages;
   walk_shared_objects(torch, "torch/", WalkScope::tree_and_programs, is_wanted_name, layout);
   fs::path lib = torch / "lib";
-  if (const auto built = build_lib_of(torch)) {
+  if (const auto built = find_build_lib(torch)) {
     lib = *built;
     walk_shared_objects(lib, "torch/lib/", WalkScope::folder, is_shared_object_name, layout);
   } else if (!is_there(lib)) {  // a link into the -lib output, which may be a separate result
-    lib = nix_output_beside(artifact, "-lib") / "lib";
+    lib = find_nix_output(artifact, "-lib") / "lib";
     layout.kind = "nix";
     walk_shared_objects(lib, "torch/lib/", WalkScope::tree_and_programs, is_shared_object_name, layout);
   }
@@ -193,8 +193,8 @@ Result<ArtifactLayout> torch_layout(const fs::path& artifact, const fs::path& to
   set_libtorch_dir(lib, layout);
   read_texts({torch, torch / "share/cmake/Torch"}, layout);
   if (layout.kind == "nix") {
-    read_texts({nix_output_beside(artifact, "-dev") / "share/cmake/Torch"}, layout);
-    layout.outputs = outputs_beside(artifact);
+    read_texts({find_nix_output(artifact, "-dev") / "share/cmake/Torch"}, layout);
+    layout.outputs = find_nix_outputs(artifact);
   }
   return layout;
 }
@@ -208,7 +208,7 @@ ArtifactLayout libtorch_layout(const fs::path& root) {
   set_libtorch_dir(root / "lib", layout);
   read_texts({root, root / "share/cmake/Torch"}, layout);
   if (is_there(root / "CMakeCache.txt")) read_texts({root.parent_path() / "torch"}, layout);  // build/ of a checkout
-  if (layout.kind == "nix") layout.outputs = outputs_beside(root);
+  if (layout.kind == "nix") layout.outputs = find_nix_outputs(root);
   return layout;
 }
 
@@ -228,7 +228,7 @@ ArtifactLayout debian_layout(const fs::path& folder) {
 
 std::optional<fs::path> debian_folder(const fs::path& root) {
   for (const auto& lib : {root / "usr/lib", root / "lib", root}) {
-    for (const auto& name : names_in(lib)) {
+    for (const auto& name : list_entry_names(lib)) {
       if (name.find("-linux-gnu") != std::string::npos && holds_libtorch(lib / name)) return lib / name;
     }
   }
@@ -269,7 +269,7 @@ Result<ArtifactLayout> folder_layout(const fs::path& given) {
   }
   if (const auto found = debian_folder(folder)) return debian_layout(*found);
   if (auto kernel = kernel_layout(folder)) return std::move(*kernel);
-  for (const auto& packages : environments_in(folder).folders) {
+  for (const auto& packages : find_environments(folder).folders) {
     if (const auto torch = torch_folder(packages)) return torch_layout(packages, *torch);
   }
   static_cast<void>(list_folder(folder, error));
@@ -296,7 +296,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
                                                 folder == "libtorch" || folder == "libtorch/share/cmake/Torch");
   // A wheel contains one package; the metadata of a second package is read too, with any name.
   const bool metadata = name == "METADATA" && folder.ends_with(".dist-info") && folder.find('/') == std::string::npos;
-  const bool of_torch = among(kPackageTexts) && is_of_torch_package(folder);
+  const bool of_torch = among(kPackageTexts) && is_torch_info_folder(folder);
   const bool of_other = name == "WHEEL" && !of_torch && folder.ends_with(".dist-info");
   const bool variant = name == kVariantFile && folder.ends_with(".dist-info");
   if (!version && !metadata && !of_torch && !of_other && !variant) return;
@@ -311,7 +311,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
     if (version || of_torch || of_other || variant)
       layout.texts.emplace(of_other ? kOtherWheel : name, std::move(text));
   } else {
-    layout.problems.push_back(with_way_out(read.error(), ReadFrom::wheel).message);
+    layout.problems.push_back(append_remedy(read.error(), ReadFrom::wheel).message);
   }
 }
 
@@ -357,12 +357,12 @@ Result<ArtifactLayout> wheel_layout(const fs::path& path, Mapping mapping) {
   auto wheel = std::make_shared<Wheel>();
   wheel->mapping = std::move(mapping);
   auto archive = read_zip(Bytes(wheel->mapping.bytes(), path.filename().string()));
-  if (!archive) return with_way_out(archive.error(), ReadFrom::wheel);
+  if (!archive) return append_remedy(archive.error(), ReadFrom::wheel);
   wheel->archive = std::move(*archive);
   ArtifactLayout layout;
   layout.kind = "wheel";
   for (const auto& fault : wheel->archive.refused)
-    layout.problems.push_back(with_way_out(fault, ReadFrom::wheel).message);
+    layout.problems.push_back(append_remedy(fault, ReadFrom::wheel).message);
   note_unread_members(wheel->archive, layout);
   for (const auto& member : wheel->archive.members) {
     if (is_wanted_name(fs::path(member.name).filename().string()) || holds_program(wheel->archive, member))
@@ -392,10 +392,10 @@ Result<ArtifactLayout> file_layout(const fs::path& path) {
   const bool shared_object = is_shared_object_name(path.filename().string());
   const bool known = bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG)) || (magic && *magic == kFatbinMagic);
   if (bytes.size() == 0)
-    return with_way_out(make_error(ErrorCode::malformed, "{} is empty (0 bytes)", path.string()), ReadFrom::file);
+    return append_remedy(make_error(ErrorCode::malformed, "{} is empty (0 bytes)", path.string()), ReadFrom::file);
   if (!known && path.extension() == ".whl")
-    return with_way_out(make_error(ErrorCode::malformed, "{}: not a ZIP archive, so no wheel", path.string()),
-                        ReadFrom::wheel);
+    return append_remedy(make_error(ErrorCode::malformed, "{}: not a ZIP archive, so no wheel", path.string()),
+                         ReadFrom::wheel);
   if (!known && !shared_object)
     return make_error(ErrorCode::usage, "{} is not an artifact (neither ELF, fatbin nor wheel): {}", path.string(),
                       kWanted);
@@ -433,7 +433,7 @@ std::optional<fs::path> torch_folder(const fs::path& root) {
   }
   for (const char* lib : {"lib", "lib64", "local/lib", "usr/lib", "usr/lib64", "usr/local/lib", "."}) {
     const fs::path above = lib == std::string_view(".") ? root : root / lib;
-    for (const auto& python : names_in(above)) {
+    for (const auto& python : list_entry_names(above)) {
       if (!python.starts_with("python3")) continue;
       for (const char* packages : kPackages) {
         const fs::path torch = above / python / packages / "torch";

@@ -55,7 +55,7 @@ fs::path nix_store_dir() {
   return error ? given : real;
 }
 
-std::optional<fs::path> store_path_of(const fs::path& path) {
+std::optional<fs::path> find_store_path(const fs::path& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
   if (error) return std::nullopt;
@@ -65,11 +65,11 @@ std::optional<fs::path> store_path_of(const fs::path& path) {
   return store / *in_path;
 }
 
-std::vector<fs::path> outputs_beside(const fs::path& artifact) {
+std::vector<fs::path> find_nix_outputs(const fs::path& artifact) {
   const fs::path plain = artifact.has_filename() ? artifact : artifact.parent_path();
   std::vector<fs::path> outputs;
   for (const char* output : kOutputs) {
-    const auto path = store_path_of(plain.string() + output);
+    const auto path = find_store_path(plain.string() + output);
     if (path && std::find(outputs.begin(), outputs.end(), *path) == outputs.end()) outputs.push_back(*path);
   }
   return outputs;

@@ -17,11 +17,11 @@ namespace pbprobe {
 [[nodiscard]] std::filesystem::path nix_store_dir();
 
 // Returns "/nix/store/<hash>-<name>" for a path in the store, after following links.
-[[nodiscard]] std::optional<std::filesystem::path> store_path_of(const std::filesystem::path& path);
+[[nodiscard]] std::optional<std::filesystem::path> find_store_path(const std::filesystem::path& path);
 
 // Returns the outputs that `flox build` and `nix build` link next to result-NAME (itself, -lib, -dev, …), if they lead
 // into the store.
-[[nodiscard]] std::vector<std::filesystem::path> outputs_beside(const std::filesystem::path& artifact);
+[[nodiscard]] std::vector<std::filesystem::path> find_nix_outputs(const std::filesystem::path& artifact);
 
 // Parses "<hash>-python3.13-torch-2.10.0-lib" as "python3.13-torch" and "2.10.0", without the output name.
 [[nodiscard]] StorePath parse_store_path(std::string_view path);

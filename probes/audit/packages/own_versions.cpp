@@ -26,7 +26,7 @@ constexpr std::string_view kTorch = "aoti_torch_abi_version";
 
 using Numbers = std::array<int32_t, 3>;
 
-std::optional<std::string> text_of(const Numbers& numbers) {
+std::optional<std::string> format_numbers(const Numbers& numbers) {
   for (const int32_t number : numbers) {
     if (number < 0 || number > 9999) return std::nullopt;
   }
@@ -53,7 +53,7 @@ std::optional<uint64_t> address_in_aarch64(const Bytes& code, uint64_t at) {
   return (at & ~uint64_t{0xfff}) + ((pages | sign) << 12U) + (*rest >> 10U & 0xfffU);
 }
 
-std::optional<std::string> version_at(const Elf& elf, uint64_t address) {
+std::optional<std::string> read_version_string(const Elf& elf, uint64_t address) {
   const auto bytes = bytes_at_address(elf, address, kOneDnnObject);
   if (!bytes) return std::nullopt;
   Numbers numbers{};
@@ -62,7 +62,7 @@ std::optional<std::string> version_at(const Elf& elf, uint64_t address) {
     if (!number) return std::nullopt;
     numbers[i] = *number;
   }
-  return text_of(numbers);
+  return format_numbers(numbers);
 }
 
 std::optional<std::string> version_of_onednn(const Elf& elf, uint64_t function) {
@@ -71,7 +71,7 @@ std::optional<std::string> version_of_onednn(const Elf& elf, uint64_t function) 
   const auto address = elf.header.e_machine == EM_X86_64    ? address_in_x86(*code, function)
                        : elf.header.e_machine == EM_AARCH64 ? address_in_aarch64(*code, function)
                                                             : std::nullopt;
-  return address ? version_at(elf, *address) : std::nullopt;
+  return address ? read_version_string(elf, *address) : std::nullopt;
 }
 
 // Returns the numbers of the first three instructions `mov dword [register], number`.
@@ -121,7 +121,7 @@ std::optional<std::string> version_of_magma(const Elf& elf, uint64_t function) {
   const auto numbers = elf.header.e_machine == EM_X86_64    ? stored_by_x86(code)
                        : elf.header.e_machine == EM_AARCH64 ? stored_by_aarch64(code)
                                                             : std::nullopt;
-  return numbers ? text_of(*numbers) : std::nullopt;
+  return numbers ? format_numbers(*numbers) : std::nullopt;
 }
 
 // mov rax, number; ret, with or without a frame around it.
@@ -183,7 +183,7 @@ std::optional<std::string> version_of_torch(const Elf& elf, uint64_t function) {
 
 }  // namespace
 
-void OwnVersions::look_at(std::string_view name, const Elf64_Sym& symbol) {
+void OwnVersions::record_symbol(std::string_view name, const Elf64_Sym& symbol) {
   if (symbol.st_shndx == SHN_UNDEF) return;
   if (name == kOneDnnObject) onednn_object_ = symbol.st_value;
   if (name == kOneDnn) onednn_ = symbol.st_value;
@@ -197,7 +197,7 @@ std::map<std::string, std::string> OwnVersions::read(const Elf& elf) const {
     if (version) versions[library] = std::move(*version);
   };
   if (onednn_object_) {
-    take("oneDNN", version_at(elf, *onednn_object_));
+    take("oneDNN", read_version_string(elf, *onednn_object_));
   } else if (onednn_) {
     take("oneDNN", version_of_onednn(elf, *onednn_));
   }

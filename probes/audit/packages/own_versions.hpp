@@ -17,7 +17,7 @@ namespace pbprobe {
 // Reads the versions of oneDNN, MAGMA and torch from the code of their version functions. Runs nothing.
 class OwnVersions {
  public:
-  void look_at(std::string_view name, const Elf64_Sym& symbol);
+  void record_symbol(std::string_view name, const Elf64_Sym& symbol);
   // {"MAGMA": "2.6.1", "oneDNN": "3.10.2", "torch": "2.11.0"}; without those whose code has another form.
   [[nodiscard]] std::map<std::string, std::string> read(const Elf& elf) const;
 

@@ -59,7 +59,7 @@ Owners::Owners(const std::vector<InstalledPackage>& packages) {
   for (const auto& package : packages) {
     if (package.record.empty()) continue;
     const PackageText& text = package.layout.packages.front();
-    const auto name = package_of(text.folder, text.metadata).name;
+    const auto name = make_package(text.folder, text.metadata).name;
     for (const auto& file : package.record) claims_[plain_path(file.path)].push_back({packages_.size(), &file});
     packages_.push_back({package.info, package_name(name.value_or("")), required_packages(text.metadata)});
   }

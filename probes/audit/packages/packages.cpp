@@ -104,7 +104,7 @@ std::optional<std::string> component_named(std::string_view distribution) {
 }
 
 // The header of METADATA; what follows an empty line is the package's description.
-std::string_view header_of(std::string_view metadata) {
+std::string_view get_metadata_header(std::string_view metadata) {
   const size_t unix_end = metadata.find("\n\n");
   return metadata.substr(0, std::min(unix_end, metadata.find("\r\n\r\n")));
 }
@@ -150,7 +150,7 @@ Requirement parse_requirement(std::string_view text) {
 
 // Returns "==2.11.0" for "Requires-Dist: torch (==2.11.0)", and joins several requirements with commas. Ignores
 // requirements with a condition.
-std::optional<std::string> torch_asked_for(std::string_view header) {
+std::optional<std::string> read_torch_requirement(std::string_view header) {
   std::string asked;
   visit_lines(header, "Requires-Dist:", [&](std::string_view text) {
     const Requirement requirement = parse_requirement(text);
@@ -164,7 +164,7 @@ std::optional<std::string> torch_asked_for(std::string_view header) {
 
 std::optional<std::string> value_in_header(std::string_view metadata, std::string_view key) {
   std::optional<std::string> first;
-  visit_lines(header_of(metadata), key, [&](std::string_view value) {
+  visit_lines(get_metadata_header(metadata), key, [&](std::string_view value) {
     while (value.starts_with(' ')) value.remove_prefix(1);
     while (value.ends_with(' ')) value.remove_suffix(1);
     if (!first && !value.empty()) first = value;
@@ -177,14 +177,14 @@ bool calls_itself_torch(std::string_view folder, std::string_view metadata) {
   return package_name(parts_of_folder(folder).first) == "torch" || (name && package_name(*name) == "torch");
 }
 
-Package package_of(std::string folder, std::string_view metadata) {
+Package make_package(std::string folder, std::string_view metadata) {
   return {.folder = std::move(folder),
           .name = value_in_header(metadata, "Name:"),
           .version = value_in_header(metadata, "Version:"),
-          .torch = torch_asked_for(header_of(metadata))};
+          .torch = read_torch_requirement(get_metadata_header(metadata))};
 }
 
-std::vector<StatedVersion> versions_stated_by(const Package& package) {
+std::vector<StatedVersion> list_stated_versions(const Package& package) {
   std::vector<StatedVersion> stated;
   const std::string folder = parts_of_folder(package.folder).second;
   if (!folder.empty()) stated.push_back({.of = "torch", .where = package.folder, .stated = folder});

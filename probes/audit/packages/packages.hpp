@@ -42,10 +42,10 @@ namespace pbprobe {
 [[nodiscard]] std::optional<std::string> value_in_header(std::string_view metadata, std::string_view key);
 
 // Returns the name and version in the metadata.
-[[nodiscard]] Package package_of(std::string folder, std::string_view metadata);
+[[nodiscard]] Package make_package(std::string folder, std::string_view metadata);
 
 // Returns the torch versions that the package's folder and metadata state.
-[[nodiscard]] std::vector<StatedVersion> versions_stated_by(const Package& package);
+[[nodiscard]] std::vector<StatedVersion> list_stated_versions(const Package& package);
 
 // Returns the version in a wheel's name ("torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl"); nullopt for other names.
 [[nodiscard]] std::optional<StatedVersion> version_stated_by_wheel(const std::string& file_name);

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDriverLibrary = "libcuda.so.1";
 
-std::vector<std::string> parts_of(const std::string& text, char separator) {
+std::vector<std::string> split_text(const std::string& text, char separator) {
   std::vector<std::string> parts;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(separator, at), text.size());
@@ -77,9 +77,9 @@ class Looking {
   [[nodiscard]] std::optional<std::string> variable(const char* name) const { return sources_.variable(name); }
   [[nodiscard]] fs::path rooted(const std::string& path) const { return sources_.root + path; }
 
-  [[nodiscard]] std::optional<std::string> on_path(const std::string& name) const {
+  [[nodiscard]] std::optional<std::string> search_path(const std::string& name) const {
     if (name.find('/') != name.npos) return starts(name) ? std::nullopt : std::optional(name);
-    for (const auto& folder : parts_of(variable("PATH").value_or(""), ':')) {
+    for (const auto& folder : split_text(variable("PATH").value_or(""), ':')) {
       if (!starts(fs::path(folder) / name)) return folder + "/" + name;
     }
     return std::nullopt;
@@ -99,13 +99,13 @@ class Looking {
     if (const auto named = variable(name)) {
       const bool words = std::string_view(name) == "CXX";
       found.variable = name;
-      found.called = words && on_path(*named) == std::nullopt ? named->substr(0, named->find(' ')) : *named;
-      found.path = on_path(found.called);
+      found.called = words && search_path(*named) == std::nullopt ? named->substr(0, named->find(' ')) : *named;
+      found.path = search_path(found.called);
       return found;
     }
     for (const char* called : else_called) {
       found.called += (found.called.empty() ? "" : " or ") + std::string(called);
-      if (!found.path) found.path = on_path(called);
+      if (!found.path) found.path = search_path(called);
     }
     return found;
   }
@@ -121,7 +121,7 @@ class Looking {
       std::string version = packages_.parent_path().filename().string();  // "python3.11"
       if (!version.starts_with("python3.")) version = python.filename().string();
       if (!version.starts_with("python3.")) return std::nullopt;
-      if (base == fs::canonical(environment, error)) base = home_of(environment).value_or(base);
+      if (base == fs::canonical(environment, error)) base = read_python_home(environment).value_or(base);
       const fs::path header = base / "include" / version / "Python.h";
       return PythonHeader{.path = header.string(), .there = is_there(header)};
     }
@@ -129,10 +129,10 @@ class Looking {
   }
 
   // Reads "home = /opt/python/bin" of a virtual environment with a copy of the interpreter.
-  [[nodiscard]] static std::optional<fs::path> home_of(const fs::path& environment) {
+  [[nodiscard]] static std::optional<fs::path> read_python_home(const fs::path& environment) {
     const auto config = read_whole_file(environment / "pyvenv.cfg");
     if (!config) return std::nullopt;
-    for (const auto& line : parts_of(*config, '\n')) {
+    for (const auto& line : split_text(*config, '\n')) {
       const size_t mark = line.find('=');
       if (mark == line.npos || line.substr(0, line.find_last_not_of(" \t", mark - 1) + 1) != "home") continue;
       const size_t begin = line.find_first_not_of(" \t", mark + 1);
@@ -176,7 +176,7 @@ class Looking {
       for (auto at = first; at != last; ++at) folders.push_back(fs::path(at->second).parent_path().string());
     }
     if (!folders.empty()) return folders;
-    for (const auto& folder : parts_of(variable("LD_LIBRARY_PATH").value_or(""), ':')) {
+    for (const auto& folder : split_text(variable("LD_LIBRARY_PATH").value_or(""), ':')) {
       if (is_there(rooted(folder) / kDriverLibrary)) folders.push_back(folder);
     }
     return folders;
@@ -188,7 +188,7 @@ class Looking {
     const char* const key = name == "ptxas" ? "TRITON_PTXAS_PATH" : "TRITON_PTXAS_BLACKWELL_PATH";
     if (const auto named = variable(key)) {
       tool.variable = key;
-      const auto there = on_path(*named);
+      const auto there = search_path(*named);
       if (there || is_there(*named)) {
         tool.path = there.value_or(*named);
       } else {
@@ -293,7 +293,7 @@ PreflightSources preflight_sources() {
   return sources;
 }
 
-std::optional<fs::path> packages_of(const Inventory& inventory) {
+std::optional<fs::path> find_packages_folder(const Inventory& inventory) {
   if (inventory.layout != "site-packages" && inventory.layout != "nix") return std::nullopt;
   std::vector<fs::path> folders{inventory.artifact, fs::path(inventory.artifact).parent_path()};
   if (inventory.libtorch_dir) folders.push_back(fs::path(*inventory.libtorch_dir).parent_path().parent_path());

@@ -24,7 +24,7 @@ struct PreflightSources {
 [[nodiscard]] PreflightSources preflight_sources();
 
 // Returns the folder that this torch is imported from; nullopt if it is not installed for Python.
-[[nodiscard]] std::optional<std::filesystem::path> packages_of(const Inventory& inventory);
+[[nodiscard]] std::optional<std::filesystem::path> find_packages_folder(const Inventory& inventory);
 
 // Runs the search. `packages` is the folder that contains torch.
 [[nodiscard]] Preflight look_before_compiling(const std::filesystem::path& packages, const PreflightSources& sources);

@@ -35,7 +35,7 @@ bool is_torch(const InstalledPackage& package) {
 }
 
 // Returns the processor of the package's first library that has one.
-std::string processor_of(const InstalledPackage& package) {
+std::string find_processor(const InstalledPackage& package) {
   for (const auto& item : package.layout.items) {
     if (!is_shared_object_name(item.disk.filename().string())) continue;
     if (std::string processor = processor_of_file(item.disk); !processor.empty()) return processor;
@@ -44,7 +44,7 @@ std::string processor_of(const InstalledPackage& package) {
 }
 
 // Returns "ext/_C" for "ext/_C.cpython-311-aarch64-linux-gnu.so".
-std::string stem_of(const std::string& path) {
+std::string strip_module_suffix(const std::string& path) {
   return path.substr(0, path.find('.', path.rfind('/') + 1));
 }
 
@@ -52,7 +52,7 @@ bool is_imported(const Item& item) {
   const std::string name = item.disk.filename().string();
   const auto object = LinkedObject::open(item.disk);
   const std::string entry = "PyInit_" + name.substr(0, name.find('.'));
-  return object && object->resolves({.name = entry, .hash = gnu_hash_of(entry)});
+  return object && object->resolves({.name = entry, .hash = compute_gnu_hash(entry)});
 }
 
 bool is_opened_by_itself(const Item& item) {
@@ -65,7 +65,7 @@ bool is_opened_by_itself(const Item& item) {
   });
 }
 
-std::vector<std::string> tags_of(const InstalledPackage& package) {
+std::vector<std::string> list_wheel_tags(const InstalledPackage& package) {
   const auto wheel = package.layout.texts.find("WHEEL");
   if (!package.info.ends_with(kInfo) || wheel == package.layout.texts.end()) return {};
   return wheel_tags(wheel->second);
@@ -73,13 +73,13 @@ std::vector<std::string> tags_of(const InstalledPackage& package) {
 
 // A wheel for a platform has files to load there. A wheel for any platform, and conda's cross compilers, have files of
 // all kinds as data.
-bool is_of_a_platform(const InstalledPackage& package) {
-  const auto tags = tags_of(package);
+bool has_platform_tag(const InstalledPackage& package) {
+  const auto tags = list_wheel_tags(package);
   return std::any_of(tags.begin(), tags.end(), [](const std::string& tag) { return !tag.ends_with("-any"); });
 }
 
 bool is_for_musl_only(const InstalledPackage& package) {
-  const auto tags = tags_of(package);
+  const auto tags = list_wheel_tags(package);
   return !tags.empty() && std::all_of(tags.begin(), tags.end(),
                                       [](const std::string& tag) { return tag.find("-musllinux") != tag.npos; });
 }
@@ -96,7 +96,7 @@ bool has_both_c_libraries(const fs::path& root) {
          fs::exists(inside_root(root, root / "usr/lib/libgcompat.so.0"), error);
 }
 
-fs::path python_of(const InstalledPackages& installed, const fs::path& root) {
+fs::path find_python(const InstalledPackages& installed, const fs::path& root) {
   for (const char* name : {"bin/python", "bin/python3"}) {
     fs::path path = inside_root(root, installed.environment / name);
     if (!processor_of_file(path).empty()) return path;
@@ -110,29 +110,29 @@ struct Expected {
 };
 
 // Returns files of another kind that Python or the loader would open.
-std::optional<OtherProcessor> other_than(const InstalledPackage& package, const Expected& expected,
-                                         std::string (*kind_of)(const fs::path&)) {
+std::optional<OtherProcessor> find_other_kind(const InstalledPackage& package, const Expected& expected,
+                                              std::string (*kind_of)(const fs::path&)) {
   std::vector<std::pair<const Item*, std::string>> others;
   std::set<std::string> own;  // stems of files for the environment's own kind
   std::set<std::string> needed;
   for (const auto& item : package.layout.items) {
     if (!is_shared_object_name(item.disk.filename().string())) continue;
     std::string kind = kind_of(item.disk);
-    if (kind == expected.kind) own.insert(stem_of(item.path));
+    if (kind == expected.kind) own.insert(strip_module_suffix(item.path));
     if (!kind.empty() && kind != expected.kind) others.emplace_back(&item, std::move(kind));
   }
   if (others.empty()) return std::nullopt;
   for (const auto& item : package.layout.items) {
-    if (!own.contains(stem_of(item.path))) continue;
+    if (!own.contains(strip_module_suffix(item.path))) continue;
     const auto object = LinkedObject::open(item.disk);
     if (object) needed.insert(object->dynamic().needed.begin(), object->dynamic().needed.end());
   }
   OtherProcessor found;
   found.expected = expected.kind;
   found.known_by = expected.known_by;
-  found.whole = own.empty() && is_of_a_platform(package);
+  found.whole = own.empty() && has_platform_tag(package);
   for (const auto& [item, kind] : others) {
-    const bool stands_in = own.contains(stem_of(item->path));
+    const bool stands_in = own.contains(strip_module_suffix(item->path));
     const bool opened = found.whole || needed.contains(item->disk.filename().string()) || is_opened_by_itself(*item);
     if (stands_in || !opened) continue;
     if (found.files++ > 0) continue;
@@ -143,7 +143,7 @@ std::optional<OtherProcessor> other_than(const InstalledPackage& package, const 
 }
 
 // Returns "311" for "python3.11", "313t" for "python3.13t".
-std::string tag_of(const fs::path& path) {
+std::string parse_python_tag(const fs::path& path) {
   constexpr std::string_view kBegin = "python3.";
   const std::string name = path.filename().string();
   const bool known = name.starts_with(kBegin) && name.size() > kBegin.size() &&
@@ -158,7 +158,7 @@ std::string name_of_python(const std::string& tag) {
   return fmt::format("{}Python 3.{}", free ? "free-threaded " : "", minor);
 }
 
-std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, const std::string& tag) {
+std::optional<OtherProcessor> find_other_python(const InstalledPackage& package, const std::string& tag) {
   OtherProcessor found;
   for (const auto& item : package.layout.items) {
     const std::string python = python_of_module(item.disk.filename().string());
@@ -179,7 +179,7 @@ std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, c
 
 // Returns the only processor that a text like "cp311-cp311-linux_x86_64" or "torch29-cu128-aarch64-linux" names, else
 // "".
-std::string processor_in(std::string_view text) {
+std::string find_named_processor(std::string_view text) {
   std::string found;
   for (const char* processor : {"x86_64", "aarch64"}) {
     if (text.find(processor) == text.npos) continue;
@@ -189,17 +189,17 @@ std::string processor_in(std::string_view text) {
   return found;
 }
 
-Expected expected_of(const ArtifactLayout& layout, const std::vector<File>& files) {
+Expected find_expected_processor(const ArtifactLayout& layout, const std::vector<File>& files) {
   for (const auto& file : files) {
     if (file.component == "libtorch" && file.machine) return {*file.machine, "libtorch"};
   }
   if (const auto wheel = layout.texts.find("WHEEL"); wheel != layout.texts.end()) {
     std::string tags;
     for (const auto& tag : wheel_tags(wheel->second)) tags += tag + " ";
-    return {processor_in(tags), "its tag"};
+    return {find_named_processor(tags), "its tag"};
   }
   if (layout.packages.empty()) return {};
-  return {processor_in(layout.packages.front().folder), "its folder's name"};
+  return {find_named_processor(layout.packages.front().folder), "its folder's name"};
 }
 
 // Reports whether Python imports the file, torch's process loads it, or another file needs it.
@@ -222,22 +222,22 @@ std::set<std::string> find_needed_by_libtorch(const std::vector<File>& files) {
 }  // namespace
 
 std::optional<OtherProcessor> find_other_processor(const ArtifactLayout& layout, const std::vector<File>& files) {
-  const Expected expected = expected_of(layout, files);
+  const Expected expected = find_expected_processor(layout, files);
   if (expected.kind.empty()) return std::nullopt;
   std::set<std::string> own;  // stems of the libraries for the right processor
   std::set<std::string> needed;
   const std::set<std::string> of_libtorch = find_needed_by_libtorch(files);
   for (const auto& file : files) {
     if (file.machine != expected.kind) continue;
-    own.insert(stem_of(file.path));
+    own.insert(strip_module_suffix(file.path));
     needed.insert(file.needed.begin(), file.needed.end());
   }
   OtherProcessor found{.expected = expected.kind, .known_by = expected.known_by, .whole = own.empty()};
   for (const auto& file : files) {
     const std::string processor = file.machine.value_or("");
-    if (processor == expected.kind || processor_in(processor) != processor || processor.empty()) continue;
+    if (processor == expected.kind || find_named_processor(processor) != processor || processor.empty()) continue;
     if (file.component == "libtorch" || of_libtorch.contains(fs::path(file.path).filename().string())) continue;
-    if (own.contains(stem_of(file.path)) || !(found.whole || is_loaded(file, needed))) continue;
+    if (own.contains(strip_module_suffix(file.path)) || !(found.whole || is_loaded(file, needed))) continue;
     if (found.files++ > 0) continue;
     found.first = file.path;
     found.processor = processor;
@@ -255,15 +255,15 @@ std::string processor_of_file(const fs::path& path) {
 }
 
 Processors::Processors(const InstalledPackages& installed, const fs::path& root) {
-  const fs::path python = python_of(installed, root);
-  tag_ = tag_of(installed.folder.parent_path());
+  const fs::path python = find_python(installed, root);
+  tag_ = parse_python_tag(installed.folder.parent_path());
   std::error_code error;
-  if (tag_.empty()) tag_ = tag_of(root.empty() ? fs::canonical(python, error) : python);
+  if (tag_.empty()) tag_ = parse_python_tag(root.empty() ? fs::canonical(python, error) : python);
   if (!has_both_c_libraries(root)) c_library_ = c_library_of_file(python);
   std::map<std::string, int> packages;
   std::string torch;
   for (const auto& package : installed.packages) {
-    const std::string processor = processor_of(package);
+    const std::string processor = find_processor(package);
     if (processor.empty()) continue;
     ++packages[processor];
     if (is_torch(package)) torch = processor;
@@ -287,13 +287,13 @@ Processors::Processors(const InstalledPackages& installed, const fs::path& root)
 
 std::optional<OtherProcessor> Processors::other(const InstalledPackage& package) const {
   if (!expected_.empty()) {
-    if (auto found = other_than(package, {expected_, known_by_}, processor_of_file)) return found;
+    if (auto found = find_other_kind(package, {expected_, known_by_}, processor_of_file)) return found;
   }
   const bool asked = c_library_ == kMusl || (c_library_ == kGlibc && is_for_musl_only(package));
   if (asked) {
-    if (auto found = other_than(package, {c_library_, kByPython}, c_library_of_file)) return found;
+    if (auto found = find_other_kind(package, {c_library_, kByPython}, c_library_of_file)) return found;
   }
-  return tag_.empty() || package.info.empty() ? std::nullopt : of_other_python(package, tag_);
+  return tag_.empty() || package.info.empty() ? std::nullopt : find_other_python(package, tag_);
 }
 
 }  // namespace pbprobe

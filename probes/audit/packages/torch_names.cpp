@@ -23,7 +23,7 @@ constexpr size_t kMaxNames = 10;
 using Names = std::set<std::string, std::less<>>;
 
 // Files in the wheels whose exports recipes/torch_symbols.json lists. A build for ROCm or XPU has others.
-bool is_of_known_torch(std::string_view library) {
+bool is_known_torch_library(std::string_view library) {
   constexpr std::array<std::string_view, 11> kLibraries{
       "libc10.so",          "libc10_cuda.so",          "libtorch.so",
       "libtorch_cpu.so",    "libtorch_cuda.so",        "libtorch_cuda_linalg.so",
@@ -45,9 +45,9 @@ bool is_allowed_from_system(std::string_view library) {
 // Reports whether the library was not read: it may define names in torch's namespaces.
 bool is_foreign(const Dependency& dependency) {
   const std::string_view name = base_name(dependency.name);
-  if (dependency.provider != Provider::unresolved || is_of_known_torch(name) || is_allowed_from_system(name))
+  if (dependency.provider != Provider::unresolved || is_known_torch_library(name) || is_allowed_from_system(name))
     return false;
-  const auto component = component_of(name);
+  const auto component = find_component(name);
   return !component || *component == "libtorch";
 }
 
@@ -79,7 +79,7 @@ Names find_undefined(const ArtifactLayout& layout, const AuditOptions& options, 
     if (!file.links) continue;
     if (const auto& unknown = file.links->torch_symbols.unknown) names.insert(unknown->begin(), unknown->end());
     for (const auto& dependency : file.links->dependencies) {
-      const bool torch = is_of_known_torch(base_name(dependency.name));
+      const bool torch = is_known_torch_library(base_name(dependency.name));
       if (dependency.provider == Provider::outside && dependency.path && !torch) outside.insert(*dependency.path);
     }
   }

@@ -31,7 +31,7 @@ std::optional<std::string> cuda_of_version(std::string_view version) {
   return std::string(digits.substr(0, digits.size() - 1)) + "." + digits.back();
 }
 
-const std::string* text_of(const std::map<std::string, std::string>& texts, const char* name) {
+const std::string* find_text(const std::map<std::string, std::string>& texts, const char* name) {
   const auto found = texts.find(name);
   return found == texts.end() ? nullptr : &found->second;
 }
@@ -44,8 +44,8 @@ std::optional<std::string> cmake_version(std::string_view text) {
 }
 
 // Returns why a text states no version. `where`: the searched name.
-std::optional<std::string> fault_of(std::string_view text, std::string_view where,
-                                    const std::optional<std::string>& version) {
+std::optional<std::string> find_version_fault(std::string_view text, std::string_view where,
+                                              const std::optional<std::string>& version) {
   if (text.find('\0') != std::string_view::npos) return "holds NUL bytes, so it is not text";
   if (!version) return fmt::format("no {} that is a quoted text in it", where);
   if (version->empty()) return fmt::format("its {} is empty", where);
@@ -79,13 +79,13 @@ Result<std::optional<std::string>> read_version_py(const std::string& text, Vers
 Versions read_versions(const std::map<std::string, std::string>& texts) {
   Versions versions;
   const auto take = [&](const char* name, std::string_view where, std::optional<std::string> version) {
-    if (auto fault = fault_of(*text_of(texts, name), where, version)) {
+    if (auto fault = find_version_fault(*find_text(texts, name), where, version)) {
       versions.problems.push_back(make_error(ErrorCode::malformed, "{}: {}", name, *fault));
     } else if (!versions.torch) {
       versions.torch = std::move(version);
     }
   };
-  if (const auto* text = text_of(texts, "version.py")) {
+  if (const auto* text = find_text(texts, "version.py")) {
     auto torch = read_version_py(*text, versions);
     if (torch) {
       take("version.py", "__version__", std::move(*torch));
@@ -94,9 +94,9 @@ Versions read_versions(const std::map<std::string, std::string>& texts) {
     }
     if (versions.torch) return versions;
   }
-  if (const auto* text = text_of(texts, "build-version")) take("build-version", "version", std::string(trim(*text)));
-  if (const auto* text = text_of(texts, "build-hash")) versions.git = trim(*text);
-  if (const auto* text = text_of(texts, "TorchConfigVersion.cmake"))
+  if (const auto* text = find_text(texts, "build-version")) take("build-version", "version", std::string(trim(*text)));
+  if (const auto* text = find_text(texts, "build-hash")) versions.git = trim(*text);
+  if (const auto* text = find_text(texts, "TorchConfigVersion.cmake"))
     take("TorchConfigVersion.cmake", "PACKAGE_VERSION", cmake_version(*text));
   if (versions.torch && !versions.cuda) versions.cuda = cuda_of_version(*versions.torch);
   return versions;

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 using FileId = std::pair<dev_t, ino_t>;
 
-FileId id_of(const struct stat& status) {
+FileId get_file_id(const struct stat& status) {
   return {status.st_dev, status.st_ino};
 }
 
@@ -61,7 +61,7 @@ void Walk::entry(const FolderEntry& entry, const std::string& prefix) {
     return;
   }
   if (S_ISDIR(status.st_mode)) {
-    if (scope != WalkScope::folder) folder(entry.path, prefix + name + "/", id_of(status));
+    if (scope != WalkScope::folder) folder(entry.path, prefix + name + "/", get_file_id(status));
   } else if (shared_object || (unknown && is_program_file(entry.path))) {
     layout.items.push_back({prefix + name, static_cast<uint64_t>(status.st_size), entry.path, nullptr, {}});
   }
@@ -90,7 +90,7 @@ void walk_shared_objects(const fs::path& folder, const std::string& prefix, Walk
   struct stat status {};
   if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
   Walk walk{scope, wanted, layout};
-  walk.folder(folder, prefix, id_of(status));
+  walk.folder(folder, prefix, get_file_id(status));
 }
 
 bool may_be_program(std::string_view name) {
@@ -111,17 +111,17 @@ void settle_items(ArtifactLayout& layout) {
   for (const auto& item : layout.items) {
     struct stat status {};
     if (!item.disk.empty() && lstat(item.disk.c_str(), &status) == 0 && !S_ISLNK(status.st_mode))
-      by_name.insert(id_of(status));
+      by_name.insert(get_file_id(status));
   }
   std::set<FileId> linked;
   std::erase_if(layout.items, [&](const Item& item) {
     struct stat status {};
     if (item.disk.empty() || !fs::is_symlink(item.disk, error) || stat(item.disk.c_str(), &status) != 0) return false;
-    return by_name.contains(id_of(status)) || !linked.insert(id_of(status)).second;
+    return by_name.contains(get_file_id(status)) || !linked.insert(get_file_id(status)).second;
   });
 }
 
-std::vector<std::string> names_in(const fs::path& folder) {
+std::vector<std::string> list_entry_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : list_folder(folder, error)) names.push_back(entry.path.filename().string());

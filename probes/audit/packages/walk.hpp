@@ -32,6 +32,6 @@ inline constexpr size_t kProgramHeadBytes = 18;
 void settle_items(ArtifactLayout& layout);
 
 // Returns the sorted names in a folder; nothing if it cannot be read.
-[[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& folder);
+[[nodiscard]] std::vector<std::string> list_entry_names(const std::filesystem::path& folder);
 
 }  // namespace pbprobe

@@ -68,7 +68,7 @@ std::optional<MajorMinor> glibc_promised(const std::string& platform) {
 }
 
 // "_x86_64" of "manylinux_2_28_x86_64"; "" for another kind of platform.
-std::string processor_in(const std::string& platform) {
+std::string find_named_processor(const std::string& platform) {
   for (const char* processor : {"_x86_64", "_aarch64"}) {
     if (platform.starts_with("manylinux") && platform.ends_with(processor)) return processor;
   }
@@ -113,7 +113,7 @@ bool is_signature(std::string_view member) {
          member.ends_with(".dist-info/RECORD.p7s");
 }
 
-std::string folder_of(std::string_view member) {
+std::string find_wheel_folder(std::string_view member) {
   return std::string(member.substr(0, member.find('/')));
 }
 
@@ -157,13 +157,14 @@ class Identity {
   }
 
   void add_info(const std::string& member) {
-    if (folder_of(member).ends_with(".dist-info") && member.find('/') != member.npos) infos_.insert(folder_of(member));
+    if (find_wheel_folder(member).ends_with(".dist-info") && member.find('/') != member.npos)
+      infos_.insert(find_wheel_folder(member));
   }
 
   // read_zip() reports such a member.
   [[nodiscard]] bool is_unread(const char* name) const { return unread_.contains(*infos_.begin() + "/" + name); }
 
-  [[nodiscard]] std::optional<std::string> text_of(const char* name) const {
+  [[nodiscard]] std::optional<std::string> get_member_text(const char* name) const {
     const auto found = members_.find(*infos_.begin() + "/" + name);
     if (found == members_.end()) return std::nullopt;
     std::string text;
@@ -175,10 +176,10 @@ class Identity {
   }
 
   void ask_metadata() {
-    const auto metadata = text_of("METADATA");
+    const auto metadata = get_member_text("METADATA");
     if (is_unread("METADATA")) return;
     if (!metadata) return fault("{} has no METADATA: no installer takes it", *infos_.begin());
-    const Package package = package_of(*infos_.begin(), *metadata);
+    const Package package = make_package(*infos_.begin(), *metadata);
     if (name_) ask_requires_python(*metadata);
     if (!name_ || of_torch_) return;  // other checks compare torch's name and version
     const std::string info = infos_.begin()->substr(0, infos_.begin()->find('-'));
@@ -211,7 +212,7 @@ class Identity {
   }
 
   void ask_wheel() {
-    const auto wheel = text_of("WHEEL");
+    const auto wheel = get_member_text("WHEEL");
     if (is_unread("WHEEL")) return;
     if (!wheel) return fault("{} has no WHEEL: no installer takes it", *infos_.begin());
     const auto version = value_in_header(*wheel, "Wheel-Version:");
@@ -226,7 +227,7 @@ class Identity {
         for (const auto& platform : name_->platform) {
           std::string tag = fmt::format("{}-{}-{}", python, abi, platform);
           // A build for "linux" that was renamed, as torchvision's: ask_tags() checks the promise of the name.
-          const std::string plain = fmt::format("{}-{}-linux{}", python, abi, processor_in(platform));
+          const std::string plain = fmt::format("{}-{}-linux{}", python, abi, find_named_processor(platform));
           const auto known = [&](const std::string& one) { return one == tag || one == plain; };
           if (std::none_of(tags.begin(), tags.end(), known)) missing.push_back(std::move(tag));
         }
@@ -308,7 +309,7 @@ class Identity {
   }
 
   void ask_record() {
-    const auto text = text_of("RECORD");
+    const auto text = get_member_text("RECORD");
     if (is_unread("RECORD")) return;
     if (!text) return fault("{} has no RECORD: pip refuses it", *infos_.begin());
     const Record record = parse_record(*text);

@@ -20,7 +20,7 @@ constexpr size_t kMostFiles = 4;
 
 // Returns the features of the target, and of the glibc-hwcaps folder of `file`, which ld.so checks before it loads the
 // file.
-Names there_for(const Target& target, const File& file) {
+Names list_expected_features(const Target& target, const File& file) {
   Names there = list_target_features(target);
   const Names promised = list_hwcaps_features(file.path).value_or(Names{});
   there.insert(there.end(), promised.begin(), promised.end());
@@ -44,7 +44,7 @@ const CodeOffender* beyond(const std::vector<CodeOffender>& offenders, std::opti
 
 // Collects the faults that `tell` finds in libtorch's files for each claimed CPU target, at most kMostFiles.
 template <class Tell>
-std::vector<Seen> of_libtorch(const Facts& facts, const Tell& tell) {
+std::vector<Seen> check_libtorch_files(const Facts& facts, const Tell& tell) {
   std::vector<Seen> known;
   for (const Target* target : facts.claimed_cpus) {
     for (const auto& file : facts.inventory->files) {
@@ -63,8 +63,8 @@ Answer unknown_if_any(std::vector<Seen> known) {
   return {.seen = {}, .unknown = std::move(known.front())};
 }
 
-std::optional<Seen> undecided_in(const Target& target, const File& file) {
-  const Names there = there_for(target, file);
+std::optional<Seen> find_undecided_code(const Target& target, const File& file) {
+  const Names there = list_expected_features(target, file);
   if (file.host_code) {
     const auto more = missing_features(keys(file.host_code->unclassified), there);
     const CodeOffender* first = beyond(file.host_code->offenders, CodeClass::unclassified, there);
@@ -79,7 +79,7 @@ std::optional<Seen> undecided_in(const Target& target, const File& file) {
 
 // Load-time code holds the address of the function and makes indirect calls. The audit cannot tell their targets.
 std::optional<Seen> may_run_at_load(const Target& target, const File& file) {
-  const Names there = there_for(target, file);
+  const Names there = list_expected_features(target, file);
   if (!file.load_code) return std::nullopt;
   const CodeOffender* held = beyond(file.load_code->open, std::nullopt, there);
   if (held == nullptr) return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<Seen> may_run_at_load(const Target& target, const File& file) {
               .where = file.path};
 }
 
-int64_t count_of(const HostCode& code) {
+int64_t count_functions(const HostCode& code) {
   int64_t functions = 0;
   for (const auto& [code_class, count] : code.functions) functions += count;
   return functions;
@@ -117,8 +117,8 @@ std::vector<const File*> needed_by_libtorch(const Inventory& inventory) {
 }
 
 Answer all_code_is_decided(const Facts& facts) {
-  Answer answer = unknown_if_any(of_libtorch(facts, undecided_in));
-  answer.seen = of_libtorch(facts, may_run_at_load);
+  Answer answer = unknown_if_any(check_libtorch_files(facts, find_undecided_code));
+  answer.seen = check_libtorch_files(facts, may_run_at_load);
   return answer;
 }
 
@@ -136,7 +136,7 @@ Names names_of_rows(const Target& target) {
 
 // Returns a fault if unguarded code of a library needs a feature that the claimed CPU lacks.
 std::optional<Seen> runs_beyond(const Target& target, const File& file) {
-  const Names there = there_for(target, file);
+  const Names there = list_expected_features(target, file);
   const Names more = missing_features(keys(file.host_code->unguarded), there);
   const Names others = missing_features(more, names_of_rows(target));
   const Names known = missing_features(more, others);
@@ -164,7 +164,7 @@ Answer needed_libraries_load(const Facts& facts) {
   for (const Target* target : facts.claimed_cpus) {
     for (const File* file : needed_by_libtorch(*facts.inventory)) {
       if (!file->load_code || file->machine != target->architecture || answer.seen.size() >= kMostFiles) continue;
-      const Names there = there_for(*target, *file);
+      const Names there = list_expected_features(*target, *file);
       const auto more = missing_features(keys(file->load_code->features), there);
       if (more.empty()) continue;
       const CodeOffender* first = beyond(file->load_code->offenders, std::nullopt, there);
@@ -209,8 +209,8 @@ Answer opcodes_are_known(const Facts& facts) {
                             target.id, *file.load_code->unknown_opcode),
                 .where = file.path};
   };
-  Answer answer = unknown_if_any(of_libtorch(facts, unknown_in));
-  answer.seen = of_libtorch(facts, at_load);
+  Answer answer = unknown_if_any(check_libtorch_files(facts, unknown_in));
+  answer.seen = check_libtorch_files(facts, at_load);
   return answer;
 }
 
@@ -234,7 +234,7 @@ Answer libtorch_cpu_is_no_stub(const Facts& facts) {
       continue;
     answer.seen.push_back(
         {.what = say("it holds no kernel of torch's default CPU capability: {} functions in {} bytes of code",
-                     count_of(*file.host_code), file.host_code->code_bytes),
+                     count_functions(*file.host_code), file.host_code->code_bytes),
          .where = file.path});
   }
   return answer;

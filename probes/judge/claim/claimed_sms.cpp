@@ -25,22 +25,22 @@ bool is_libtorch(const Facts& facts, const File& file) {
 
 // Returns a GPU target's SM without suffix ("sm_90"); "" for a CPU.
 std::string format_base_sm(const Target& target) {
-  const auto sm = chip_of(target);
+  const auto sm = get_target_sm(target);
   return sm ? sm_name(*sm) : "";
 }
 
-bool made_for(std::string_view cubin, const Target& target) {
+bool matches_capability(std::string_view cubin, const Target& target) {
   const auto parsed = parse_sm(cubin);
-  const auto capability = chip_of(target);
+  const auto capability = get_target_sm(target);
   return parsed && capability && same_capability(*parsed, *capability);
 }
 
-bool belongs_to(std::string_view cubin, const Target& target) {
+bool is_target_cubin(std::string_view cubin, const Target& target) {
   return cubin == format_base_sm(target) ||
          std::find(target.siblings.begin(), target.siblings.end(), cubin) != target.siblings.end();
 }
 
-std::string list_of(const std::map<std::string, int64_t>& cubins) {
+std::string join_cubins(const std::map<std::string, int64_t>& cubins) {
   std::vector<std::string_view> names;
   for (const auto& [name, count] : cubins) names.push_back(name);
   std::sort(names.begin(), names.end(),
@@ -53,21 +53,21 @@ std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code
   std::map<std::string, int64_t> others = code.cubin;
   std::erase_if(others, [&](const auto& entry) {
     return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                       [&](const Target* target) { return belongs_to(entry.first, *target); });
+                       [&](const Target* target) { return is_target_cubin(entry.first, *target); });
   });
   return others;
 }
 
 // Counts such cubins in units that also hold a claimed SM. claimed_sm_is_throughout() reports the other units.
-std::map<std::string, int64_t> extras_beside(const Facts& facts, const DeviceCode& code) {
+std::map<std::string, int64_t> count_mixed_extras(const Facts& facts, const DeviceCode& code) {
   const auto is_claimed = [&](const std::string& cubin) {
     return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                       [&](const Target* target) { return made_for(cubin, *target); });
+                       [&](const Target* target) { return matches_capability(cubin, *target); });
   };
   const auto others = extras(facts, code);
   std::map<std::string, int64_t> beside;
   for (const auto& [set, count] : code.unit_sets) {
-    const auto cubins = cubins_of(set);
+    const auto cubins = list_unit_cubins(set);
     if (std::none_of(cubins.begin(), cubins.end(), is_claimed)) continue;
     for (const auto& cubin : cubins) {
       if (others.contains(cubin)) beside[cubin] += count;
@@ -82,7 +82,7 @@ bool are_of_linked_library(const File& file, const std::map<std::string, int64_t
   const auto& contains = file.links->contains;
   const bool any = std::any_of(contains.begin(), contains.end(),
                                [](const std::string& name) { return has_own_sms(File{.component = name}); });
-  const int64_t units = units_for(*file.device_code, Sm{}).all;
+  const int64_t units = count_sm_units(*file.device_code, Sm{}).all;
   return any && std::all_of(others.begin(), others.end(), [&](const auto& entry) { return entry.second * 2 < units; });
 }
 
@@ -94,12 +94,13 @@ std::string first_tensor_instruction(const Target& target) {
 void add_trap_kernels(const Facts& facts, const File& file, const std::map<std::string, SmCensus>& censuses,
                       Answer& answer) {
   for (const auto& [cubin, census] : censuses) {
-    const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                                     [&, name = cubin](const Target* target) { return made_for(name, *target); });
+    const bool claimed =
+        std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
+                    [&, name = cubin](const Target* target) { return matches_capability(name, *target); });
     if (!claimed || census.trap_kernels == 0) continue;
     answer.seen.push_back({say("{} {} of {} for {} {} nothing but trap: {}", census.trap_kernels,
-                               by_count(census.trap_kernels, "kernel", "kernels"), base_name(file.path), cubin,
-                               by_count(census.trap_kernels, "does", "do"),
+                               select_by_number(census.trap_kernels, "kernel", "kernels"), base_name(file.path), cubin,
+                               select_by_number(census.trap_kernels, "does", "do"),
                                census.only_traps.empty() ? "" : kernel_name(census.only_traps.front())),
                            file.path});
   }
@@ -162,14 +163,14 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
     any_file = true;
     if (file.device_code->cubin.empty() || file.device_code->false_entries.value_or(0) > 0) continue;  // PB315, PB330
     for (const Target* target : facts.claimed_gpus) {
-      const Units units = units_for(*file.device_code, chip_of(*target).value_or(Sm{}));
+      const Units units = count_sm_units(*file.device_code, get_target_sm(*target).value_or(Sm{}));
       if (units.with == units.all) continue;
       Sentence what =
           units.with == 0
               ? say("{} is claimed, and {} holds machine code only for {}", target->id, base_name(file.path),
-                    list_of(file.device_code->cubin))
+                    join_cubins(file.device_code->cubin))
               : say("{} is claimed, and {} of the {} translation units of {} {} machine code for it", target->id,
-                    units.with, units.all, base_name(file.path), by_count(units.with, "holds", "hold"));
+                    units.with, units.all, base_name(file.path), select_by_number(units.with, "holds", "hold"));
       answer.seen.push_back({std::move(what), file.path});
     }
   }
@@ -194,16 +195,16 @@ Answer claimed_sm_is_machine_code(const Facts& facts) {
     if (!code.cubin.empty()) continue;
     if (!code.ptx.empty()) {
       answer.seen.push_back({say("{} holds only PTX ({}): the driver compiles it at the first start",
-                                 base_name(file.path), list_of(code.ptx)),
+                                 base_name(file.path), join_cubins(code.ptx)),
                              file.path});
     } else if (!code.lto_ir.empty()) {
       answer.seen.push_back(
-          {say("{} holds only LTO-IR ({}): nothing runs it as it is", base_name(file.path), list_of(code.lto_ir)),
+          {say("{} holds only LTO-IR ({}): nothing runs it as it is", base_name(file.path), join_cubins(code.lto_ir)),
            file.path});
     } else if (code.other_entries) {
       const auto& [kind, counts] = *code.other_entries->rbegin();
-      answer.seen.push_back({say("{} holds only {} ({}): {}", base_name(file.path), kind, list_of(counts),
-                                 in_words(std::string(describe_driver_use(kind)))),
+      answer.seen.push_back({say("{} holds only {} ({}): {}", base_name(file.path), kind, join_cubins(counts),
+                                 make_words(std::string(describe_driver_use(kind)))),
                              file.path});
     }
   }
@@ -215,9 +216,10 @@ Answer nothing_but_claimed_sms(const Facts& facts) {
   if (!facts.claim->exact) return answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(facts, file)) continue;
-    const auto others = extras_beside(facts, *file.device_code);
+    const auto others = count_mixed_extras(facts, *file.device_code);
     if (others.empty() || are_of_linked_library(file, others)) continue;
-    answer.seen.push_back({say("{} holds machine code for {} too", base_name(file.path), list_of(others)), file.path});
+    answer.seen.push_back(
+        {say("{} holds machine code for {} too", base_name(file.path), join_cubins(others)), file.path});
   }
   return answer;
 }
@@ -229,14 +231,14 @@ Answer no_ptx_beside_claimed_sms(const Facts& facts) {
     if (!is_libtorch(facts, file) || file.device_code->cubin.empty() || file.device_code->ptx.empty()) continue;
     if (are_of_linked_library(file, file.device_code->ptx)) continue;
     answer.seen.push_back(
-        {say("{} holds PTX for {} beside its machine code", base_name(file.path), list_of(file.device_code->ptx)),
+        {say("{} holds PTX for {} beside its machine code", base_name(file.path), join_cubins(file.device_code->ptx)),
          file.path});
   }
   return answer;
 }
 
-bool any_runs_on(const DeviceCode& code, const Target& target) {
-  const auto chip = chip_of(target);
+bool has_runnable_code(const DeviceCode& code, const Target& target) {
+  const auto chip = get_target_sm(target);
   return std::any_of(code.cubin.begin(), code.cubin.end(), [&](const auto& entry) {
     const auto cubin = parse_sm(entry.first);
     return cubin && chip && cubin_runs_on(*cubin, *chip);
@@ -248,9 +250,9 @@ std::optional<Sentence> fault_of_file(const File& file, const Target& target) {
   const std::string_view name = base_name(file.path);
   const auto& code = file.device_code ? file.device_code : file.self_loaded_code;
   if (code && !code->cubin.empty()) {
-    if (any_runs_on(*code, target)) return std::nullopt;
+    if (has_runnable_code(*code, target)) return std::nullopt;
     return say("{} is claimed, and {} holds machine code only for {}, none of which runs there", target.id, name,
-               list_of(code->cubin));
+               join_cubins(code->cubin));
   }
   const bool has_code = std::any_of(kEachHasCode.begin(), kEachHasCode.end(),
                                     [&](std::string_view begin) { return name.starts_with(begin); });
@@ -267,10 +269,10 @@ Answer other_libraries_hold_claimed_sm(const Facts& facts) {
   for (const auto& [component, code] : their_code(*facts.inventory)) {
     if (code.cubin.empty()) continue;  // PB315
     for (const Target* target : facts.claimed_gpus) {
-      if (any_runs_on(code, *target)) continue;
+      if (has_runnable_code(code, *target)) continue;
       reported.insert(component);
       answer.seen.push_back({say("{} is claimed, and {} holds machine code only for {}, none of which runs there",
-                                 target->id, component, list_of(code.cubin))});
+                                 target->id, component, join_cubins(code.cubin))});
     }
   }
   for (const auto& file : facts.inventory->files) {
@@ -288,7 +290,8 @@ Answer other_libraries_hold_more(const Facts& facts) {
   if (!facts.claim->exact) return answer;
   for (const auto& [component, code] : their_code(*facts.inventory)) {
     const auto others = extras(facts, code);
-    if (!others.empty()) answer.seen.push_back({say("{} holds machine code for {} too", component, list_of(others))});
+    if (!others.empty())
+      answer.seen.push_back({say("{} holds machine code for {} too", component, join_cubins(others))});
   }
   for (const auto& file : facts.inventory->files) {
     // Cubins among the constants are kernels of another project, which chooses its own SMs.
@@ -296,14 +299,14 @@ Answer other_libraries_hold_more(const Facts& facts) {
       const auto others = extras(facts, *file.self_loaded_code);
       if (!others.empty())
         answer.seen.push_back(
-            {say("{} holds machine code for {} too, among its constants", base_name(file.path), list_of(others)),
+            {say("{} holds machine code for {} too, among its constants", base_name(file.path), join_cubins(others)),
              file.path});
     }
     if (!is_libtorch(facts, file)) continue;
     const auto others = extras(facts, *file.device_code);
     if (others.empty() || !are_of_linked_library(file, others)) continue;
     answer.seen.push_back(
-        {say("libraries linked into {} hold machine code for {} too", base_name(file.path), list_of(others)),
+        {say("libraries linked into {} hold machine code for {} too", base_name(file.path), join_cubins(others)),
          file.path});
   }
   return answer;
@@ -390,12 +393,12 @@ Answer tensor_paths_have_their_cubin(const Facts& facts) {
       if (!is_libtorch(facts, file)) continue;
       for (const auto& [cubin, count] : file.device_code->cubin) {
         any = any || cubin == format_base_sm(*target);
-        with_suffix = with_suffix || (cubin != format_base_sm(*target) && made_for(cubin, *target));
+        with_suffix = with_suffix || (cubin != format_base_sm(*target) && matches_capability(cubin, *target));
       }
     }
     if (!any || with_suffix || damaged) continue;  // without any: PB314
     answer.seen.push_back({say("{} is claimed, and no file of libtorch holds sm_{}, which {} needs", target->id,
-                               target->architecture, in_words(first_tensor_instruction(*target)))});
+                               target->architecture, make_words(first_tensor_instruction(*target)))});
   }
   return answer;
 }

@@ -41,7 +41,7 @@ bool begins_name(std::string_view name, std::string_view begin) {
 }
 
 // Converts "3.13" to "cp313".
-std::string abi_of(std::string_view python) {
+std::string format_python_abi(std::string_view python) {
   std::string abi = "cp";
   std::copy_if(python.begin(), python.end(), std::back_inserter(abi), [](char c) { return c != '.'; });
   return abi;
@@ -111,14 +111,14 @@ Answer cuda_is_claimed(const Facts& facts) {
   if (!cuda_claimed) return {};
   const std::string claimed = facts.claim->cuda ? "CUDA " + *facts.claim->cuda : "a CUDA build";
   if (!facts.cuda_build && facts.inventory->torch_version)
-    return {.seen = {{say("{} is claimed, and {} is a CPU build", in_words(claimed), facts.torch)}}};
+    return {.seen = {{say("{} is claimed, and {} is a CPU build", make_words(claimed), facts.torch)}}};
   if (!facts.claim->cuda) return {};
   if (!facts.inventory->cuda_version)
     return cannot_tell("the files do not say which CUDA this is built with",
                        "audit the whole package: its CUDA version stands in torch/version.py");
   if (parse_major_minor(*facts.inventory->cuda_version) == parse_major_minor(*facts.claim->cuda)) return {};
   return {
-      .seen = {{.what = say("{} is claimed, and the files say {}", in_words(claimed), *facts.inventory->cuda_version),
+      .seen = {{.what = say("{} is claimed, and the files say {}", make_words(claimed), *facts.inventory->cuda_version),
                 .where = version_file(*facts.inventory)}}};
 }
 
@@ -127,7 +127,7 @@ Answer python_is_claimed(const Facts& facts) {
   if (!facts.inventory->python_abi)
     return cannot_tell("the files hold no extension module that would tell the Python",
                        "audit the whole package: torch/_C*.so tells it");
-  const std::string abi = abi_of(*facts.claim->python);
+  const std::string abi = format_python_abi(*facts.claim->python);
   const std::string& seen = *facts.inventory->python_abi;
   if (seen == abi || seen == "abi3") return {};  // cp313t is another ABI, which 3.13 does not load
   return {.seen = {{say("Python {} ({}) is claimed, and torch's extension module is for {}", *facts.claim->python, abi,
@@ -167,7 +167,7 @@ Answer store_name_is_claimed(const Facts& facts) {
 
 Answer processor_is_claimed(const Facts& facts) {
   for (const auto* targets : {&facts.claimed_cpus, &facts.claimed_gpus}) {
-    const Target* other = of_other_processor(facts, *targets);
+    const Target* other = find_foreign_target(facts, *targets);
     if (other == nullptr) continue;
     return {.seen = {{say("{} is claimed, which is found on {}, and this is built for {}", other->id,
                           fmt::join(other->platforms, " and "), *facts.inventory->platform)}}};

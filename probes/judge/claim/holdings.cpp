@@ -19,7 +19,7 @@ bool chip_less(const std::string& a, const std::string& b) {
   return parse_sm(a) < parse_sm(b);
 }
 
-int64_t most_of(const DeviceCode& code) {
+int64_t find_highest_count(const DeviceCode& code) {
   int64_t most = 0;
   for (const auto* cubins : {&code.cubin, &code.ptx}) {
     for (const auto& [name, count] : *cubins) most = std::max(most, count);
@@ -28,7 +28,7 @@ int64_t most_of(const DeviceCode& code) {
 }
 
 void take_device_code(Holdings& holdings, const DeviceCode& code) {
-  const int64_t units = most_of(code);
+  const int64_t units = find_highest_count(code);
   for (const auto& [name, count] : code.cubin) (count * 2 >= units ? holdings.sms : holdings.few).push_back(name);
   for (const auto& [name, count] : code.ptx) {
     if (count * 2 >= units) holdings.ptx.push_back(name);
@@ -98,7 +98,7 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
 }
 
 // Returns " holds machine code for sm_75, 80 and PTX for sm_80".
-std::string device_code_of(const Holdings& holdings) {
+std::string describe_device_code(const Holdings& holdings) {
   if (holdings.sms.empty() && holdings.ptx.empty()) return " holds no device code";
   std::string text = " holds ";
   if (!holdings.sms.empty()) text += "machine code for " + chips(holdings.sms);
@@ -107,11 +107,11 @@ std::string device_code_of(const Holdings& holdings) {
   return text;
 }
 
-std::string sentence_for(const Facts& facts, const Holdings& holdings) {
+std::string describe_holdings(const Facts& facts, const Holdings& holdings) {
   const Inventory& inventory = *facts.inventory;
   std::string text = facts.torch;
   if (facts.other || is_other_library(facts)) {
-    text += device_code_of(holdings);
+    text += describe_device_code(holdings);
   } else if (!facts.cuda_build) {
     text += " is a CPU build";
   } else {
@@ -132,7 +132,7 @@ std::string sentence_for(const Facts& facts, const Holdings& holdings) {
 
 }  // namespace
 
-std::optional<Holdings> holdings_of(const Facts& facts) {
+std::optional<Holdings> find_holdings(const Facts& facts) {
   if (facts.inventory == nullptr) return std::nullopt;
   Holdings holdings;
   if (facts.other || is_other_library(facts)) {
@@ -142,7 +142,7 @@ std::optional<Holdings> holdings_of(const Facts& facts) {
   }
   for (const auto& file : facts.inventory->files) holdings.size_bytes += file.size_bytes;
   take_host_code(holdings, facts);
-  holdings.sentence = sentence_for(facts, holdings);
+  holdings.sentence = describe_holdings(facts, holdings);
   return holdings;
 }
 

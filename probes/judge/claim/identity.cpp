@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kTorch = "torch";
 constexpr std::string_view kVersionPy = "torch/version.py:";
 
-std::string title_of(const Package& package) {
+std::string format_package_title(const Package& package) {
   return fmt::format("{} ({} {})", package.folder, package.name.value_or("no name"), package.version.value_or("?"));
 }
 
@@ -25,7 +25,7 @@ Answer package_is_one(const Facts& facts) {
   if (packages.empty()) return {};
   if (packages.size() > 1) {
     std::vector<std::string> titles;
-    for (const auto& package : packages) titles.push_back(title_of(package));
+    for (const auto& package : packages) titles.push_back(format_package_title(package));
     return {.seen = {{say("it holds the metadata of {} packages: {}", packages.size(), fmt::join(titles, ", ")),
                       packages.back().folder}}};
   }
@@ -81,7 +81,7 @@ void ask_installed(Answer& answer, const RecordedFiles& recorded) {
   if (!recorded.changed_libraries.empty()) {
     const ChangedLibrary& first = recorded.changed_libraries.front();
     answer.seen.push_back({say("{} of the libraries that torch's RECORD lists were changed: {} has {}",
-                               recorded.changed_libraries.size(), first.path, in_words(first.how)),
+                               recorded.changed_libraries.size(), first.path, make_words(first.how)),
                            first.path});
   }
   const auto& missing = recorded.first_missing;

@@ -45,7 +45,7 @@ void ask_nothing_else(Answer& answer, const Facts& facts, const ClaimedFiles& wh
     std::erase_if(others, [&](const std::string& name) {
       const auto sm = parse_sm(name);
       return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(), [&](const Target* target) {
-        const auto chip = chip_of(*target);
+        const auto chip = get_target_sm(*target);
         return sm && chip && same_capability(*sm, *chip);
       });
     });
@@ -60,7 +60,7 @@ Answer sms_are_in_each_file(const Facts& facts) {
   Answer answer;
   const ClaimedFiles whole = files_of_whole_claim(facts);
   for (const Target* target : facts.claimed_gpus) {
-    const auto chip = chip_of(*target);
+    const auto chip = get_target_sm(*target);
     if (chip) ask_machine_code(answer, target->id, {chip->major, chip->minor}, whole);
   }
   if (facts.claim->exact) ask_nothing_else(answer, facts, whole);
@@ -72,7 +72,7 @@ bool takes_torch(const File& file) {
   return file.links && file.links->torch_symbols.releases.has_value();
 }
 
-bool is_of_release(const std::string& toolkit, const MajorMinor& claimed) {
+bool matches_release(const std::string& toolkit, const MajorMinor& claimed) {
   const auto made_by = parse_major_minor(toolkit);
   return made_by && *made_by == claimed;
 }
@@ -88,7 +88,7 @@ Answer ask_cuda(const std::string& version, const ClaimedFiles& part) {
     return {.seen = {{say("CUDA {} is claimed, and {} links libraries of CUDA {}", version, part.name,
                           fmt::format("{}", fmt::join(others, ", ")))}}};
   for (const auto& toolkit : row.toolkits) {
-    if (is_of_release(toolkit, *claimed)) continue;
+    if (matches_release(toolkit, *claimed)) continue;
     return {.seen = {{say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", version, part.name, toolkit)}}};
   }
   for (const auto& [sm, text] : row.ptx_versions) {
@@ -123,7 +123,7 @@ Answer torch_is_as_claimed(const Facts& facts) {
 }
 
 // Converts "3.13" to "cp313", "3.13t" to "cp313t".
-std::string tag_of(const std::string& python) {
+std::string format_python_tag(const std::string& python) {
   const bool free_threaded = python.ends_with('t');
   const auto version = parse_major_minor(python.substr(0, python.size() - (free_threaded ? 1 : 0)));
   return version ? fmt::format("cp{}{}{}", version->major, version->minor, free_threaded ? "t" : "") : "";
@@ -131,7 +131,7 @@ std::string tag_of(const std::string& python) {
 
 // Returns the path up to the first dot of the file name. Python imports by this name: with
 // "ops.cpython-312-x86_64-linux-gnu.so" and "ops.cpython-313-…", each Python loads its own file.
-std::string module_of(const std::string& path) {
+std::string strip_module_tag(const std::string& path) {
   return path.substr(0, path.find('.', path.rfind('/') + 1));
 }
 
@@ -139,12 +139,12 @@ Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
   std::map<std::string, std::map<std::string, std::string>> modules;  // path of the first file by Python, by module
   for (const auto& file : part.inventory.files) {
     const std::string python = python_of_module(base_name(file.path));
-    if (!python.empty()) modules[module_of(file.path)].emplace(python, file.path);
+    if (!python.empty()) modules[strip_module_tag(file.path)].emplace(python, file.path);
   }
   if (modules.empty())
     return {.unknown = Seen{.what = say("no extension module of {} tells its Python", part.name),
                             .remedy = "leave python=… out: it is for any"}};
-  const std::string tag = tag_of(claimed);
+  const std::string tag = format_python_tag(claimed);
   Answer answer;
   for (const auto& [module, files] : modules) {
     if (files.contains(tag) || (files.contains("abi3") && !tag.ends_with('t'))) continue;
@@ -230,10 +230,10 @@ void ask_any_code(Answer& answer, const std::string& claimed, const std::vector<
 void ask_units(Answer& answer, const std::string& claimed, const HeldUnits& units, const char* kind,
                const std::set<std::string>& others, const CodeHolder& holder, const ClaimedFiles& part) {
   Sentence what = units.with == 0 ? say("{} is claimed, and {} of {} holds {} only for {}", claimed,
-                                        base_name(holder.path), part.name, in_words(kind), listed(others))
+                                        base_name(holder.path), part.name, make_words(kind), listed(others))
                                   : say("{} is claimed, and {} of the {} units of {} of {} {} {} for it", claimed,
                                         units.with, units.all, base_name(holder.path), part.name,
-                                        by_count(units.with, "holds", "hold"), in_words(kind));
+                                        select_by_number(units.with, "holds", "hold"), make_words(kind));
   answer.seen.push_back({std::move(what), holder.path});
 }
 
@@ -243,9 +243,9 @@ void ask_idle_code(Answer& answer, const std::string& claimed, const Sm& sm, con
   std::map<std::string, SmCensus> censuses;
   for (const File* file : holder.files) {
     if (!file->device_code || !file->device_code->census) continue;
-    for (const auto& [cubin, census] : *file->device_code->census) add_to(censuses[cubin], census);
+    for (const auto& [cubin, census] : *file->device_code->census) add_census(censuses[cubin], census);
   }
-  auto fault = find_idle_code(census_for(censuses, sm), kOfPackage, name, claimed);
+  auto fault = find_idle_code(sum_census(censuses, sm), kOfPackage, name, claimed);
   if (fault) answer.seen.push_back({std::move(*fault), holder.path});
 }
 
@@ -255,7 +255,7 @@ void ask_machine_code(Answer& answer, const std::string& claimed, const Sm& sm, 
   const auto holders = find_holders(part.inventory);
   ask_any_code(answer, claimed, holders, part);
   for (const auto& holder : holders) {
-    const HeldUnits units = holder.units_with(sm);
+    const HeldUnits units = holder.count_units_for_sm(sm);
     // Few kernels have code with a suffix.
     if (units.with == 0 || (sm.suffix == '\0' && units.with < units.all)) {
       ask_units(answer, claimed, units, "machine code", holder.cubins(), holder, part);
@@ -291,7 +291,7 @@ Answer ask_torch_symbols(const std::string& claimed, const ClaimedFiles& part) {
     answer.seen.push_back(
         {unknown
              ? say("torch {} is claimed, and {} of {} needs {}, which {}", claimed, base_name(file.path), part.name,
-                   demangled(unknown->front()), in_words(explain_unknown_torch_name(unknown->front())))
+                   demangled(unknown->front()), make_words(explain_unknown_torch_name(unknown->front())))
              : say("torch {} is claimed, and {} of {} takes symbols that only torch {} has", claimed,
                    base_name(file.path), part.name, releases.empty() ? "of no single release" : join_ranges(releases)),
          file.path});

@@ -41,14 +41,14 @@ std::optional<Outcome> worse(std::optional<Outcome> a, std::optional<Outcome> b)
 
 // Fills `measured`, and `detail` from `ran`. Call after libtorch ran correctly on `device`.
 void add_measured(ClaimProof& proof, const Facts& facts, std::string_view device, const std::string& ran) {
-  Measured measured = measured_on(facts.report.baseline, device);
+  Measured measured = summarize_gains(facts.report.baseline, device);
   proof.measured = measured.outcome;
   proof.detail = fmt::format("{}; {}", ran, measured.detail);
 }
 
 }  // namespace
 
-Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail) {
+Outcome judge_areas(const LibtorchRun& run, std::string_view device, std::string& detail) {
   bool any = false;
   bool all = true;
   for (const auto& area : run.areas) {
@@ -83,7 +83,7 @@ ClaimProof prove_sm(const Facts& facts, const Target& target) {
   }
   proof.loaded = Outcome::pass;
   const std::string device = fmt::format("cuda:{}", gpu.gpu);
-  proof.executed = areas_on(*facts.run, device, proof.detail);
+  proof.executed = judge_areas(*facts.run, device, proof.detail);
   if (proof.executed == Outcome::pass) add_measured(proof, facts, device, "ran on " + gpu_label(gpu));
   return proof;
 }
@@ -111,7 +111,7 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
                                *target.torch_cpu_capability);
     return proof;
   }
-  proof.executed = areas_on(run, "cpu", proof.detail);
+  proof.executed = judge_areas(run, "cpu", proof.detail);
   if (proof.executed == Outcome::pass)
     add_measured(proof, facts, "cpu", fmt::format("ran on {}, CPU capability {}", facts.host->cpu.name, capability));
   return proof;
@@ -120,8 +120,8 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
 ClaimProof prove_torch(const Facts& facts, const std::string& claimed) {
   if (facts.files_only) return {};
   if (facts.run == nullptr || !facts.run->version) return {.loaded = Outcome::unknown};
-  const std::string_view release = release_of(*facts.run->version);
-  const std::string_view wanted = release_of(claimed);  // libtorch returns the release even for a candidate
+  const std::string_view release = get_release(*facts.run->version);
+  const std::string_view wanted = get_release(claimed);  // libtorch returns the release even for a candidate
   const bool same = release.starts_with(wanted) && (release.size() == wanted.size() || release[wanted.size()] == '.');
   return {.loaded = same ? Outcome::pass : Outcome::fail,
           .detail = same ? "" : fmt::format("the loaded library says {}", *facts.run->version)};

@@ -20,7 +20,7 @@ struct ClaimProof {
 };
 
 // Judges the areas that ran on `device`: pass, fail, or unknown if none or not all ran. Sets `detail` to the reason.
-[[nodiscard]] Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail);
+[[nodiscard]] Outcome judge_areas(const LibtorchRun& run, std::string_view device, std::string& detail);
 
 [[nodiscard]] ClaimProof prove_sm(const Facts& facts, const Target& target);
 [[nodiscard]] ClaimProof prove_isa(const Facts& facts, const Target& target);

@@ -16,7 +16,7 @@
 namespace pbprobe {
 namespace {
 
-std::string text_of(const VariantProperty& property) {
+std::string format_property(const VariantProperty& property) {
   return fmt::format("{} :: {} :: {}", property.provider, property.feature, property.value);
 }
 
@@ -27,11 +27,11 @@ void ask_sm_arch(Answer& answer, const VariantProperty& property, const ClaimedF
   const std::string kind = mark == std::string::npos ? "" : property.value.substr(mark + 1);
   if (!sm || (kind != "real" && kind != "virtual")) {
     answer.seen.push_back(
-        {say("{} is not a property of the provider: write 120_real or 120_virtual", text_of(property))});
+        {say("{} is not a property of the provider: write 120_real or 120_virtual", format_property(property))});
   } else if (kind == "real") {
-    ask_machine_code(answer, text_of(property), *sm, all);
+    ask_machine_code(answer, format_property(property), *sm, all);
   } else {
-    ask_ptx(answer, text_of(property), *sm, all);
+    ask_ptx(answer, format_property(property), *sm, all);
   }
 }
 
@@ -45,7 +45,7 @@ void ask_cuda_bound(Answer& answer, const VariantProperty& property, const Distr
     const bool true_here = lower ? bound->major >= needed.major : needed < *bound;
     if (!true_here)
       answer.seen.push_back(
-          {say("{} is stated, and {} links libraries of CUDA {}", text_of(property), row.name, major)});
+          {say("{} is stated, and {} links libraries of CUDA {}", format_property(property), row.name, major)});
   }
 }
 
@@ -63,13 +63,13 @@ std::vector<std::string> features_stated(const std::vector<VariantProperty>& pro
   return features;
 }
 
-bool is_of_cpu(const VariantProperty& property) {
+bool is_cpu_property(const VariantProperty& property) {
   return property.provider == "x86_64" || property.provider == "aarch64";
 }
 
 // Compares the unguarded host code with the CPU properties, if the variant states any.
 void ask_cpu(Answer& answer, const WheelVariant& variant, const Inventory& inventory) {
-  const bool stated = std::any_of(variant.properties.begin(), variant.properties.end(), is_of_cpu);
+  const bool stated = std::any_of(variant.properties.begin(), variant.properties.end(), is_cpu_property);
   const bool version = std::any_of(variant.properties.begin(), variant.properties.end(), [](const auto& property) {
     return property.provider == "aarch64" && property.feature == "version";
   });
@@ -102,7 +102,7 @@ void ask_blas(Answer& answer, const VariantProperty& property, const Inventory& 
            (file.links &&
             std::find(file.links->contains.begin(), file.links->contains.end(), name) != file.links->contains.end());
   });
-  if (!there) answer.seen.push_back({say("{} is stated, and no file links or brings it", text_of(property))});
+  if (!there) answer.seen.push_back({say("{} is stated, and no file links or brings it", format_property(property))});
 }
 
 Answer properties_are_true(const Facts& facts) {

@@ -132,7 +132,7 @@ class Deriving {
 
 }  // namespace
 
-DerivedVariant variant_of(const Inventory& inventory) {
+DerivedVariant derive_variant(const Inventory& inventory) {
   return Deriving(inventory).run();
 }
 

@@ -17,6 +17,6 @@ struct DerivedVariant {
 };
 
 // Requires an `inventory` with device code and host code.
-[[nodiscard]] DerivedVariant variant_of(const Inventory& inventory);
+[[nodiscard]] DerivedVariant derive_variant(const Inventory& inventory);
 
 }  // namespace pbprobe

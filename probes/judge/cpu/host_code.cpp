@@ -39,7 +39,7 @@ std::string example(const HostCode& code, const Names& features, const std::set<
   return {};
 }
 
-Seen seen_in(const File& file, Sentence what, const std::string& function) {
+Seen make_seen(const File& file, Sentence what, const std::string& function) {
   if (!function.empty()) {
     what.text += ": " + function;
     what.operands.push_back(function);
@@ -84,7 +84,7 @@ bool has_cpu_capability(const Inventory& inventory, const std::string& capabilit
 
 // Returns the features that code of a CPU capability may use: those that the least target with this capability has,
 // and the claimed ones. The best capability may hold code for any target, which it chooses at run time.
-Names allowed_in(const std::string& capability, const Facts& facts) {
+Names list_allowed_features(const std::string& capability, const Facts& facts) {
   const Target* least = nullptr;
   bool best = false;
   for (const auto& row : all_targets()) {
@@ -111,7 +111,7 @@ Answer capabilities_suffice(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(*facts.inventory, file)) continue;
     for (const auto& [capability, code] : file.host_code->cpu_capabilities) {
-      const Names allowed = allowed_in(capability, facts);
+      const Names allowed = list_allowed_features(capability, facts);
       if (allowed.empty() || answer.seen.size() >= kMostFiles) continue;
       const auto more = missing_features(list_names(code.features), allowed);
       if (more.empty()) continue;
@@ -135,10 +135,10 @@ Answer cpu_loads_libtorch(const Facts& facts) {
         lacking_features(facts.host->cpu.architecture, certain_needs(*file.host_code), facts.host->cpu.features);
     if (lacking.empty()) continue;
     answer.seen.push_back(
-        seen_in(file,
-                say("it needs {}, which {} lacks, as soon as it is loaded or takes its default CPU capability",
-                    fmt::join(lacking, ", "), facts.host->cpu.name),
-                example(*file.host_code, lacking, {CodeClass::static_initializer, CodeClass::default_capability})));
+        make_seen(file,
+                  say("it needs {}, which {} lacks, as soon as it is loaded or takes its default CPU capability",
+                      fmt::join(lacking, ", "), facts.host->cpu.name),
+                  example(*file.host_code, lacking, {CodeClass::static_initializer, CodeClass::default_capability})));
   }
   return answer;
 }
@@ -154,10 +154,10 @@ Answer cpu_runs_unguarded_code(const Facts& facts) {
     const auto needs = missing_features(list_names(file.host_code->unguarded), certain_needs(*file.host_code));
     const auto lacking = lacking_features(facts.host->cpu.architecture, needs, facts.host->cpu.features);
     if (lacking.empty()) continue;
-    answer.seen.push_back(seen_in(file,
-                                  say("unguarded code needs {}, which {} lacks (minimum CPU: {})",
-                                      fmt::join(lacking, ", "), facts.host->cpu.name, file.host_code->minimum_cpu),
-                                  example(*file.host_code, lacking, {CodeClass::unguarded})));
+    answer.seen.push_back(make_seen(file,
+                                    say("unguarded code needs {}, which {} lacks (minimum CPU: {})",
+                                        fmt::join(lacking, ", "), facts.host->cpu.name, file.host_code->minimum_cpu),
+                                    example(*file.host_code, lacking, {CodeClass::unguarded})));
   }
   return answer;
 }
@@ -217,7 +217,7 @@ Answer no_capability_leaks(const Facts& facts) {
         {.what = say(
              "{} runs everywhere, and the linker took a CPU capability's copy of it, which needs {}{}", first->function,
              fmt::join(first->features, ", "),
-             in_words(more < 1 ? "" : fmt::format("; so it is with {} more function{}", more, more == 1 ? "" : "s"))),
+             make_words(more < 1 ? "" : fmt::format("; so it is with {} more function{}", more, more == 1 ? "" : "s"))),
          .where = fmt::format("{} {}", file.path, first->section)});
   }
   return answer;
@@ -234,7 +234,7 @@ Answer hwcaps_keep_their_level(const Facts& facts) {
     for (const auto& name : certain_needs(*file.host_code)) used.insert(name);
     const auto more = missing_features(Names(used.begin(), used.end()), *promised);
     if (more.empty()) continue;
-    answer.seen.push_back(seen_in(
+    answer.seen.push_back(make_seen(
         file,
         fmt::format("unguarded code needs {}, which the level of its folder does not promise", fmt::join(more, ", ")),
         example(*file.host_code, more,
@@ -260,7 +260,7 @@ Answer has_its_cpu_capabilities(const Facts& facts) {
     if (has_cpu_capability(inventory, *target.torch_cpu_capability)) continue;
     const bool listed = cpu->host_code->cpu_capabilities.contains(*target.torch_cpu_capability);
     answer.seen.push_back({.what = say("the {} CPU capability {}", *target.torch_cpu_capability,
-                                       in_words(listed ? "holds no such instruction" : "is missing")),
+                                       make_words(listed ? "holds no such instruction" : "is missing")),
                            .where = cpu->path});
   }
   return answer;
@@ -279,8 +279,8 @@ Answer claimed_cpu_suffices(const Facts& facts) {
       const auto more = missing_features(beyond, list_hwcaps_features(file.path).value_or(Names{}));
       if (more.empty()) continue;
       answer.seen.push_back(
-          seen_in(file, say("unguarded code needs {}, which {} lacks", fmt::join(more, ", "), target->id),
-                  example(*file.host_code, more, {CodeClass::unguarded, CodeClass::default_capability})));
+          make_seen(file, say("unguarded code needs {}, which {} lacks", fmt::join(more, ", "), target->id),
+                    example(*file.host_code, more, {CodeClass::unguarded, CodeClass::default_capability})));
     }
   }
   return answer;

@@ -21,7 +21,7 @@ struct Sign {
   std::string_view contained;
 };
 
-std::string shown_by(const Inventory& inventory, std::initializer_list<Sign> signs) {
+std::string find_shown_libraries(const Inventory& inventory, std::initializer_list<Sign> signs) {
   const File* file = file_named(inventory, kLibtorchCpu);
   std::vector<std::string_view> shown;
   for (const Sign& sign : signs) {
@@ -35,14 +35,15 @@ std::string shown_by(const Inventory& inventory, std::initializer_list<Sign> sig
   return shown.empty() ? "unknown" : fmt::format("{}", fmt::join(shown, " and "));
 }
 
-std::string blas_of(const Inventory& inventory) {
-  return shown_by(
+std::string find_blas(const Inventory& inventory) {
+  return find_shown_libraries(
       inventory,
       {{"MKL", "libmkl_", "MKL"}, {"OpenBLAS", "libopenblas", "OpenBLAS"}, {"NVPL", "libnvpl_blas", "NVPL"}});
 }
 
-std::string threads_of(const Inventory& inventory) {
-  return shown_by(inventory, {{"libgomp", "libgomp", "-"}, {"libomp", "libomp", "-"}, {"libiomp5", "libiomp5", "-"}});
+std::string find_thread_library(const Inventory& inventory) {
+  return find_shown_libraries(inventory,
+                              {{"libgomp", "libgomp", "-"}, {"libomp", "libomp", "-"}, {"libiomp5", "libiomp5", "-"}});
 }
 
 std::optional<std::string> version_of_onednn(const File& file) {
@@ -51,7 +52,7 @@ std::optional<std::string> version_of_onednn(const File& file) {
 }
 
 // Returns the version of the oneDNN in libtorch_cpu or in a needed file; "none" without oneDNN; else "unknown".
-std::string onednn_of(const Inventory& inventory) {
+std::string find_onednn(const Inventory& inventory) {
   const File* file = file_named(inventory, kLibtorchCpu);
   if (file == nullptr || !file->links) return "unknown";
   if (const auto own = version_of_onednn(*file)) return *own;
@@ -68,13 +69,13 @@ std::string onednn_of(const Inventory& inventory) {
   return known ? "none" : "unknown";
 }
 
-int64_t bytes_of(const Inventory& inventory) {
+int64_t sum_file_bytes(const Inventory& inventory) {
   int64_t bytes = 0;
   for (const auto& file : inventory.files) bytes += file.size_bytes;
   return bytes;
 }
 
-std::string list_of(const BaselineComparison& comparison, std::string_view device, GainClass wanted) {
+std::string join_cubin_names(const BaselineComparison& comparison, std::string_view device, GainClass wanted) {
   std::vector<std::string> sentences;
   for (const auto& gain : comparison.gains) {
     if (gain.device == device && !gain.disturbed && classify_gain(gain) == wanted)
@@ -85,7 +86,7 @@ std::string list_of(const BaselineComparison& comparison, std::string_view devic
 
 }  // namespace
 
-std::string sentence_of(const AreaGain& gain) {
+std::string describe_gain(const AreaGain& gain) {
   return fmt::format("{} on {}: {:.2f} times as fast ({:.2f} to {:.2f})", gain.area, gain.device, gain.gain, gain.low,
                      gain.high);
 }
@@ -99,21 +100,21 @@ std::string size_sentence(const BaselineComparison& comparison) {
 
 BaselineComparison compare_builds(const Inventory& build, const Inventory& baseline) {
   BaselineComparison comparison{
-      .path = baseline.artifact, .bytes = bytes_of(build), .baseline_bytes = bytes_of(baseline)};
+      .path = baseline.artifact, .bytes = sum_file_bytes(build), .baseline_bytes = sum_file_bytes(baseline)};
   const auto hold = [&](std::string_view what, const std::string& ours, const std::string& theirs) {
     if (ours != theirs || ours == "unknown")
       comparison.differences.push_back(fmt::format("{} {} against {}", what, ours, theirs));
   };
-  hold("torch", std::string(release_of(build.torch_version.value_or("unknown"))),
-       std::string(release_of(baseline.torch_version.value_or("unknown"))));
+  hold("torch", std::string(get_release(build.torch_version.value_or("unknown"))),
+       std::string(get_release(baseline.torch_version.value_or("unknown"))));
   hold("CUDA", build.cuda_version.value_or("none"), baseline.cuda_version.value_or("none"));
-  hold("BLAS", blas_of(build), blas_of(baseline));
-  hold("oneDNN", onednn_of(build), onednn_of(baseline));
-  hold("threads by", threads_of(build), threads_of(baseline));
+  hold("BLAS", find_blas(build), find_blas(baseline));
+  hold("oneDNN", find_onednn(build), find_onednn(baseline));
+  hold("threads by", find_thread_library(build), find_thread_library(baseline));
   return comparison;
 }
 
-Measured measured_on(const std::optional<BaselineComparison>& comparison, std::string_view device) {
+Measured summarize_gains(const std::optional<BaselineComparison>& comparison, std::string_view device) {
   if (!comparison) return {.detail = "it was not measured against a baseline"};
   if (!comparison->differences.empty())
     return {.detail =
@@ -121,14 +122,14 @@ Measured measured_on(const std::optional<BaselineComparison>& comparison, std::s
   const bool any = std::any_of(comparison->gains.begin(), comparison->gains.end(),
                                [&](const AreaGain& gain) { return gain.device == device; });
   if (!any) return {.detail = comparison->problem.value_or(fmt::format("nothing was measured on {}", device))};
-  const std::string lost = list_of(*comparison, device, GainClass::less);
+  const std::string lost = join_cubin_names(*comparison, device, GainClass::less);
   if (!lost.empty()) return {Outcome::fail, fmt::format("slower than the baseline: {}", lost)};
   const auto disturbed = std::find_if(comparison->gains.begin(), comparison->gains.end(), [&](const AreaGain& gain) {
     return gain.device == device && gain.disturbed.has_value();
   });
   if (disturbed != comparison->gains.end())
     return {.detail = fmt::format("not judged, since others used the GPU: {}", *disturbed->disturbed)};
-  const std::string more = list_of(*comparison, device, GainClass::more);
+  const std::string more = join_cubin_names(*comparison, device, GainClass::more);
   return {Outcome::pass, more.empty() ? "no gain shown over the baseline" : fmt::format("gains: {}", more)};
 }
 

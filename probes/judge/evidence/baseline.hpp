@@ -28,13 +28,13 @@ namespace pbprobe {
 
 // Counts the machine code of `baseline` for each SM without suffix, as a replacement for recipes/reference_builds.json.
 // Returns nullopt if the torch releases differ.
-[[nodiscard]] std::optional<ReferenceBuild> reference_of(const Inventory& build, const Inventory& baseline);
+[[nodiscard]] std::optional<ReferenceBuild> make_reference(const Inventory& build, const Inventory& baseline);
 
 // Removes from a kernel name what differs between builds: hashes of file names, and lists of SMs in namespaces.
 [[nodiscard]] std::string stable_name(std::string_view name);
 
 // Returns "softmax on cpu: 1.31 times as fast (1.27 to 1.36)".
-[[nodiscard]] std::string sentence_of(const AreaGain& gain);
+[[nodiscard]] std::string describe_gain(const AreaGain& gain);
 
 // Returns "612 MB against 1730 MB (-65 %; 50 to 70 % less is promised)".
 [[nodiscard]] std::string size_sentence(const BaselineComparison& comparison);
@@ -45,6 +45,6 @@ struct Measured {
   Outcome outcome = Outcome::unknown;
   std::string detail;
 };
-[[nodiscard]] Measured measured_on(const std::optional<BaselineComparison>& comparison, std::string_view device);
+[[nodiscard]] Measured summarize_gains(const std::optional<BaselineComparison>& comparison, std::string_view device);
 
 }  // namespace pbprobe

@@ -30,9 +30,9 @@ Answer areas_that(const Facts& facts, GainClass which, std::string_view what) {
   if (auto answer = no_speeds(beside)) return std::move(*answer);
   Answer answer;
   for (const auto& gain : beside.gains) {
-    if (gain.disturbed) answer.unknown = disturbed_by(*gain.disturbed);
+    if (gain.disturbed) answer.unknown = report_other_users(*gain.disturbed);
     if (!gain.disturbed && classify_gain(gain) == which)
-      answer.seen.push_back({.what = say("{}: {}", in_words(what), sentence_of(gain)), .where = beside.path});
+      answer.seen.push_back({.what = say("{}: {}", make_words(what), describe_gain(gain)), .where = beside.path});
   }
   return answer;
 }
@@ -53,7 +53,7 @@ Answer is_smaller(const Facts& facts) {
 
 }  // namespace
 
-std::vector<Check> beside_checks() {
+std::vector<Check> baseline_checks() {
   using enum Need;
   return {
       {.id = "PB520",

@@ -72,7 +72,7 @@ void add_versions(std::vector<FactChange>& facts, const Inventory& before, const
 
 // Returns the index of the CPU target in the table, which is sorted from low to high; -1 for other names, which need
 // only the base instruction set.
-std::ptrdiff_t height_of(const std::string& cpu) {
+std::ptrdiff_t rank_cpu_target(const std::string& cpu) {
   const auto& all = all_targets();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Target& target) { return target.id == cpu; });
   return found == all.end() ? -1 : found - all.begin();
@@ -86,7 +86,7 @@ void add_minimum_cpu(std::vector<FactChange>& facts, const Holdings& before, con
   const auto other = most(after);
   if (!one || !other || one == other) return;
   add_value(facts, "minimum CPU", "", one, other);
-  facts.back().regressed = comparable && height_of(*other) > height_of(*one);
+  facts.back().regressed = comparable && rank_cpu_target(*other) > rank_cpu_target(*one);
 }
 
 // Kernel names by SM; the prefix "PTX for" marks PTX.
@@ -213,7 +213,7 @@ void add_machine(std::vector<FactChange>& facts, const Report& before, const Rep
 
 using Samples = std::map<std::string, std::vector<double>>;
 
-Samples samples_of(const Measurements& measurements) {
+Samples collect_samples(const Measurements& measurements) {
   Samples all;
   const auto add = [&](std::string name, const auto& figure) {
     if (!figure.disturbed && !figure.samples_us.empty()) all.emplace(std::move(name), figure.samples_us);
@@ -237,13 +237,13 @@ double ways(size_t n, size_t m) {
   return count;
 }
 
-FigureChange figure_of(const std::string& name, const std::vector<double>& before, const std::vector<double>& after,
-                       size_t figures) {
+FigureChange compare_figure(const std::string& name, const std::vector<double>& before,
+                            const std::vector<double>& after, size_t figures) {
   const auto [least, most] = std::minmax_element(before.begin(), before.end());
   const auto [least_after, most_after] = std::minmax_element(after.begin(), after.end());
   FigureChange figure{.what = name,
-                      .before_us = median_of(before),
-                      .after_us = median_of(after),
+                      .before_us = find_median(before),
+                      .after_us = find_median(after),
                       .low = *least / *most_after,
                       .high = *most / *least_after};
   figure.times = figure.before_us / figure.after_us;
@@ -259,13 +259,13 @@ void add_figures(Comparison& comparison, const Report& before, const Report& aft
         "figures: both have to be reports, which `pbprobe report --format json` writes");
     return;
   }
-  const Samples one = samples_of(*before.measurements);
-  const Samples other = samples_of(*after.measurements);
+  const Samples one = collect_samples(*before.measurements);
+  const Samples other = collect_samples(*after.measurements);
   const auto both = static_cast<size_t>(
       std::count_if(one.begin(), one.end(), [&](const auto& figure) { return other.contains(figure.first); }));
   for (const auto& [name, samples] : one) {
     const auto same = other.find(name);
-    if (same != other.end()) comparison.figures.push_back(figure_of(name, samples, same->second, both));
+    if (same != other.end()) comparison.figures.push_back(compare_figure(name, samples, same->second, both));
   }
 }
 

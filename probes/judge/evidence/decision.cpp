@@ -60,7 +60,7 @@ std::vector<Objection> found_later(const Report& report, const Terms& terms) {
 
 }  // namespace
 
-Json decision_of(const Verdict& verdict) {
+Json make_decision(const Verdict& verdict) {
   Json decision = to_json(verdict);
   leave_out(decision, {"reason", "fix"});
   leave_out_of_each(decision["gpus"], {"sentence"});
@@ -74,10 +74,10 @@ Json decision_of(const Verdict& verdict) {
 }
 
 std::optional<std::string> first_difference(const Verdict& one, const Verdict& other) {
-  return difference(decision_of(one), decision_of(other), "");
+  return difference(make_decision(one), make_decision(other), "");
 }
 
-Terms terms_of(const Verdict& verdict) {
+Terms get_terms(const Verdict& verdict) {
   Terms terms{.policy = verdict.policy, .require = verdict.require, .date = verdict.date, .asked = std::nullopt};
   terms.asked.emplace();
   for (const auto& check : verdict.checks) terms.asked->insert(check.id);
@@ -87,7 +87,7 @@ Terms terms_of(const Verdict& verdict) {
 Result<Again> judge_again(const Report& report) {
   if (!report.verdict || report.verdict->policy.stance != Stance::strict)
     return make_error(ErrorCode::malformed, "it holds no verdict of a gate: `pbprobe gate --evidence` writes one");
-  const Terms terms = terms_of(*report.verdict);
+  const Terms terms = get_terms(*report.verdict);
   Again again{.verdict = judge(report, terms)};
   if (const auto where = first_difference(*report.verdict, again.verdict))
     return make_error(ErrorCode::malformed, "its verdict is not what its facts give: {} differs ({})", *where,

@@ -18,13 +18,13 @@ namespace pbprobe {
 
 // Returns the checks, claims, findings and objections with policy, waivers and date, but without sentences, questions
 // and remedies.
-[[nodiscard]] Json decision_of(const Verdict& verdict);
+[[nodiscard]] Json make_decision(const Verdict& verdict);
 
 // Returns the place of the first difference ("findings[2].severity"); nullopt if the decisions are equal.
 [[nodiscard]] std::optional<std::string> first_difference(const Verdict& one, const Verdict& other);
 
 // Returns the terms of a gate's verdict: policy, date, and the checks of its catalogue.
-[[nodiscard]] Terms terms_of(const Verdict& verdict);
+[[nodiscard]] Terms get_terms(const Verdict& verdict);
 
 struct Again {
   Verdict verdict;                    // the recorded decision in the current wording

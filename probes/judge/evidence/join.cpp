@@ -35,7 +35,7 @@ ClaimRow joined(const std::vector<const ClaimRow*>& rows, std::optional<Level> r
 }
 
 // Ranks check states: the state with the highest rank counts for all runs.
-int rank_of(CheckState state) {
+int rank_check_state(CheckState state) {
   switch (state) {
     case CheckState::found: return 3;
     case CheckState::passed: return 2;
@@ -54,7 +54,7 @@ void add_checks(std::vector<CheckRow>& checks, const std::vector<CheckRow>& more
       continue;
     }
     const CheckRow before = *same;
-    if (rank_of(other.state) > rank_of(before.state)) *same = other;
+    if (rank_check_state(other.state) > rank_check_state(before.state)) *same = other;
     same->required = before.required || other.required;
     same->severity = std::min(before.severity, other.severity);
   }

@@ -36,7 +36,7 @@ double student_quantile(double tail, double df) {
 
 }  // namespace
 
-double median_of(std::vector<double> values) {
+double find_median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), half, values.end());
@@ -51,7 +51,7 @@ double outlier_factor(double false_alarm_rate, size_t count) {
 }
 
 OutlierRule outlier_rule(const std::vector<double>& values, bool lower_is_better, const OutlierPolicy& policy) {
-  OutlierRule rule{.median = median_of(values)};
+  OutlierRule rule{.median = find_median(values)};
   if (values.size() < kLeastForRate) {
     if (values.empty()) return rule;
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
@@ -62,7 +62,7 @@ OutlierRule outlier_rule(const std::vector<double>& values, bool lower_is_better
   std::vector<double> deviations;
   deviations.reserve(values.size());
   for (const double value : values) deviations.push_back(std::abs(value - rule.median));
-  rule.mad = median_of(std::move(deviations));
+  rule.mad = find_median(std::move(deviations));
   rule.k = outlier_factor(policy.false_alarm_rate, values.size());
   rule.threshold = std::max(rule.k * kMadToSigma * rule.mad, policy.floor * rule.median);
   if (values.size() < kFewPeers) rule.threshold = std::min(rule.threshold, policy.straggler * rule.median);

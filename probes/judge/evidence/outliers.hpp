@@ -10,7 +10,7 @@
 namespace pbprobe {
 
 // Returns the median; 0 if `values` is empty.
-[[nodiscard]] double median_of(std::vector<double> values);
+[[nodiscard]] double find_median(std::vector<double> values);
 
 // Returns k: one of `count` sound, normally distributed devices is k * 1.4826 * MAD below the median with this
 // probability. k is the quantile of Student's t with 1 + 0.4 (n - 1) degrees of freedom, n even, fitted to simulated

@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-std::vector<const DeviceCode*> code_in(const File& file) {
+std::vector<const DeviceCode*> list_code(const File& file) {
   std::vector<const DeviceCode*> all;
   for (const auto* code : {&file.device_code, &file.self_loaded_code}) {
     if (*code && (!(*code)->cubin.empty() || !(*code)->ptx.empty())) all.push_back(&**code);
@@ -42,7 +42,7 @@ HeldUnits translation_units(const DeviceCode& code, const Sm& wanted) {
   HeldUnits units{.all = code.units_without_code};
   int64_t exceptions = 0;
   for (const auto& [set, count] : code.unit_sets) {
-    const auto cubins = cubins_of(set);
+    const auto cubins = list_unit_cubins(set);
     const bool with =
         std::any_of(cubins.begin(), cubins.end(), [&](const std::string& name) { return is_for(name, wanted); });
     const bool exception = !with && is_only_for_others(cubins, wanted);
@@ -74,7 +74,7 @@ void add(HeldUnits& sum, const HeldUnits& more) {
 // Returns the path with "#" for the number of the file's only SM: spam/sm90/ops.so becomes spam/sm#/ops.so.
 std::string path_without_sm(const File& file) {
   std::set<std::string> own;
-  for (const DeviceCode* code : code_in(file)) {
+  for (const DeviceCode* code : list_code(file)) {
     for (const auto& [name, count] : code->cubin) {
       if (const auto sm = parse_sm(name)) own.insert(std::to_string(get_sm_number(*sm)));
     }
@@ -101,7 +101,7 @@ std::string path_without_sm(const File& file) {
 std::set<std::string> CodeHolder::cubins() const {
   std::set<std::string> names;
   for (const File* file : files) {
-    for (const DeviceCode* code : code_in(*file)) {
+    for (const DeviceCode* code : list_code(*file)) {
       for (const auto& [name, count] : code->cubin) names.insert(name);
     }
   }
@@ -111,14 +111,14 @@ std::set<std::string> CodeHolder::cubins() const {
 std::set<std::string> CodeHolder::ptx() const {
   std::set<std::string> names;
   for (const File* file : files) {
-    for (const DeviceCode* code : code_in(*file)) {
+    for (const DeviceCode* code : list_code(*file)) {
       for (const auto& [name, count] : code->ptx) names.insert(name);
     }
   }
   return names;
 }
 
-HeldUnits CodeHolder::units_with(const Sm& sm) const {
+HeldUnits CodeHolder::count_units_for_sm(const Sm& sm) const {
   std::map<std::string, int64_t> raw;
   HeldUnits best;
   for (const File* file : files) {
@@ -138,11 +138,11 @@ HeldUnits CodeHolder::units_with(const Sm& sm) const {
 HeldUnits CodeHolder::units_with_ptx(const Sm& sm) const {
   HeldUnits units;
   for (const File* file : files) {
-    for (const DeviceCode* code : code_in(*file)) {
+    for (const DeviceCode* code : list_code(*file)) {
       int64_t exceptions = 0;
       HeldUnits own{.all = code->units_without_code};
       for (const auto& [set, count] : code->unit_sets) {
-        const bool exception = is_only_for_others(cubins_of(set), sm);
+        const bool exception = is_only_for_others(list_unit_cubins(set), sm);
         (exception ? exceptions : own.all) += count;
       }
       for (const auto& [name, count] : code->ptx) {
@@ -161,7 +161,7 @@ HeldUnits CodeHolder::units_with_ptx(const Sm& sm) const {
 std::vector<CodeHolder> find_holders(const Inventory& inventory) {
   std::map<std::string, CodeHolder> holders;
   for (const auto& file : inventory.files) {
-    if (code_in(file).empty()) continue;
+    if (list_code(file).empty()) continue;
     const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
     CodeHolder& holder = holders[file.links ? path_without_sm(file) : folder];
     if (holder.path.empty()) holder.path = file.path;

@@ -30,7 +30,7 @@ struct CodeHolder {
 
   // Counts the units with machine code for `sm`: for exactly `sm` if it has a suffix, else for its capability. If the
   // holder has builds for several SMs, counts the build with the largest share of such units.
-  [[nodiscard]] HeldUnits units_with(const Sm& sm) const;
+  [[nodiscard]] HeldUnits count_units_for_sm(const Sm& sm) const;
   // Counts the units with PTX for exactly `sm`: PTX for compute_90a runs on no later chip.
   [[nodiscard]] HeldUnits units_with_ptx(const Sm& sm) const;
 };

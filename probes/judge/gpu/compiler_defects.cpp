@@ -21,7 +21,7 @@ bool is_relevant(const Facts& facts, const std::string& name) {
   if (!sm) return false;
   const auto matches = [&](const std::optional<Sm>& other) { return other && same_capability(*other, *sm); };
   return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                     [&](const Target* target) { return matches(chip_of(*target)); }) ||
+                     [&](const Target* target) { return matches(get_target_sm(*target)); }) ||
          std::any_of(facts.gpus.begin(), facts.gpus.end(),
                      [&](const GpuOutcome& gpu) { return matches(parse_sm(gpu.capability)); });
 }
@@ -73,9 +73,9 @@ void add_cubins(const Facts& facts, const File& file, const CompilerDefect& defe
       if (!affects(defect, sm) || !is_relevant(facts, sm)) continue;
       answer.seen.push_back(
           {say("{}: {} {} ({} {}) for {} by ptxas {}, which {} ({}; {}); {}", base_name(file.path), made.cubins,
-               by_count(made.cubins, "cubin", "cubins"), made.kernels, by_count(made.kernels, "kernel", "kernels"), sm,
-               version, in_words(defect.symptom), defect.source, in_words(describe_fix(defect)),
-               in_words(describe_evidence(facts, defect))),
+               select_by_number(made.cubins, "cubin", "cubins"), made.kernels,
+               select_by_number(made.kernels, "kernel", "kernels"), sm, version, make_words(defect.symptom),
+               defect.source, make_words(describe_fix(defect)), make_words(describe_evidence(facts, defect))),
            file.path});
     }
   }
@@ -98,8 +98,8 @@ void add_triton(const Facts& facts, const File& file, const CompilerDefect& defe
   for (const auto& sm : defect.sms) {
     if (!is_relevant(facts, sm) || !is_called(facts, file, sm)) continue;
     answer.seen.push_back({say("Triton compiles for {} with {} {}, which {} ({}; {}); {}", sm, base_name(file.path),
-                               version, in_words(defect.symptom), defect.source, in_words(describe_fix(defect)),
-                               in_words(describe_evidence(facts, defect))),
+                               version, make_words(defect.symptom), defect.source, make_words(describe_fix(defect)),
+                               make_words(describe_evidence(facts, defect))),
                            file.path});
   }
 }

@@ -8,11 +8,11 @@
 
 namespace pbprobe {
 
-std::optional<Sm> chip_of(const Target& target) {
+std::optional<Sm> get_target_sm(const Target& target) {
   return parse_sm(target.capability.value_or(""));
 }
 
-std::vector<std::string> cubins_of(const std::string& unit_set) {
+std::vector<std::string> list_unit_cubins(const std::string& unit_set) {
   std::vector<std::string> cubins;
   for (size_t start = 0; start < unit_set.size();) {
     const size_t end = std::min(unit_set.find(' ', start), unit_set.size());
@@ -22,14 +22,14 @@ std::vector<std::string> cubins_of(const std::string& unit_set) {
   return cubins;
 }
 
-Units units_for(const DeviceCode& code, const Sm& chip) {
+Units count_sm_units(const DeviceCode& code, const Sm& chip) {
   const auto is_for_chip = [&](const std::string& cubin) {
     const auto sm = parse_sm(cubin);
     return sm && same_capability(*sm, chip);
   };
   Units units;
   for (const auto& [set, count] : code.unit_sets) {
-    const auto cubins = cubins_of(set);
+    const auto cubins = list_unit_cubins(set);
     units.all += count;
     if (std::any_of(cubins.begin(), cubins.end(), is_for_chip)) units.with += count;
   }
@@ -37,7 +37,7 @@ Units units_for(const DeviceCode& code, const Sm& chip) {
   return units;
 }
 
-void add_to(SmCensus& sum, const SmCensus& census) {
+void add_census(SmCensus& sum, const SmCensus& census) {
   sum.kernels += census.kernels;
   sum.cubins += census.cubins;
   sum.empty_cubins += census.empty_cubins;
@@ -52,11 +52,11 @@ void add_to(SmCensus& sum, const SmCensus& census) {
   sum.repeated->code_bytes += census.repeated->code_bytes;
 }
 
-SmCensus census_for(const Censuses& censuses, const Sm& chip) {
+SmCensus sum_census(const Censuses& censuses, const Sm& chip) {
   SmCensus sum;
   for (const auto& [name, census] : censuses) {
     const auto cubin = parse_sm(name);
-    if (cubin && same_capability(*cubin, chip)) add_to(sum, census);
+    if (cubin && same_capability(*cubin, chip)) add_census(sum, census);
   }
   return sum;
 }
@@ -69,7 +69,7 @@ SmCensus census_that_runs(const Censuses& censuses, const Sm& chip) {
     const auto cubin = parse_sm(name);
     if (!cubin || !cubin_runs_on(*cubin, chip)) continue;
     SmCensus& sum = by_capability[get_sm_number(*cubin)];
-    add_to(sum, census);
+    add_census(sum, census);
     most = std::max(most, sum.cubins);
   }
   const auto taken = std::find_if(by_capability.rbegin(), by_capability.rend(),

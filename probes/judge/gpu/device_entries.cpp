@@ -33,8 +33,8 @@ bool says_cuda(const Facts& facts) {
 }
 
 // Reports whether fewer than half of the units have code for `chip`.
-bool in_few_units(const DeviceCode& code, const Sm& chip) {
-  const Units units = units_for(code, chip);
+bool is_in_few_units(const DeviceCode& code, const Sm& chip) {
+  const Units units = count_sm_units(code, chip);
   return units.with * 2 < units.all;
 }
 
@@ -60,7 +60,7 @@ std::map<std::string, Censuses> their_censuses(const Inventory& inventory) {
   std::map<std::string, Censuses> components;
   for (const auto& file : inventory.files) {
     if (!has_own_sms(file) || !file.device_code || !file.device_code->census) continue;
-    for (const auto& [name, census] : *file.device_code->census) add_to(components[*file.component][name], census);
+    for (const auto& [name, census] : *file.device_code->census) add_census(components[*file.component][name], census);
   }
   return components;
 }
@@ -84,12 +84,12 @@ Answer entries_are_what_they_say(const Facts& facts) {
     for (const auto* code : {&file.device_code, &file.self_loaded_code}) {
       const FalseEntry* first = *code ? first_false_entry(**code) : nullptr;
       if (first == nullptr) continue;
-      answer.seen.push_back(
-          {say("{} of the fatbin entries of {} {}: the {} at 0x{:x} is {}", *(*code)->false_entries,
-               base_name(file.path),
-               by_count(*(*code)->false_entries, "is not what its header says", "are not what their headers say"),
-               first->label, first->offset, first->seen),
-           file.path});
+      answer.seen.push_back({say("{} of the fatbin entries of {} {}: the {} at 0x{:x} is {}", *(*code)->false_entries,
+                                 base_name(file.path),
+                                 select_by_number(*(*code)->false_entries, "is not what its header says",
+                                                  "are not what their headers say"),
+                                 first->label, first->offset, first->seen),
+                             file.path});
     }
   }
   if (!facts.claimed_gpus.empty() && answer.seen.empty()) answer.unknown = not_opened(facts);
@@ -104,7 +104,7 @@ Answer device_code_is_linked(const Facts& facts) {
     answer.seen.push_back(
         {say("{} holds only relocatable device code ({} {} of nvcc -rdc=true), which was never linked",
              base_name(file.path), *file.device_code->unlinked,
-             by_count(*file.device_code->unlinked, "entry", "entries")),
+             select_by_number(*file.device_code->unlinked, "entry", "entries")),
          file.path});
   }
   return answer;
@@ -130,11 +130,11 @@ Answer cuda_library_is_there(const Facts& facts) {
 Answer kernels_do_something(const Facts& facts) {
   Answer answer;
   for (const Target* target : facts.claimed_gpus) {
-    const Sm chip = chip_of(*target).value_or(Sm{});
+    const Sm chip = get_target_sm(*target).value_or(Sm{});
     for (const auto& file : facts.inventory->files) {
       if (!is_own(*facts.inventory, file) || !file.device_code || !file.device_code->census) continue;
-      if (in_few_units(*file.device_code, chip)) continue;  // PB314
-      const SmCensus code = census_for(*file.device_code->census, chip);
+      if (is_in_few_units(*file.device_code, chip)) continue;  // PB314
+      const SmCensus code = sum_census(*file.device_code->census, chip);
       const IdleLimits& limits = code.kernels < kFewKernels    ? kOfTinyFile
                                  : code.kernels < kManyKernels ? kOfSmallFile
                                                                : kOfLibtorch;

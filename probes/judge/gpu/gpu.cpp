@@ -19,19 +19,19 @@ bool asks_gpus(const Facts& facts) {
 }
 
 // Adds a fault for each group of GPUs with this outcome.
-Answer gpus_with(const Facts& facts, GpuCode code) {
+Answer report_gpus(const Facts& facts, GpuCode code) {
   Answer answer;
   if (!asks_gpus(facts)) return answer;
   for (const auto& group : gpu_groups(facts)) {
     const GpuOutcome& gpu = facts.gpus[group.first];
     if (gpu.code != code) continue;
-    answer.seen.push_back({say("{}: {}", group.label, in_words(gpu.sentence)), facts.main_file->path});
+    answer.seen.push_back({say("{}: {}", group.label, make_words(gpu.sentence)), facts.main_file->path});
   }
   return answer;
 }
 
 // Names a torch build for this chip, with its CUDA bound from the target table.
-std::string build_for(const GpuOutcome& gpu) {
+std::string describe_needed_build(const GpuOutcome& gpu) {
   const Target* target = find_gpu_target(gpu.capability);
   if (target == nullptr) return fmt::format("a torch built for {}", gpu.capability);
   if (target->last_cuda)
@@ -55,7 +55,7 @@ std::optional<CudaVersions> cuda_versions(const Facts& facts) {
 
 Sentence versions_sentence(const Facts& facts, std::string_view more = "") {
   return say("{} is built with CUDA {}, and the driver supports {}{}", facts.torch, *facts.inventory->cuda_version,
-             *facts.host->driver.cuda_version, in_words(more));
+             *facts.host->driver.cuda_version, make_words(more));
 }
 
 // Sums the device code of each component, which may spread its SMs over several files.
@@ -90,15 +90,16 @@ Answer gpu_code_runs(const Facts& facts) {
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
     const GpuOutcome& gpu = facts.gpus[group.first];
-    const Sentence what = say("{}: {}", group.label, in_words(gpu.sentence));
-    if (gpu.code == GpuCode::none) answer.seen.push_back({what, facts.main_file->path, "install " + build_for(gpu)});
+    const Sentence what = say("{}: {}", group.label, make_words(gpu.sentence));
+    if (gpu.code == GpuCode::none)
+      answer.seen.push_back({what, facts.main_file->path, "install " + describe_needed_build(gpu)});
     if (gpu.code == GpuCode::unknown) answer.unknown = Seen{what};
   }
   return answer;
 }
 
 Answer gpu_code_is_machine_code(const Facts& facts) {
-  return gpus_with(facts, GpuCode::ptx);
+  return report_gpus(facts, GpuCode::ptx);
 }
 
 Answer gpu_code_is_native(const Facts& facts) {
@@ -128,7 +129,7 @@ Answer gpu_is_used(const Facts& facts) {
   if (facts.cuda_build || is_other_library(facts) || facts.wrong_platform || facts.gpus.empty()) return {};
   if (facts.report.claim) return {};  // the claim states the purpose of the build
   return {.seen = {{.what = say("{} is a CPU build: it leaves {} unused", facts.torch, gpu_label(facts.gpus.front())),
-                    .remedy = "install " + build_for(facts.gpus.front())}}};
+                    .remedy = "install " + describe_needed_build(facts.gpus.front())}}};
 }
 
 Answer driver_knows_cuda_major(const Facts& facts) {

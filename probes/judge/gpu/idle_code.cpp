@@ -16,14 +16,14 @@ std::optional<Sentence> find_idle_code(const SmCensus& code, const IdleLimits& l
   if (code.cubins == 0) return std::nullopt;
   if (code.kernels == 0)
     return say("{} is claimed, and the {} {} of {} for it {} no kernel", target, code.cubins,
-               by_count(code.cubins, "cubin", "cubins"), file, by_count(code.cubins, "holds", "hold"));
+               select_by_number(code.cubins, "cubin", "cubins"), file, select_by_number(code.cubins, "holds", "hold"));
   if (exceeds(code.empty_cubins, limits.empty_cubins, code.cubins))
     return say("{} is claimed, and {} of the {} cubins of {} for it {} no kernel", target, code.empty_cubins,
-               code.cubins, file, by_count(code.empty_cubins, "holds", "hold"));
+               code.cubins, file, select_by_number(code.empty_cubins, "holds", "hold"));
   const std::string first = code.idle.empty() ? "" : kernel_name(code.idle.front());
   if (exceeds(code.idle_kernels, limits.idle_kernels, code.kernels))
     return say("{} is claimed, and {} of the {} kernels of {} for it {} nothing: {}", target, code.idle_kernels,
-               code.kernels, file, by_count(code.idle_kernels, "does", "do"), first);
+               code.kernels, file, select_by_number(code.idle_kernels, "does", "do"), first);
   if (exceeds(code.idle_cubins.value_or(0), limits.idle_cubins, code.cubins))
     return say("{} is claimed, and all kernels of {} of the {} cubins of {} for it do nothing: {}", target,
                *code.idle_cubins, code.cubins, file, first);

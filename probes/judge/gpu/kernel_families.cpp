@@ -122,7 +122,7 @@ const Families* find_reference_families(const Facts& facts, const File& file) {
   const auto& reference = facts.report.reference;
   const Inventory& inventory = *facts.inventory;
   if (!reference || reference->cuda != inventory.cuda_version.value_or("")) return nullptr;
-  if (reference->torch != release_of(inventory.torch_version.value_or(""))) return nullptr;
+  if (reference->torch != get_release(inventory.torch_version.value_or(""))) return nullptr;
   const std::string name(base_name(file.path));
   if (name == kLibtorchCuda) return reference->families ? &*reference->families : nullptr;
   const auto row = reference->files.find(name);
@@ -152,7 +152,7 @@ Answer families_are_complete(const Facts& facts) {
     if (first_false_entry(*file.device_code) != nullptr) continue;  // reported already
     const Censuses& censuses = *file.device_code->census;
     for (const Target* target : facts.claimed_gpus) {
-      const Sm chip = chip_of(*target).value_or(Sm{});
+      const Sm chip = get_target_sm(*target).value_or(Sm{});
       if (sum_families(censuses, chip).empty()) continue;  // not counted, or reported already
       auto fault = compare_with_other_sms(censuses, chip, base_name(file.path), target->id);
       if (!fault) fault = compare_with_release(facts, file, chip, target->id);

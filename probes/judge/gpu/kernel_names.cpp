@@ -92,7 +92,7 @@ std::map<std::string, ReferenceCode> reference_code(const Censuses& censuses) {
 }
 
 // Returns the stable kernel names for `chip`; nullopt if the audit did not read the names.
-std::optional<Names> names_for(const Censuses& censuses, const Sm& chip) {
+std::optional<Names> collect_kernel_names(const Censuses& censuses, const Sm& chip) {
   Names names;
   for (const auto& [name, census] : censuses) {
     const auto cubin = parse_sm(name);
@@ -119,8 +119,8 @@ std::optional<Sm> nearest(const Censuses& censuses, const Sm& chip) {
   return best;
 }
 
-bool of_one_release(const Inventory& build, const Inventory& baseline) {
-  return release_of(build.torch_version.value_or("")) == release_of(baseline.torch_version.value_or(""));
+bool have_same_release(const Inventory& build, const Inventory& baseline) {
+  return get_release(build.torch_version.value_or("")) == get_release(baseline.torch_version.value_or(""));
 }
 
 }  // namespace
@@ -137,14 +137,14 @@ std::optional<std::vector<MissingKernels>> compare_kernels(const Inventory& buil
   const Censuses* ours = census_of_cuda(build);
   const Censuses* theirs = census_of_cuda(baseline);
   if (ours == nullptr || theirs == nullptr) return std::nullopt;
-  if (!of_one_release(build, baseline) || build.cuda_version != baseline.cuda_version) return std::nullopt;
+  if (!have_same_release(build, baseline) || build.cuda_version != baseline.cuda_version) return std::nullopt;
   std::vector<MissingKernels> missing;
   for (const auto& id : claim.targets) {
     const Target* target = find_target(id);
-    const auto chip = target == nullptr ? std::nullopt : chip_of(*target);
+    const auto chip = target == nullptr ? std::nullopt : get_target_sm(*target);
     const auto other = chip ? nearest(*theirs, *chip) : std::nullopt;
     if (!other) continue;
-    const auto names = names_for(*ours, *chip);
+    const auto names = collect_kernel_names(*ours, *chip);
     const auto wanted = theirs->at(sm_name(*other)).names;
     if (!names || !wanted) return std::nullopt;
     MissingKernels row{.sm = sm_name(*chip), .baseline_sm = sm_name(*other)};
@@ -159,9 +159,9 @@ std::optional<std::vector<MissingKernels>> compare_kernels(const Inventory& buil
   return missing;
 }
 
-std::optional<ReferenceBuild> reference_of(const Inventory& build, const Inventory& baseline) {
+std::optional<ReferenceBuild> make_reference(const Inventory& build, const Inventory& baseline) {
   const Censuses* censuses = census_of_cuda(baseline);
-  if (censuses == nullptr || !of_one_release(build, baseline)) return std::nullopt;
+  if (censuses == nullptr || !have_same_release(build, baseline)) return std::nullopt;
   ReferenceBuild reference{.torch = baseline.torch_version.value_or(""),
                            .cuda = baseline.cuda_version.value_or(""),
                            .platform = baseline.platform.value_or(""),

@@ -23,10 +23,10 @@ constexpr double kLeastBytes = 0.4;
 constexpr double kMostMissing = 0.02;  // kernels that a change of compiler renames
 
 // Subtracts repeated code, so that copies do not hide missing kernels.
-ReferenceCode code_for(const DeviceCode& code, const Sm& chip) {
-  const SmCensus census = census_for(code.census.value_or(Censuses{}), chip);
+ReferenceCode count_reference_code(const DeviceCode& code, const Sm& chip) {
+  const SmCensus census = sum_census(code.census.value_or(Censuses{}), chip);
   const RepeatedCode repeated = census.repeated.value_or(RepeatedCode{});
-  return {.units = units_for(code, chip).with - repeated.cubins,
+  return {.units = count_sm_units(code, chip).with - repeated.cubins,
           .kernels = census.kernels - repeated.kernels,
           .code_bytes = census.code_bytes - repeated.code_bytes};
 }
@@ -57,13 +57,14 @@ struct Theirs {
   ReferenceCode code;
 };
 
-std::optional<Sentence> fault_of(const ReferenceCode& code, const Theirs& theirs, std::string_view target) {
+std::optional<Sentence> compare_to_reference(const ReferenceCode& code, const Theirs& theirs, std::string_view target) {
   if (too_few(code.units, theirs.code.units, kLeastCounts))
     return say("{} is claimed, and {} holds {} translation {} for it; that of {} holds {} for {}", target, theirs.file,
-               code.units, by_count(code.units, "unit", "units"), theirs.build, theirs.code.units, theirs.sm);
+               code.units, select_by_number(code.units, "unit", "units"), theirs.build, theirs.code.units, theirs.sm);
   if (too_few(code.kernels, theirs.code.kernels, kLeastCounts))
     return say("{} is claimed, and {} holds {} {} for it; that of {} holds {} for {}", target, theirs.file,
-               code.kernels, by_count(code.kernels, "kernel", "kernels"), theirs.build, theirs.code.kernels, theirs.sm);
+               code.kernels, select_by_number(code.kernels, "kernel", "kernels"), theirs.build, theirs.code.kernels,
+               theirs.sm);
   if (too_few(code.code_bytes, theirs.code.code_bytes, kLeastBytes))
     return say("{} is claimed, and {} holds {} bytes of code for it; that of {} holds {} for {}", target, theirs.file,
                code.code_bytes, theirs.build, theirs.code.code_bytes, theirs.sm);
@@ -82,11 +83,11 @@ Answer holds_what_such_builds_hold(const Facts& facts) {
                                       "--reference FILE"}};
   Answer answer;
   for (const Target* target : facts.claimed_gpus) {
-    const Sm chip = chip_of(*target).value_or(Sm{});
-    const ReferenceCode code = code_for(*file->device_code, chip);
+    const Sm chip = get_target_sm(*target).value_or(Sm{});
+    const ReferenceCode code = count_reference_code(*file->device_code, chip);
     if (code.units == 0 || code.kernels == 0) continue;  // PB314, PB332
     const std::string& sm = *comparable(reference.code, chip);
-    auto fault = fault_of(code, {kLibtorchCuda, reference.build, sm, reference.code.at(sm)}, target->id);
+    auto fault = compare_to_reference(code, {kLibtorchCuda, reference.build, sm, reference.code.at(sm)}, target->id);
     if (fault) answer.seen.push_back({std::move(*fault), file->path});
   }
   return answer;
@@ -116,11 +117,11 @@ Answer other_files_hold_what_theirs_hold(const Facts& facts) {
            file.path});
     if (!has_the_same_linked_in(file, row->second)) continue;
     for (const Target* target : facts.claimed_gpus) {
-      const Sm chip = chip_of(*target).value_or(Sm{});
-      const ReferenceCode code = file.device_code ? code_for(*file.device_code, chip) : ReferenceCode{};
+      const Sm chip = get_target_sm(*target).value_or(Sm{});
+      const ReferenceCode code = file.device_code ? count_reference_code(*file.device_code, chip) : ReferenceCode{};
       if (file.device_code && (code.units == 0 || code.kernels == 0)) continue;  // PB314, PB332
       const std::string& sm = *comparable(row->second.code, chip);
-      auto fault = fault_of(code, {row->first, build.build, sm, row->second.code.at(sm)}, target->id);
+      auto fault = compare_to_reference(code, {row->first, build.build, sm, row->second.code.at(sm)}, target->id);
       if (fault) answer.seen.push_back({std::move(*fault), file.path});
     }
   }

@@ -36,7 +36,7 @@ void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
   });
 }
 
-Kernels kernels_of(const Inventory& inventory) {
+Kernels collect_kernels(const Inventory& inventory) {
   Kernels kernels;
   for (const auto& file : inventory.files) {
     take(file.device_code, kernels);
@@ -50,7 +50,7 @@ bool any(const std::set<Sm>& sms, Which which) {
   return std::any_of(sms.begin(), sms.end(), which);
 }
 
-GpuCode best_of(const Code& code, const Sm& gpu) {
+GpuCode choose_gpu_code(const Code& code, const Sm& gpu) {
   const auto runs = [&](const Sm& cubin) { return cubin_runs_on(cubin, gpu); };
   if (any(code.cubins, [&](const Sm& cubin) { return runs(cubin) && same_capability(cubin, gpu); }))
     return GpuCode::native;
@@ -69,7 +69,7 @@ bool is_kept_by_suffix(const Code& code, const Sm& gpu) {
          });
 }
 
-std::vector<std::string> names_of(const Code& code) {
+std::vector<std::string> list_target_names(const Code& code) {
   std::vector<std::string> names;
   for (const auto& sm : code.cubins) names.push_back(sm_name(sm));
   for (const auto& sm : code.ptx) names.push_back(compute_name(sm));
@@ -77,7 +77,7 @@ std::vector<std::string> names_of(const Code& code) {
 }
 
 // Returns the code that most kernels get; on a tie, the worse one.
-GpuCode most_of(const ServedGpu& gpu) {
+GpuCode find_highest_count(const ServedGpu& gpu) {
   GpuCode most = GpuCode::unknown;
   int64_t count = 0;
   for (const auto& [code, kernels] : {std::pair(GpuCode::native, gpu.native),
@@ -95,7 +95,7 @@ GpuCode most_of(const ServedGpu& gpu) {
 class Lacking {
  public:
   void add(const Code& code) {
-    auto only_for = names_of(code);
+    auto only_for = list_target_names(code);
     auto& [group, functions] = groups_[only_for];
     group.only_for = std::move(only_for);
     ++group.kernels;
@@ -134,8 +134,8 @@ std::optional<bool> takes_ptx(const MajorMinor& driver, const Inventory& invento
 ServedGpu served(const Inventory& inventory, const Sm& gpu, const std::optional<MajorMinor>& driver) {
   ServedGpu served{.sm = sm_name(gpu)};
   Lacking lacking;
-  for (const auto& [name, code] : kernels_of(inventory)) {
-    switch (best_of(code, gpu)) {
+  for (const auto& [name, code] : collect_kernels(inventory)) {
+    switch (choose_gpu_code(code, gpu)) {
       case GpuCode::native: ++served.native; break;
       case GpuCode::same_major: ++served.same_major; break;
       case GpuCode::ptx: ++served.ptx; break;
@@ -146,7 +146,7 @@ ServedGpu served(const Inventory& inventory, const Sm& gpu, const std::optional<
         lacking.add(code);
     }
   }
-  served.code = most_of(served);
+  served.code = find_highest_count(served);
   if (driver && served.ptx > 0) served.ptx_taken = takes_ptx(*driver, inventory, gpu);
   served.lacking = std::move(lacking).most_first();
   return served;

@@ -18,11 +18,11 @@ namespace pbprobe {
 namespace {
 
 // Returns "libcublas" for "libcublas.so.13".
-std::string_view stem_of(std::string_view soname) {
+std::string_view get_soname_stem(std::string_view soname) {
   return soname.substr(0, soname.find(".so"));
 }
 
-std::vector<const ToolkitRelease*> releases_of(std::string_view cuda) {
+std::vector<const ToolkitRelease*> find_toolkit_releases(std::string_view cuda) {
   std::vector<const ToolkitRelease*> releases;
   for (const auto& release : all_cuda_releases()) {
     if (is_version_of(release.release, cuda)) releases.push_back(&release);
@@ -31,12 +31,12 @@ std::vector<const ToolkitRelease*> releases_of(std::string_view cuda) {
 }
 
 // Returns the sonames of a CUDA library in these releases; empty if the library is not a part of the toolkit.
-std::set<std::string_view> sonames_in(const std::vector<const ToolkitRelease*>& releases, std::string_view stem) {
+std::set<std::string_view> list_sonames(const std::vector<const ToolkitRelease*>& releases, std::string_view stem) {
   std::set<std::string_view> names;
   for (const auto* release : releases) {
     for (const auto& component : release->components) {
       for (const auto& soname : component.sonames) {
-        if (stem_of(soname) == stem) names.insert(soname);
+        if (get_soname_stem(soname) == stem) names.insert(soname);
       }
     }
   }
@@ -169,19 +169,20 @@ void ask_compilers(Answer& answer, const Inventory& inventory, const std::string
 
 Answer cuda_is_one_major(const Facts& facts) {
   if (!facts.inventory->cuda_version) return {};
-  const auto releases = releases_of(*facts.inventory->cuda_version);
+  const auto releases = find_toolkit_releases(*facts.inventory->cuda_version);
   if (releases.empty()) return {};  // newer than the table
   std::map<std::string, const File*> foreign;
-  for (const File* file : closure_of(*facts.inventory)) {
+  for (const File* file : collect_closure(*facts.inventory)) {
     for (const auto& name : file->needed) {
-      const auto names = sonames_in(releases, stem_of(name));
+      const auto names = list_sonames(releases, get_soname_stem(name));
       if (!names.empty() && !names.contains(name)) foreign.emplace(name, file);
     }
   }
   if (foreign.empty()) return {};
   std::vector<std::string> known;
   for (const auto& [name, file] : foreign)
-    known.push_back(fmt::format("{} (there it is {})", name, fmt::join(sonames_in(releases, stem_of(name)), ", ")));
+    known.push_back(
+        fmt::format("{} (there it is {})", name, fmt::join(list_sonames(releases, get_soname_stem(name)), ", ")));
   return {.seen = {{.what = say("built with CUDA {}, and it needs {}", *facts.inventory->cuda_version,
                                 fmt::join(known, ", ")),
                     .where = foreign.begin()->second->path}}};
@@ -204,7 +205,7 @@ Answer toolkit_is_one_release(const Facts& facts) {
 Answer toolkit_is_claimed(const Facts& facts) {
   if (!facts.claim->cuda || !cuda_matches_claim(facts)) return {};  // reported already
   const auto versions = toolkit_versions(*facts.inventory);
-  const auto releases = releases_of(*facts.claim->cuda);
+  const auto releases = find_toolkit_releases(*facts.claim->cuda);
   if (versions.empty() || releases.empty()) return {};
   const auto mismatches = find_mismatches(versions, releases);
   if (mismatches.empty()) return {};
@@ -234,7 +235,7 @@ Answer compilers_know_host(const Facts& facts) {
 Answer opened_parts_are_there(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    for (const auto& opened : opened_by(file)) {
+    for (const auto& opened : list_opened(file)) {
       const bool part = opened.name.starts_with("libcudnn_") || opened.name.starts_with("libnvrtc-builtins");
       if (!part || opened.provider != Provider::unresolved) continue;
       answer.seen.push_back(
@@ -246,10 +247,10 @@ Answer opened_parts_are_there(const Facts& facts) {
 
 Answer openmp_is_one(const Facts& facts) {
   std::map<std::string, const File*> runtimes;  // a file that needs the library, by path, else by name
-  for (const File* file : closure_of(*facts.inventory)) {
+  for (const File* file : collect_closure(*facts.inventory)) {
     for (const auto& dependency : needed_by(*file)) {
       constexpr std::array kRuntimes{"libgomp", "libiomp5", "libomp"};
-      const std::string stem(stem_of(dependency.name));
+      const std::string stem(get_soname_stem(dependency.name));
       const bool runtime = std::any_of(kRuntimes.begin(), kRuntimes.end(), [&](const char* name) {
         return stem == name || stem.starts_with(std::string(name) + "-");
       });
@@ -284,7 +285,7 @@ Answer driver_is_not_shipped(const Facts& facts) {
 
 }  // namespace
 
-std::vector<const File*> closure_of(const Inventory& inventory) {
+std::vector<const File*> collect_closure(const Inventory& inventory) {
   std::map<std::string_view, const File*> by_path;
   std::vector<const File*> closure;
   std::set<const File*> seen;

@@ -17,11 +17,11 @@
 namespace pbprobe {
 namespace {
 
-const std::vector<Distribution>& rows_of(const Facts& facts) {
+const std::vector<Distribution>& get_rows(const Facts& facts) {
   return facts.report.environment->distributions;
 }
 
-std::string sms_of(const Distribution& row) {
+std::string describe_sms(const Distribution& row) {
   std::set<Sm> cubins, ptx;
   for (const auto* counts : {&row.cubin, &row.self_loaded}) {
     for (const auto& [name, count] : *counts) {
@@ -54,54 +54,56 @@ Answer libraries_are_as_installed(const Facts& facts) {
   Answer answer;
   const std::string broken = name_broken_packages(facts.report);
   const auto& reinstall = facts.report.environment->reinstall;
-  for (const auto& row : rows_of(facts)) {
+  for (const auto& row : get_rows(facts)) {
     if (!row.recorded || !row.recorded->reinstall) continue;
     const RecordedFiles& recorded = *row.recorded;
     if (recorded.changed_libraries.empty()) {
       const std::string first = recorded.first_missing.empty() ? "a library" : recorded.first_missing.front();
-      answer.seen.push_back({.what = say("{}: {} of the {} files of its RECORD are not there, the first {}{}",
-                                         label_of(row), recorded.missing, recorded.files, first, in_words(broken)),
-                             .where = first,
-                             .remedy = reinstall,
-                             .distribution = package_beside_torch(row)});
+      answer.seen.push_back(
+          {.what = say("{}: {} of the {} files of its RECORD are not there, the first {}{}", format_row_label(row),
+                       recorded.missing, recorded.files, first, make_words(broken)),
+           .where = first,
+           .remedy = reinstall,
+           .distribution = package_beside_torch(row)});
       continue;
     }
     const ChangedLibrary& first = recorded.changed_libraries.front();
     const size_t more = recorded.changed_libraries.size() - 1;
     const std::string whose = first.other_owner ? fmt::format(": {} wrote the same path", *first.other_owner) : "";
     const std::string others = more > 0 ? fmt::format("; {} more of its libraries", more) : "";
-    answer.seen.push_back({.what = say("{}: {} has {} than its RECORD{}{}{}", label_of(row), first.path,
-                                       in_words(first.how), in_words(whose), in_words(others), in_words(broken)),
-                           .where = first.path,
-                           .remedy = reinstall,
-                           .distribution = package_beside_torch(row)});
+    answer.seen.push_back(
+        {.what = say("{}: {} has {} than its RECORD{}{}{}", format_row_label(row), first.path, make_words(first.how),
+                     make_words(whose), make_words(others), make_words(broken)),
+         .where = first.path,
+         .remedy = reinstall,
+         .distribution = package_beside_torch(row)});
   }
   return answer;
 }
 
 // Skips GPUs that torch itself cannot use: these need another torch, and packages built for that torch.
 template <class Look>
-void for_each_gpu(const Facts& facts, Look look) {
+void visit_gpus(const Facts& facts, Look look) {
   for (const auto& group : gpu_groups(facts)) {
     const GpuOutcome& gpu = facts.gpus[group.first];
     const auto sm = parse_sm(gpu.capability);
     if (!sm || gpu.code == GpuCode::none || gpu.code == GpuCode::unknown) continue;
-    for (const auto& row : rows_of(facts)) {
-      if (!is_torch(row) && !is_of_cuda(row)) look(group, *sm, row);
+    for (const auto& row : get_rows(facts)) {
+      if (!is_torch(row) && !is_cuda_row(row)) look(group, *sm, row);
     }
   }
 }
 
 Answer packages_serve_the_gpus(const Facts& facts) {
   Answer answer;
-  for_each_gpu(facts, [&](const GpuGroup& group, const Sm& gpu, const Distribution& row) {
-    const RowCode code = code_for(row, gpu);
+  visit_gpus(facts, [&](const GpuGroup& group, const Sm& gpu, const Distribution& row) {
+    const RowCode code = count_reference_code(row, gpu);
     if (!code.any || code.best != GpuCode::none) return;
     const std::string kept =
         code.kept ? fmt::format("; the suffix of {} binds it to other chips", sm_name(*code.kept)) : "";
     answer.seen.push_back(
-        {.what = say("{} holds nothing for {}: its device code is {}{}", label_of(row), group.label, sms_of(row),
-                     in_words(kept)),
+        {.what = say("{} holds nothing for {}: its device code is {}{}", format_row_label(row), group.label,
+                     describe_sms(row), make_words(kept)),
          .where = row.folder,
          .remedy = fmt::format("install a build of {} with {}, which `pbprobe recommend` looks for, or build it with "
                                "TORCH_CUDA_ARCH_LIST={}",
@@ -115,8 +117,8 @@ Answer driver_takes_their_ptx(const Facts& facts) {
   Answer answer;
   const auto driver = parse_major_minor(facts.host->driver.cuda_version.value_or(""));
   if (!driver) return answer;
-  for_each_gpu(facts, [&](const GpuGroup& group, const Sm& gpu, const Distribution& row) {
-    if (code_for(row, gpu).best != GpuCode::ptx) return;
+  visit_gpus(facts, [&](const GpuGroup& group, const Sm& gpu, const Distribution& row) {
+    if (count_reference_code(row, gpu).best != GpuCode::ptx) return;
     std::optional<MajorMinor> least;
     for (const auto& [name, text] : row.ptx_versions) {
       const auto sm = parse_sm(name);
@@ -126,7 +128,7 @@ Answer driver_takes_their_ptx(const Facts& facts) {
     const auto cuda = least ? cuda_of_ptx(*least) : std::nullopt;
     if (!cuda || *cuda <= *driver) return;
     answer.seen.push_back(
-        {.what = say("{} has only PTX for {}, of ISA {}.{}, and the driver supports CUDA {}", label_of(row),
+        {.what = say("{} has only PTX for {}, of ISA {}.{}, and the driver supports CUDA {}", format_row_label(row),
                      group.label, least->major, least->minor, *facts.host->driver.cuda_version),
          .where = row.folder,
          .remedy = fmt::format("install a driver with CUDA {}.{} or newer, or a build of {} with {}", cuda->major,
@@ -170,7 +172,7 @@ Answer glibc_is_new_enough(const Facts& facts) {
   const auto floors = inventory.version_floors.value_or(std::map<std::string, std::string>());
   if (floors.contains("GLIBC")) add(facts.torch, floors.at("GLIBC"));
   for (const auto& row : environment ? environment->distributions : std::vector<Distribution>()) {
-    if (!is_torch(row)) add(label_of(row), row.glibc.value_or(""));
+    if (!is_torch(row)) add(format_row_label(row), row.glibc.value_or(""));
   }
   if (labels.empty()) return {};
   return {.seen = {{.what = say("{} {} {}.{}, and this machine has {}", join_labels(labels),
@@ -184,11 +186,11 @@ Answer glibc_is_new_enough(const Facts& facts) {
 Answer cpu_runs_the_packages(const Facts& facts) {
   Answer answer;
   if (facts.wrong_platform) return answer;
-  for (const auto& row : rows_of(facts)) {
+  for (const auto& row : get_rows(facts)) {
     if (is_torch(row) || !row.cpu_needs) continue;
     const auto lacking = lacking_features(facts.host->cpu.architecture, *row.cpu_needs, facts.host->cpu.features);
     if (lacking.empty()) continue;
-    answer.seen.push_back({.what = say("{} is built for CPUs with {}, which {} lacks", label_of(row),
+    answer.seen.push_back({.what = say("{} is built for CPUs with {}, which {} lacks", format_row_label(row),
                                        fmt::join(lacking, ", "), facts.host->cpu.name),
                            .where = row.folder,
                            .distribution = row.name});
@@ -198,13 +200,13 @@ Answer cpu_runs_the_packages(const Facts& facts) {
 
 Answer the_rest_loads(const Facts& facts) {
   Answer answer;
-  for (const auto& row : rows_of(facts)) {
+  for (const auto& row : get_rows(facts)) {
     if (matters(row) || is_torch(row) || row.findings.empty()) continue;
     const Finding& first = row.findings.front();
     if (first.severity == Severity::note || (row.recorded && row.recorded->reinstall)) continue;
     if (is_explained_by_change(facts.report, row, first)) continue;
     const Check* check = find_check(first.id);
-    if (is_of_cuda(row) && check != nullptr && needs(*check, Need::processors)) continue;  // torch does not load
+    if (is_cuda_row(row) && check != nullptr && needs(*check, Need::processors)) continue;  // torch does not load
     Seen seen{.what = first.what, .where = first.where, .remedy = first.remedy, .distribution = row.name};
     seen.what.operands = first.operands;
     answer.seen.push_back(std::move(seen));
@@ -212,7 +214,7 @@ Answer the_rest_loads(const Facts& facts) {
   return answer;
 }
 
-Check of_rows(Check check) {
+Check make_rows_check(Check check) {
   check.subject = Subject::artifact;
   check.level = Level::shipped;
   check.needs.push_back(Need::rows);
@@ -224,29 +226,29 @@ Check of_rows(Check check) {
 std::vector<Check> environment_checks() {
   using enum Need;
   return {
-      of_rows({.id = "PB167",
-               .severity = Severity::note,
-               .question = "Are packages in order that neither link torch nor hold device code?",
-               .remedy = "install the package again, or the build of it for what is here",
-               .ask = the_rest_loads}),
-      of_rows({.id = "PB168",
-               .severity = Severity::fail,
-               .is_cause = true,
-               .question = "Are the libraries of all packages those that were installed?",
-               .remedy = "install the package again",
-               .ask = libraries_are_as_installed}),
-      of_rows({.id = "PB169",
-               .severity = Severity::fail,
-               .needs = {host},
-               .question = "Has each package with device code something for these GPUs?",
-               .remedy = "install a build of the package for this GPU",
-               .ask = packages_serve_the_gpus}),
-      of_rows({.id = "PB170",
-               .severity = Severity::warn,
-               .needs = {host},
-               .question = "Does the driver compile the PTX of packages that have nothing else for these GPUs?",
-               .remedy = "install a newer driver, or a build of the package for this GPU",
-               .ask = driver_takes_their_ptx}),
+      make_rows_check({.id = "PB167",
+                       .severity = Severity::note,
+                       .question = "Are packages in order that neither link torch nor hold device code?",
+                       .remedy = "install the package again, or the build of it for what is here",
+                       .ask = the_rest_loads}),
+      make_rows_check({.id = "PB168",
+                       .severity = Severity::fail,
+                       .is_cause = true,
+                       .question = "Are the libraries of all packages those that were installed?",
+                       .remedy = "install the package again",
+                       .ask = libraries_are_as_installed}),
+      make_rows_check({.id = "PB169",
+                       .severity = Severity::fail,
+                       .needs = {host},
+                       .question = "Has each package with device code something for these GPUs?",
+                       .remedy = "install a build of the package for this GPU",
+                       .ask = packages_serve_the_gpus}),
+      make_rows_check({.id = "PB170",
+                       .severity = Severity::warn,
+                       .needs = {host},
+                       .question = "Does the driver compile the PTX of packages that have nothing else for these GPUs?",
+                       .remedy = "install a newer driver, or a build of the package for this GPU",
+                       .ask = driver_takes_their_ptx}),
       {.id = "PB184",
        .severity = Severity::fail,
        .needs = {host, inventory},
@@ -254,12 +256,12 @@ std::vector<Check> environment_checks() {
        .question = "Has this machine the glibc that torch and the packages beside it need?",
        .remedy = "use a system or a container with a newer glibc, or builds for an older one",
        .ask = glibc_is_new_enough},
-      of_rows({.id = "PB218",
-               .severity = Severity::fail,
-               .needs = {host},
-               .question = "Has this CPU what the packages beside torch are built for?",
-               .remedy = "install a build of the package for this CPU, or build it from source here",
-               .ask = cpu_runs_the_packages}),
+      make_rows_check({.id = "PB218",
+                       .severity = Severity::fail,
+                       .needs = {host},
+                       .question = "Has this CPU what the packages beside torch are built for?",
+                       .remedy = "install a build of the package for this CPU, or build it from source here",
+                       .ask = cpu_runs_the_packages}),
   };
 }
 

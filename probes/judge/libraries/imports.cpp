@@ -28,8 +28,8 @@ Answer ask_imports(const Facts& facts, bool torch) {
       continue;
     }
     const std::string expected = import.refused_by_files ? "; by its files: " + *import.refused_by_files : "";
-    answer.seen.push_back(
-        {.what = say("importing {}: {}{}", import.module, *import.problem, in_words(expected)), .where = import.path});
+    answer.seen.push_back({.what = say("importing {}: {}{}", import.module, *import.problem, make_words(expected)),
+                           .where = import.path});
   }
   return answer;
 }
@@ -52,7 +52,7 @@ Answer libraries_come_as_predicted(const Facts& facts) {
       named.push_back(library.name);
       const std::string instead = library.loaded ? "has loaded " + *library.loaded : "has loaded none of this name";
       answer.seen.push_back({.what = say("{} of {}: a process that imported {} {}", library.name, library.predicted,
-                                         import.module, in_words(instead)),
+                                         import.module, make_words(instead)),
                              .where = library.predicted});
     }
   }
@@ -79,7 +79,7 @@ Answer nothing_else_comes(const Facts& facts) {
   return answer;
 }
 
-Check of_imports(Check check) {
+Check make_imports_check(Check check) {
   using enum Need;
   check.subject = Subject::running;
   check.level = Level::loaded;
@@ -91,29 +91,29 @@ Check of_imports(Check check) {
 
 std::vector<Check> imports_checks() {
   return {
-      of_imports({.id = "PB541",
-                  .severity = Severity::fail,
-                  .question = "Does this environment's Python import torch?",
-                  .remedy = "try `python -c \"import torch\"`, and install what it names",
-                  .ask = torch_is_imported}),
-      of_imports(
+      make_imports_check({.id = "PB541",
+                          .severity = Severity::fail,
+                          .question = "Does this environment's Python import torch?",
+                          .remedy = "try `python -c \"import torch\"`, and install what it names",
+                          .ask = torch_is_imported}),
+      make_imports_check(
           {.id = "PB542",
            .severity = Severity::warn,
            .question = "Does it import what links torch?",
            .remedy = "install the build of that package for this torch; if it is here, report the crash to its project",
            .ask = extensions_are_imported}),
-      of_imports(
+      make_imports_check(
           {.id = "PB543",
            .severity = Severity::warn,
            .question = "Are the libraries loaded that the files lead to?",
            .remedy =
                "look at LD_PRELOAD and LD_LIBRARY_PATH, and at what runs as Python starts: sitecustomize.py, *.pth",
            .ask = libraries_come_as_predicted}),
-      of_imports({.id = "PB544",
-                  .severity = Severity::note,
-                  .question = "Are only libraries loaded that the files lead to?",
-                  .remedy = "look at LD_PRELOAD, and at what runs as Python starts: sitecustomize.py, *.pth",
-                  .ask = nothing_else_comes}),
+      make_imports_check({.id = "PB544",
+                          .severity = Severity::note,
+                          .question = "Are only libraries loaded that the files lead to?",
+                          .remedy = "look at LD_PRELOAD, and at what runs as Python starts: sitecustomize.py, *.pth",
+                          .ask = nothing_else_comes}),
   };
 }
 

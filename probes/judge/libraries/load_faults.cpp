@@ -23,7 +23,7 @@ bool lacks_for_processor(const Loading& loading) {
                      [](const MissingLibrary& library) { return library.other_processor.has_value(); });
 }
 
-LoadFaultKind kind_of(const Loading& loading) {
+LoadFaultKind find_fault_kind(const Loading& loading) {
   if (!loading.missing_libraries.empty()) return LoadFaultKind::library;
   return loading.missing_versions.empty() ? LoadFaultKind::symbol : LoadFaultKind::version;
 }
@@ -44,7 +44,7 @@ std::vector<const Loading*> find_unloadable(const Inventory& inventory) {
 }
 
 bool is_in_installed_release(const Inventory& inventory, const UnresolvedSymbol& symbol) {
-  const auto installed = parse_major_minor(release_of(inventory.torch_beside.value_or("")));
+  const auto installed = parse_major_minor(get_release(inventory.torch_beside.value_or("")));
   return installed && std::find(symbol.releases.begin(), symbol.releases.end(),
                                 fmt::format("{}.{}", installed->major, installed->minor)) != symbol.releases.end();
 }
@@ -60,12 +60,13 @@ bool is_torch_name(const Inventory& inventory, const Loading& loading, const Unr
 
 namespace {
 
-LoadFault fault_in(const Inventory& inventory) {
+LoadFault find_fault(const Inventory& inventory) {
   LoadFault fault;
   const auto faulty = find_unloadable(inventory);
   fault.files = faulty.size();
   for (const Loading* loading : faulty) {
-    if (fault.loading == nullptr || kind_of(*loading) < kind_of(*fault.loading)) fault.loading = loading;
+    if (fault.loading == nullptr || find_fault_kind(*loading) < find_fault_kind(*fault.loading))
+      fault.loading = loading;
   }
   for (const Loading* loading : faulty) {
     for (const auto& symbol : loading->unresolved) {
@@ -108,9 +109,9 @@ bool is_optional_part(const Inventory& inventory, const LoadFault& fault) {
 
 std::optional<LoadFault> find_load_fault(const Facts& facts, LoadFaultKind kind) {
   if (!facts.inventory->loading) return std::nullopt;
-  const LoadFault fault = fault_in(*facts.inventory);
+  const LoadFault fault = find_fault(*facts.inventory);
   if (fault.loading == nullptr) return std::nullopt;
-  const LoadFaultKind seen = fault.of_torch != nullptr ? LoadFaultKind::symbol : kind_of(*fault.loading);
+  const LoadFaultKind seen = fault.of_torch != nullptr ? LoadFaultKind::symbol : find_fault_kind(*fault.loading);
   return seen == kind ? std::optional(fault) : std::nullopt;
 }
 

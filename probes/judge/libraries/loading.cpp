@@ -31,18 +31,18 @@ std::string who(const Loading& loading, const std::string& needed_by) {
 }
 
 InWords and_others(const LoadFault& fault) {
-  if (fault.files < 2) return in_words("");
+  if (fault.files < 2) return make_words("");
   const auto more = fault.files - 1;
-  return in_words(fmt::format("; {} more of its files {} not load", more, more == 1 ? "does" : "do"));
+  return make_words(fmt::format("; {} more of its files {} not load", more, more == 1 ? "does" : "do"));
 }
 
-std::optional<std::string> torch_asked_for(const Inventory& inventory) {
+std::optional<std::string> get_torch_requirement(const Inventory& inventory) {
   return inventory.packages.empty() ? std::nullopt : inventory.packages.front().torch;
 }
 
 // Returns "; its METADATA requires torch==2.9.1, and torch 2.11.0 is installed"; "" if METADATA names no version.
 std::string explain_requirement(const Inventory& inventory) {
-  const auto asked = torch_asked_for(inventory);
+  const auto asked = get_torch_requirement(inventory);
   if (!asked) return "";
   const std::string installed =
       inventory.torch_beside ? fmt::format("torch {} is installed", *inventory.torch_beside) : "no torch is installed";
@@ -58,7 +58,7 @@ std::string explain_rule(const std::optional<std::string>& how) {
   return is_from_outside(how) ? fmt::format(" (found by {})", *how) : "";
 }
 
-std::string remedy_for(const std::string& how, const std::string& library) {
+std::string describe_library_remedy(const std::string& how, const std::string& library) {
   const std::string folder = library.substr(0, library.rfind('/'));
   if (how == "LD_LIBRARY_PATH") return fmt::format("remove {} from LD_LIBRARY_PATH", folder);
   return fmt::format("remove {} from the folders of the system's loader (/etc/ld.so.conf.d), or the library from it",
@@ -66,7 +66,7 @@ std::string remedy_for(const std::string& how, const std::string& library) {
 }
 
 // Returns 12 for "libcudart.so.12"; nullopt for libraries that do not tell the CUDA version.
-std::optional<int64_t> cuda_major_of(std::string_view library) {
+std::optional<int64_t> parse_library_cuda(std::string_view library) {
   constexpr std::array<std::string_view, 3> kTelling{"libcudart.so.", "libcublas.so.", "libcublasLt.so."};
   for (const auto begin : kTelling) {
     if (!library.starts_with(begin)) continue;
@@ -112,7 +112,7 @@ std::optional<std::string> make_install_command(const std::vector<ProvidedLibrar
   return fmt::format("pip install {}, or the build of it for the libraries that are here", fmt::join(packages, " "));
 }
 
-Answer libraries_of(const Facts& facts, bool of_part) {
+Answer check_missing_libraries(const Facts& facts, bool of_part) {
   const auto fault = find_load_fault(facts, LoadFaultKind::library);
   if (!fault || is_optional_part(*facts.inventory, *fault) != of_part) return {};
   const auto& own = fault->loading->missing_libraries;
@@ -130,26 +130,27 @@ Answer libraries_of(const Facts& facts, bool of_part) {
       .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}", facts.torch,
                   one_needs_all ? who(*fault->loading, first.needed_by) : std::string(base_name(fault->loading->path)),
                   name_libraries(all.first(own_names.size())), and_others(*fault),
-                  in_words(others.empty() ? "" : "; they also need " + others)),
+                  make_words(others.empty() ? "" : "; they also need " + others)),
       .where = fault->loading->path,
       .remedy = make_install_command(missing)};
-  const auto major = cuda_major_of(first.name);
+  const auto major = parse_library_cuda(first.name);
   if (torch && major && *major != torch->major && links_torch(*facts.inventory, *fault->loading))
     seen.remedy = fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}",
                               torch->major, *facts.inventory->torch_beside, *major);
   const bool of_torch = first.name.starts_with("libtorch") || first.name.starts_with("libc10");
   if (of_torch && !facts.inventory->torch_beside)
-    seen.remedy = fmt::format("install torch{} beside it",
-                              torch_asked_for(*facts.inventory) ? " " + *torch_asked_for(*facts.inventory) : "");
+    seen.remedy =
+        fmt::format("install torch{} beside it",
+                    get_torch_requirement(*facts.inventory) ? " " + *get_torch_requirement(*facts.inventory) : "");
   return {.seen = {std::move(seen)}};
 }
 
 Answer libraries_are_found(const Facts& facts) {
-  return libraries_of(facts, false);
+  return check_missing_libraries(facts, false);
 }
 
 Answer libraries_of_parts_are_found(const Facts& facts) {
-  return libraries_of(facts, true);
+  return check_missing_libraries(facts, true);
 }
 
 Answer versions_are_defined(const Facts& facts) {
@@ -158,7 +159,7 @@ Answer versions_are_defined(const Facts& facts) {
   const MissingVersion& first = fault->loading->missing_versions.front();
   return {
       .seen = {{say("{}: {} needs {}, which {}{} does not define{}", facts.torch, who(*fault->loading, first.needed_by),
-                    first.version, first.library, in_words(explain_rule(first.how)), and_others(*fault)),
+                    first.version, first.library, make_words(explain_rule(first.how)), and_others(*fault)),
                 fault->loading->path}}};
 }
 
@@ -172,7 +173,7 @@ std::optional<std::string> find_unknown_name(const Inventory& inventory) {
 
 // Explains which torch releases have the names that all files of the package need. A name in torch's namespaces that
 // no release has and no loaded file defines leaves no release.
-std::string loads_with(const Inventory& inventory) {
+std::string describe_loadable_releases(const Inventory& inventory) {
   TorchReleases all = TorchReleases::all();
   for (const auto& file : inventory.files) {
     if (file.links && file.links->torch_symbols.releases) all &= TorchReleases::of(*file.links->torch_symbols.releases);
@@ -191,10 +192,10 @@ std::string loads_with(const Inventory& inventory) {
 Seen lacking_in_torch(const Facts& facts, const LoadFault& fault) {
   const Inventory& inventory = *facts.inventory;
   return {
-      .what =
-          say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
-              who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name), *inventory.torch_beside,
-              in_words(loads_with(inventory)), in_words(explain_requirement(inventory)), and_others(fault)),
+      .what = say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
+                  who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
+                  *inventory.torch_beside, make_words(describe_loadable_releases(inventory)),
+                  make_words(explain_requirement(inventory)), and_others(fault)),
       .where = fault.loading->path,
       .remedy = fmt::format("install the build of it that is made for torch {}, or the torch that it was built with",
                             *inventory.torch_beside)};
@@ -203,10 +204,10 @@ Seen lacking_in_torch(const Facts& facts, const LoadFault& fault) {
 Seen lacking_in_library(const Facts& facts, const LoadFault& fault, const UnresolvedSymbol& symbol) {
   Seen seen{.what = say("{}: {} needs {}@{}, which {}{} does not define{}{}", facts.torch,
                         who(*fault.loading, symbol.needed_by), demangled(symbol.name), symbol.version.value_or(""),
-                        *symbol.library, in_words(explain_rule(symbol.how)),
-                        in_words(explain_requirement(*facts.inventory)), and_others(fault)),
+                        *symbol.library, make_words(explain_rule(symbol.how)),
+                        make_words(explain_requirement(*facts.inventory)), and_others(fault)),
             .where = fault.loading->path};
-  if (is_from_outside(symbol.how)) seen.remedy = remedy_for(*symbol.how, *symbol.library);
+  if (is_from_outside(symbol.how)) seen.remedy = describe_library_remedy(*symbol.how, *symbol.library);
   return seen;
 }
 
@@ -221,15 +222,15 @@ Answer symbols_are_resolved(const Facts& facts) {
                                       "another build, as for CUDA"
                                     : "";
   return {.seen = {{say("{}: {} needs {}, which nothing defines that is loaded with it{}{}{}", facts.torch,
-                        who(*fault->loading, first.needed_by), demangled(first.name), in_words(elsewhere),
-                        in_words(explain_requirement(*facts.inventory)), and_others(*fault)),
+                        who(*fault->loading, first.needed_by), demangled(first.name), make_words(elsewhere),
+                        make_words(explain_requirement(*facts.inventory)), and_others(*fault)),
                     fault->loading->path}}};
 }
 
 // Skips packages that do not load: other checks report these.
 Answer torch_is_as_asked(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  const auto asked = torch_asked_for(inventory);
+  const auto asked = get_torch_requirement(inventory);
   const auto installed = parse_python_version(inventory.torch_beside.value_or(""));
   if (!asked || !installed || satisfies(*installed, *asked)) return {};
   if (inventory.loading && !find_unloadable(inventory).empty()) return {};
@@ -247,9 +248,9 @@ Answer libraries_are_the_packages_own(const Facts& facts) {
   Answer answer;
   for (const auto& library : *inventory.redirected) {
     answer.seen.push_back({.what = say("{}: {} is taken from {} (found by {}), and not from {}", facts.torch,
-                                       library.name, library.taken, in_words(library.how), library.installed),
+                                       library.name, library.taken, make_words(library.how), library.installed),
                            .where = library.taken,
-                           .remedy = remedy_for(library.how, library.taken)});
+                           .remedy = describe_library_remedy(library.how, library.taken)});
   }
   return answer;
 }
@@ -266,7 +267,7 @@ Answer stacks_stay_plain(const Facts& facts) {
 }
 
 // Judges only files that link torch: other files bring their own CUDA on purpose.
-Answer cuda_is_torch_s(const Facts& facts) {
+Answer check_shared_cuda(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto torch = local_cuda(inventory.torch_beside.value_or(""));
   if (!torch || (inventory.loading && !find_unloadable(inventory).empty())) return {};
@@ -275,7 +276,7 @@ Answer cuda_is_torch_s(const Facts& facts) {
       return name.starts_with("libtorch") || name.starts_with("libc10");
     });
     for (const auto& library : file.needed) {
-      const auto major = cuda_major_of(library);
+      const auto major = parse_library_cuda(library);
       if (!linked || !major || *major == torch->major) continue;
       return {.seen = {{.what = say("{}: {} needs {}, and torch {} is built with CUDA {}", facts.torch,
                                     base_name(file.path), library, *inventory.torch_beside, torch->major),
@@ -297,14 +298,14 @@ Answer files_are_of_the_environment_s_processor(const Facts& facts) {
         "with glibc, as Debian's";
   if (other.expected.find("Python") != other.expected.npos) {
     seen.what = say("{} is built for {}, and the environment has {}: its modules are not found", facts.torch,
-                    in_words(other.processor), in_words(other.expected));
+                    make_words(other.processor), make_words(other.expected));
   } else if (other.whole) {
-    seen.what = say("{} is built for {}, and {} for {}", facts.torch, other.processor, in_words(other.known_by),
+    seen.what = say("{} is built for {}, and {} for {}", facts.torch, other.processor, make_words(other.known_by),
                     other.expected);
   } else {
     const std::string more = other.files < 2 ? "" : fmt::format("; {} more of its files too", other.files - 1);
     seen.what = say("{}: {} is built for {}, and {} for {}{}", facts.torch, base_name(other.first), other.processor,
-                    in_words(other.known_by), other.expected, in_words(more));
+                    make_words(other.known_by), other.expected, make_words(more));
   }
   return {.seen = {std::move(seen)}};
 }
@@ -330,8 +331,8 @@ Answer files_belong_to_packages(const Facts& facts) {
   return {
       .seen = {{.what = say("no installed package recorded {} {} with machine code in {}{}: a package left them, or "
                             "they were put there by hand",
-                            files, by_count(files, "file", "files"), fmt::format("{}", fmt::join(first, ", ")),
-                            in_words(more)),
+                            files, select_by_number(files, "file", "files"), fmt::format("{}", fmt::join(first, ", ")),
+                            make_words(more)),
                 .where = inventory.files.front().path}}};
 }
 
@@ -374,7 +375,7 @@ std::vector<Check> loading_checks() {
        .of_any = true,
        .question = "Has what links torch the major version of CUDA that torch has?",
        .remedy = "install the build of it for torch's CUDA: two CUDA runtimes in a process share no streams or handles",
-       .ask = cuda_is_torch_s},
+       .ask = check_shared_cuda},
       {.id = "PB166",
        .severity = Severity::note,
        .needs = {inventory, environment},

@@ -17,12 +17,12 @@ inline const std::vector<Dependency>& needed_by(const File& file) {
 }
 
 // Returns where the libraries that a file may open as it runs come from.
-inline const std::vector<Dependency>& opened_by(const File& file) {
+inline const std::vector<Dependency>& list_opened(const File& file) {
   static const std::vector<Dependency> kNone;
   return file.links && file.links->opened ? *file.links->opened : kNone;
 }
 
 // Returns libtorch's own files, and the files of the artifact that they lead to.
-[[nodiscard]] std::vector<const File*> closure_of(const Inventory& inventory);
+[[nodiscard]] std::vector<const File*> collect_closure(const Inventory& inventory);
 
 }  // namespace pbprobe

@@ -14,19 +14,19 @@
 namespace pbprobe {
 namespace {
 
-bool lies_in(std::string_view path, std::string_view folder) {
+bool is_inside(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
 // Returns "/nix/store/" for "/nix/store/<hash>-name".
-std::string_view store_of(const StoreClosure& closure) {
+std::string_view get_store_folder(const StoreClosure& closure) {
   const std::string_view first = closure.paths.front().path;
   return first.substr(0, first.rfind('/') + 1);
 }
 
 bool holds(const StoreClosure& closure, std::string_view path) {
   return std::any_of(closure.paths.begin(), closure.paths.end(),
-                     [&](const StorePath& entry) { return lies_in(path, entry.path); });
+                     [&](const StorePath& entry) { return is_inside(path, entry.path); });
 }
 
 std::optional<Seen> unknown_closure(const StoreClosure& closure) {
@@ -57,10 +57,10 @@ void ask_needed(Answer& answer, const StoreClosure& closure, const File& file) {
 void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) {
   for (const auto* folders : {&file.rpath, &file.runpath}) {
     for (const auto& folder : *folders) {
-      if (!folder.starts_with(store_of(closure)) || holds(closure, folder)) continue;
+      if (!folder.starts_with(get_store_folder(closure)) || holds(closure, folder)) continue;
       const bool known = file.links && std::any_of(file.links->dependencies.begin(), file.links->dependencies.end(),
                                                    [&](const Dependency& dependency) {
-                                                     return dependency.path && lies_in(*dependency.path, folder);
+                                                     return dependency.path && is_inside(*dependency.path, folder);
                                                    });
       if (known) continue;
       answer.seen.push_back({say("{} searches {}, which the closure lacks", base_name(file.path), folder), file.path});
@@ -69,7 +69,7 @@ void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) 
 }
 
 // Returns "12.8" for "cuda12.8-cuda_cudart", and for packages that have the version of the toolkit.
-std::optional<std::string> cuda_of(const StorePath& path) {
+std::optional<std::string> parse_nix_cuda(const StorePath& path) {
   const size_t dash = path.package.find('-');
   const std::string version = path.version.value_or("");
   if (path.package.starts_with("cuda") && dash != std::string::npos &&
@@ -89,7 +89,7 @@ using Tellers = std::map<std::string, std::string>;
 Seen several(std::string_view what, const Tellers& tellers) {
   std::vector<std::string> parts;
   for (const auto& [version, path] : tellers) parts.push_back(fmt::format("{} ({})", version, base_name(path)));
-  return {.what = say("the closure holds {}: {}", in_words(what), fmt::join(parts, ", ")),
+  return {.what = say("the closure holds {}: {}", make_words(what), fmt::join(parts, ", ")),
           .where = tellers.begin()->second};
 }
 
@@ -115,7 +115,7 @@ Answer store_closure_has_one_cuda(const Facts& facts) {
   Tellers releases;
   std::map<std::string, Tellers> components;
   for (const auto& path : facts.inventory->store_closure->paths) {
-    if (const auto release = cuda_of(path)) releases.emplace(*release, path.path);
+    if (const auto release = parse_nix_cuda(path)) releases.emplace(*release, path.path);
     if (path.component && path.version && is_toolkit_component(*path.component))
       components[*path.component].emplace(*path.version, path.path);
   }

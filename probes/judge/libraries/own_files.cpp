@@ -17,7 +17,7 @@
 namespace pbprobe {
 namespace {
 
-bool is_of_libtorch(std::string_view name) {
+bool is_libtorch_file(std::string_view name) {
   constexpr std::array<std::string_view, 4> kBegins{"libtorch", "libc10", "libcaffe2", "libshm"};
   return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
 }
@@ -25,7 +25,7 @@ bool is_of_libtorch(std::string_view name) {
 // Reports whether no file of the artifact has the name of this libtorch file. The loader looks for file names, not for
 // DT_SONAMEs. Other checks report an artifact without libtorch_cpu.so or libtorch_cuda.so.
 bool is_missing_part(const Inventory& inventory, const Dependency& dependency) {
-  if (dependency.provider != Provider::unresolved || !is_of_libtorch(dependency.name)) return false;
+  if (dependency.provider != Provider::unresolved || !is_libtorch_file(dependency.name)) return false;
   const bool large = dependency.name == kLibtorchCpu || dependency.name == kLibtorchCuda;
   if (large && file_named(inventory, dependency.name) == nullptr) return false;
   return std::none_of(inventory.files.begin(), inventory.files.end(),
@@ -77,7 +77,7 @@ Answer closure_resolves(const Facts& facts) {
   // PB103 reports an artifact without libtorch.
   if (!is_whole(*facts.inventory) || file_named(*facts.inventory, kLibtorchCpu) == nullptr) return answer;
   std::map<std::string, const File*> missing;  // first file that needs the library, by library name
-  for (const File* file : closure_of(*facts.inventory)) {
+  for (const File* file : collect_closure(*facts.inventory)) {
     for (const auto& dependency : needed_by(*file)) {
       const bool of_libtorch = is_missing_part(*facts.inventory, dependency) ||
                                (is_own(*facts.inventory, *file) && is_unreachable(*facts.inventory, dependency, {}));
@@ -101,7 +101,7 @@ Answer libtorch_is_complete(const Facts& facts) {
     if (!is_own(inventory, file)) continue;
     for (const auto& needed : needed_by(file))
       if (is_missing_part(inventory, needed)) missing.emplace(needed.name, std::pair(&file, true));
-    for (const auto& opened : opened_by(file))
+    for (const auto& opened : list_opened(file))
       if (is_missing_part(inventory, opened)) missing.emplace(opened.name, std::pair(&file, false));
   }
   const auto loaded = names_after_import(inventory);

@@ -18,7 +18,7 @@ bool links_torch(const Distribution& row) {
 }
 
 // Reports whether another package overwrote the file of this finding: this other package has the fault.
-bool is_of_changed_file(const Distribution& row, const Finding& finding) {
+bool concerns_changed_file(const Distribution& row, const Finding& finding) {
   if (!row.recorded || !finding.where) return false;
   const auto& changed = row.recorded->changed_libraries;
   return std::any_of(changed.begin(), changed.end(), [&](const ChangedLibrary& library) {
@@ -32,7 +32,7 @@ bool is_torch(const Distribution& row) {
   return package_name(row.name) == "torch";
 }
 
-bool is_of_cuda(const Distribution& row) {
+bool is_cuda_row(const Distribution& row) {
   return row.name.starts_with("nvidia-");
 }
 
@@ -44,7 +44,7 @@ bool matters(const Distribution& row) {
   return links_torch(row) || !row.cubin.empty() || !row.ptx.empty() || !row.self_loaded.empty();
 }
 
-std::string label_of(const Distribution& row) {
+std::string format_row_label(const Distribution& row) {
   return row.version ? fmt::format("{} {}", row.name, *row.version) : row.name;
 }
 
@@ -56,10 +56,10 @@ std::vector<Seen> seen_in_rows(const Check& check, const Report& report) {
   const bool of_loading = needs(check, Need::environment);
   const bool of_processors = needs(check, Need::processors);
   for (const auto& row : report.environment->distributions) {
-    const bool asked = is_torch(row) ? of_loading : matters(row) || (of_processors && is_of_cuda(row));
+    const bool asked = is_torch(row) ? of_loading : matters(row) || (of_processors && is_cuda_row(row));
     if (!asked || (!of_loading && row.recorded && row.recorded->reinstall)) continue;
     for (const auto& finding : row.findings) {
-      if (finding.id != check.id || is_of_changed_file(row, finding)) continue;
+      if (finding.id != check.id || concerns_changed_file(row, finding)) continue;
       if (of_loading && is_explained_by_change(report, row, finding)) continue;
       Seen seen{.what = finding.what,
                 .where = finding.where,
@@ -72,7 +72,7 @@ std::vector<Seen> seen_in_rows(const Check& check, const Report& report) {
   return all;
 }
 
-RowCode code_for(const Distribution& row, const Sm& gpu) {
+RowCode count_reference_code(const Distribution& row, const Sm& gpu) {
   RowCode code;
   const auto take = [&](const std::map<std::string, int64_t>& counts, bool is_ptx) {
     for (const auto& [name, count] : counts) {

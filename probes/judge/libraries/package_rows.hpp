@@ -21,10 +21,10 @@ namespace pbprobe {
 [[nodiscard]] bool is_torch(const Distribution& row);
 
 // Returns "xformers 0.0.35".
-[[nodiscard]] std::string label_of(const Distribution& row);
+[[nodiscard]] std::string format_row_label(const Distribution& row);
 
 // Reports whether NVIDIA publishes the package. torch's own checks judge the SMs of such packages.
-[[nodiscard]] bool is_of_cuda(const Distribution& row);
+[[nodiscard]] bool is_cuda_row(const Distribution& row);
 
 // Returns the value for Seen::distribution: the package name, or nullopt for torch.
 [[nodiscard]] std::optional<std::string> package_beside_torch(const Distribution& row);
@@ -38,7 +38,7 @@ struct RowCode {
   GpuCode best = GpuCode::none;
   std::optional<Sm> kept;  // code that only its suffix keeps from running on this GPU
 };
-[[nodiscard]] RowCode code_for(const Distribution& row, const Sm& gpu);
+[[nodiscard]] RowCode count_reference_code(const Distribution& row, const Sm& gpu);
 
 // Returns the first CUDA whose driver compiles this PTX ISA version; nullopt for newer versions than pbprobe knows.
 [[nodiscard]] std::optional<MajorMinor> cuda_of_ptx(const MajorMinor& version);

@@ -18,8 +18,8 @@ constexpr int64_t kEnoughCxx11Names = 100;  // minimum of torch's release gate
 constexpr MajorMinor kFirstNvshmem{2, 9};   // first torch whose release gate requires NVSHMEM
 constexpr MajorMinor kFirstCxx11{2, 7};     // first torch without public builds with the old strings
 
-std::optional<std::string> value_in(const std::optional<std::map<std::string, std::string>>& values,
-                                    const std::string& key) {
+std::optional<std::string> look_up_value(const std::optional<std::map<std::string, std::string>>& values,
+                                         const std::string& key) {
   if (!values) return std::nullopt;
   const auto found = values->find(key);
   return found == values->end() ? std::nullopt : std::optional(found->second);
@@ -47,7 +47,7 @@ std::optional<Tag> parse_tag(const std::string& text) {
 }
 
 // Returns "2.28" for "manylinux_2_28_x86_64".
-std::optional<std::string> glibc_of(const std::string& platform) {
+std::optional<std::string> parse_glibc(const std::string& platform) {
   constexpr std::string_view kBegin = "manylinux_";
   if (!platform.starts_with(kBegin)) return std::nullopt;
   const size_t first = platform.find('_', kBegin.size());
@@ -62,11 +62,11 @@ void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text
   const auto& abi = inventory.python_abi;
   if (abi && tag->abi != *abi && tag->abi != "none")
     answer.seen.push_back({say("its tag {} says {}, and torch's extension module is for {}", text, tag->abi, *abi)});
-  if (inventory.platform && !tag->platform.ends_with(processor_of(*inventory.platform)))
+  if (inventory.platform && !tag->platform.ends_with(get_processor(*inventory.platform)))
     answer.seen.push_back(
         {say("its tag {} says {}, and its files are built for {}", text, tag->platform, *inventory.platform)});
-  const auto promised = parse_major_minor(glibc_of(tag->platform).value_or(""));
-  const auto floor = value_in(inventory.version_floors, "GLIBC");
+  const auto promised = parse_major_minor(parse_glibc(tag->platform).value_or(""));
+  const auto floor = look_up_value(inventory.version_floors, "GLIBC");
   const auto needed = parse_major_minor(floor.value_or(""));
   if (promised && needed && *promised < *needed)
     answer.seen.push_back({say("its tag {} promises glibc {}.{}, and libtorch needs {}", text, promised->major,
@@ -99,7 +99,7 @@ Answer requirements_are_met(const Facts& facts) {
   const auto& required = facts.inventory->required_versions;
   if (!required || facts.inventory->layout == "wheel") return answer;  // installing a wheel brings these
   for (const auto& [component, version] : *required) {
-    const auto there = value_in(facts.inventory->component_versions, component);
+    const auto there = look_up_value(facts.inventory->component_versions, component);
     if (there && !is_version_of(*there, version))
       answer.seen.push_back(
           {.what = say("torch's package asks for {} {}, and {} is installed", component, version, *there),

@@ -46,14 +46,14 @@ constexpr std::array<Packages, 9> kPackages{{
     {"NixOS", "nix shell", "nixpkgs#gcc", ""},
 }};
 
-const Packages* packages_of(const Facts& facts) {
+const Packages* get_packages(const Facts& facts) {
   const auto found = std::find_if(kPackages.begin(), kPackages.end(),
                                   [&](const Packages& one) { return facts.host->os.starts_with(one.system); });
   return found == kPackages.end() ? nullptr : &*found;
 }
 
 std::string how_to_get_compilers(const Facts& facts) {
-  const Packages* const packages = packages_of(facts);
+  const Packages* const packages = get_packages(facts);
   if (packages == nullptr) return "install gcc and g++, or name others: CC=/path/to/gcc CXX=/path/to/g++";
   return fmt::format("{} {}", packages->command, packages->compilers);
 }
@@ -61,7 +61,7 @@ std::string how_to_get_compilers(const Facts& facts) {
 Seen named_in_vain(const CalledCompiler& compiler, std::string_view who) {
   const bool words = compiler.called.find(' ') != std::string::npos;
   return {.what = say("{}={} names no program{}: {} fails", *compiler.variable, compiler.called,
-                      in_words(words ? " (Triton takes it as one path, without arguments)" : ""), in_words(who)),
+                      make_words(words ? " (Triton takes it as one path, without arguments)" : ""), make_words(who)),
           .remedy = fmt::format("unset {}, or set it to the path of a compiler", *compiler.variable)};
 }
 
@@ -84,7 +84,7 @@ Answer compilers_are_there(const Facts& facts) {
                                  : plain_c            ? "Triton fails, and with it torch.compile on a GPU"
                                                       : "torch.compile fails on the CPU";
     answer.seen.push_back(
-        {.what = say("no {} on PATH: {}", called, in_words(who)), .remedy = how_to_get_compilers(facts)});
+        {.what = say("no {} on PATH: {}", called, make_words(who)), .remedy = how_to_get_compilers(facts)});
   }
   return answer;
 }
@@ -96,7 +96,7 @@ Answer python_header_is_there(const Facts& facts) {
   const std::string folder = header->path.substr(0, header->path.rfind('/'));
   const std::string version = folder.substr(folder.rfind("python") + 6);
   Seen seen{.what = say("{} is not there: what torch.compile and Triton compile includes it", header->path)};
-  const Packages* const packages = packages_of(facts);
+  const Packages* const packages = get_packages(facts);
   const bool of_system = header->path.starts_with("/usr/include/");
   if (of_system && packages != nullptr && !packages->headers.empty())
     seen.remedy =
@@ -131,7 +131,7 @@ Answer driver_can_be_linked(const Facts& facts) {
                     .remedy = fmt::format("ln -s libcuda.so.1 {}/{}", driver->folders.front(), driver->name)}}};
 }
 
-const CalledPtxas* ptxas_for(const Preflight& preflight, const Sm& gpu) {
+const CalledPtxas* find_called_ptxas(const Preflight& preflight, const Sm& gpu) {
   const std::string_view name = gpu < kFirstBlackwell ? "ptxas" : "ptxas-blackwell";
   const auto found = std::find_if(preflight.ptxas.begin(), preflight.ptxas.end(),
                                   [&](const CalledPtxas& one) { return one.name == name; });
@@ -139,12 +139,12 @@ const CalledPtxas* ptxas_for(const Preflight& preflight, const Sm& gpu) {
 }
 
 // Returns why Triton cannot compile for this GPU with `ptxas`; nullopt if it can.
-std::optional<Seen> fault_of(const CalledPtxas& ptxas, Sm gpu) {
+std::optional<Seen> find_ptxas_fault(const CalledPtxas& ptxas, Sm gpu) {
   const std::string ignored =
       ptxas.ignored ? fmt::format("; {}={} names no file", *ptxas.variable, *ptxas.ignored) : "";
   const std::string variable = ptxas.name == "ptxas" ? "TRITON_PTXAS_PATH" : "TRITON_PTXAS_BLACKWELL_PATH";
   if (ptxas.problem)
-    return Seen{.what = say("Triton cannot start {}: {}{}", ptxas.path, *ptxas.problem, in_words(ignored)),
+    return Seen{.what = say("Triton cannot start {}: {}{}", ptxas.path, *ptxas.problem, make_words(ignored)),
                 .where = ptxas.path,
                 .remedy = ptxas.variable && !ptxas.ignored
                               ? fmt::format("unset {}, or set it to a ptxas that starts", variable)
@@ -155,7 +155,7 @@ std::optional<Seen> fault_of(const CalledPtxas& ptxas, Sm gpu) {
   const auto is_it = [&](const std::string& name) { return parse_sm(name) == gpu; };
   if (std::any_of(knows.begin(), knows.end(), is_it)) return std::nullopt;
   return Seen{.what = say("{} {} knows no {}, for which Triton compiles here{}", ptxas.name,
-                          ptxas.compiler->version.value_or("of unknown version"), sm_name(gpu), in_words(ignored)),
+                          ptxas.compiler->version.value_or("of unknown version"), sm_name(gpu), make_words(ignored)),
               .where = ptxas.path,
               .remedy = fmt::format("give Triton the ptxas of a CUDA that knows it: {}=/path/to/ptxas", variable)};
 }
@@ -163,8 +163,8 @@ std::optional<Seen> fault_of(const CalledPtxas& ptxas, Sm gpu) {
 Answer ptxas_knows_gpus(const Facts& facts) {
   Answer answer;
   for (const Sm& gpu : usable_gpus(facts)) {
-    const CalledPtxas* const ptxas = ptxas_for(*facts.report.preflight, gpu);
-    auto seen = ptxas == nullptr ? std::nullopt : fault_of(*ptxas, gpu);
+    const CalledPtxas* const ptxas = find_called_ptxas(*facts.report.preflight, gpu);
+    auto seen = ptxas == nullptr ? std::nullopt : find_ptxas_fault(*ptxas, gpu);
     if (seen) answer.seen.push_back(std::move(*seen));
   }
   return answer;
@@ -197,7 +197,7 @@ Answer caches_can_be_written(const Facts& facts) {
                                           fmt::join(variables, " "))}}};
 }
 
-Check of_preflight(Check check) {
+Check make_preflight_check(Check check) {
   using enum Need;
   check.subject = Subject::running;
   check.level = Level::executed;
@@ -210,25 +210,25 @@ Check of_preflight(Check check) {
 
 std::vector<Check> preflight_checks() {
   return {
-      of_preflight({.id = "PB531",
-                    .question = "Are the compilers there that torch.compile and Triton call?",
-                    .remedy = "install gcc and g++, or name others: CC=/path/to/gcc CXX=/path/to/g++",
-                    .ask = compilers_are_there}),
-      of_preflight({.id = "PB532",
-                    .question = "Is Python.h there, which what they compile includes?",
-                    .remedy = "install the headers of this Python, or use one that brings them (uv, conda)",
-                    .ask = python_header_is_there}),
-      of_preflight({.id = "PB533",
-                    .question = "Does Triton find a libcuda to link with?",
-                    .remedy = "export TRITON_LIBCUDA_PATH=/folder/of/libcuda",
-                    .ask = driver_can_be_linked}),
-      of_preflight(
+      make_preflight_check({.id = "PB531",
+                            .question = "Are the compilers there that torch.compile and Triton call?",
+                            .remedy = "install gcc and g++, or name others: CC=/path/to/gcc CXX=/path/to/g++",
+                            .ask = compilers_are_there}),
+      make_preflight_check({.id = "PB532",
+                            .question = "Is Python.h there, which what they compile includes?",
+                            .remedy = "install the headers of this Python, or use one that brings them (uv, conda)",
+                            .ask = python_header_is_there}),
+      make_preflight_check({.id = "PB533",
+                            .question = "Does Triton find a libcuda to link with?",
+                            .remedy = "export TRITON_LIBCUDA_PATH=/folder/of/libcuda",
+                            .ask = driver_can_be_linked}),
+      make_preflight_check(
           {.id = "PB534",
            .question = "Does the ptxas that Triton calls start, and know the GPUs here?",
            .remedy =
                "give Triton one that does: TRITON_PTXAS_PATH=/path/to/ptxas, from 10.0 on TRITON_PTXAS_BLACKWELL_PATH",
            .ask = ptxas_knows_gpus}),
-      of_preflight(
+      make_preflight_check(
           {.id = "PB535",
            .question = "Can what they compile be kept, and loaded?",
            .remedy =

@@ -26,7 +26,7 @@ bool is_in_any(std::string_view path, const std::array<std::string_view, N>& fol
   return std::any_of(folders.begin(), folders.end(), [&](std::string_view folder) { return is_in(path, folder); });
 }
 
-std::vector<std::string> folders_of(const File& file) {
+std::vector<std::string> list_search_folders(const File& file) {
   std::vector<std::string> folders = file.rpath;
   folders.insert(folders.end(), file.runpath.begin(), file.runpath.end());
   return folders;
@@ -57,7 +57,7 @@ bool is_in_store(const Inventory& inventory, std::string_view folder) {
 }
 
 // Returns the folder that holds lib/python3.13, a libtorch or a checkout; "" for a wheel.
-std::string environment_of(const Inventory& inventory) {
+std::string find_environment_folder(const Inventory& inventory) {
   std::string_view folder = inventory.libtorch_dir ? std::string_view(*inventory.libtorch_dir) : std::string_view();
   for (const std::string_view python : {"/lib/python3", "/lib64/python3"}) {
     if (const size_t at = folder.find(python); at != std::string_view::npos) return std::string(folder.substr(0, at));
@@ -69,7 +69,7 @@ std::string environment_of(const Inventory& inventory) {
 }
 
 bool is_own_place(const Inventory& inventory, std::string_view folder) {
-  const std::string environment = environment_of(inventory);
+  const std::string environment = find_environment_folder(inventory);
   return (!environment.empty() && is_in(folder, environment)) || is_in_store(inventory, folder);
 }
 
@@ -97,7 +97,7 @@ std::string why_open(const Inventory& inventory, const std::string& folder) {
 
 enum class Place { known, installed, elsewhere };
 
-Place place_of(const Inventory& inventory, const File& file, const std::string& folder) {
+Place classify_folder(const Inventory& inventory, const File& file, const std::string& folder) {
   constexpr std::array<std::string_view, 4> kSystem{"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
   constexpr std::array<std::string_view, 2> kInstalled{"/usr/local", "/opt"};
   if (is_relative_to_file(folder)) {
@@ -119,10 +119,10 @@ Answer ask_places(const Facts& facts, Place place, std::string_view what) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_own(*facts.inventory, file)) continue;
-    for (const auto& folder : folders_of(file)) {
-      if (is_reported(*facts.inventory, folder) || place_of(*facts.inventory, file, folder) != place) continue;
+    for (const auto& folder : list_search_folders(file)) {
+      if (is_reported(*facts.inventory, folder) || classify_folder(*facts.inventory, file, folder) != place) continue;
       answer.seen.push_back(
-          {say("{} looks for libraries in {}, {}", base_name(file.path), folder, in_words(what)), file.path});
+          {say("{} looks for libraries in {}, {}", base_name(file.path), folder, make_words(what)), file.path});
       break;
     }
   }
@@ -133,7 +133,7 @@ Answer build_folder_is_forgotten(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_own(*facts.inventory, file)) continue;
-    const auto folders = folders_of(file);
+    const auto folders = list_search_folders(file);
     const auto found = std::find_if(folders.begin(), folders.end(), is_build_folder);
     if (found == folders.end()) continue;
     answer.seen.push_back(
@@ -147,12 +147,12 @@ Answer runpaths_are_nobodys_else(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   for (const auto& file : inventory.files) {
     if (!is_own(inventory, file)) continue;  // libcusparseLt has "$ORIGIN:", which only NVIDIA can fix
-    for (const auto& folder : folders_of(file)) {
+    for (const auto& folder : list_search_folders(file)) {
       if (facts.claim != nullptr && is_build_folder(folder)) continue;  // PB133
       const std::string why = why_open(inventory, folder);
       if (why.empty()) continue;
       answer.seen.push_back({say("{} looks for libraries in {}, {}", base_name(file.path),
-                                 folder.empty() ? "\"\"" : folder, in_words(why)),
+                                 folder.empty() ? "\"\"" : folder, make_words(why)),
                              file.path});
       break;
     }

@@ -31,7 +31,7 @@ std::optional<Level> Demands::highest() const {
   return most;
 }
 
-Level Demands::of_row(std::string_view name) const {
+Level Demands::get_row_level(std::string_view name) const {
   for (const auto& [row, level] : {std::pair("SM", sm_),
                                    {"ISA", isa_},
                                    {"torch", torch_},
@@ -45,7 +45,7 @@ Level Demands::of_row(std::string_view name) const {
 }
 
 // Returns the level of the claimed SM for GPU checks, of the claimed ISA for CPU checks, else the highest level.
-std::optional<Level> Demands::level_for(const Check& check) const {
+std::optional<Level> Demands::get_check_level(const Check& check) const {
   switch (check.subject) {
     case Subject::gpu: return sm_;
     case Subject::cpu: return isa_;
@@ -53,7 +53,7 @@ std::optional<Level> Demands::level_for(const Check& check) const {
   }
 }
 
-Severity Demands::severity_of(const Check& check) const {
+Severity Demands::get_severity(const Check& check) const {
   if (strict() && check.integrity) return Severity::fail;
   const auto given = policy_->severity.find(std::string(check.id));
   return given == policy_->severity.end() ? check.severity : given->second.severity;
@@ -62,10 +62,10 @@ Severity Demands::severity_of(const Check& check) const {
 bool Demands::requires_answer(const Check& check, const Facts& facts, bool asked) const {
   if (!strict()) return asked && check.decides;
   if (facts.other && !check.of_any) return false;
-  if (severity_of(check) != Severity::fail && !check.decides) return false;
+  if (get_severity(check) != Severity::fail && !check.decides) return false;
   const auto without = [&](Need need) { return need != Need::baseline && !has_subject(need, facts); };
   if (facts.claim != nullptr && std::any_of(check.needs.begin(), check.needs.end(), without)) return false;
-  const auto level = level_for(check);
+  const auto level = get_check_level(check);
   if (!level) return false;
   if (needs(check, Need::baseline)) return check.level <= *level && check.level == Level::measured;
   if (needs(check, Need::host) || needs(check, Need::run)) return *level >= Level::loaded && check.level <= *level;

@@ -24,15 +24,15 @@ class Demands {
   [[nodiscard]] std::optional<Level> highest() const;
 
   // Returns the level that the claim row `name` must reach.
-  [[nodiscard]] Level of_row(std::string_view name) const;
+  [[nodiscard]] Level get_row_level(std::string_view name) const;
 
-  [[nodiscard]] Severity severity_of(const Check& check) const;
+  [[nodiscard]] Severity get_severity(const Check& check) const;
 
   // Reports whether a pass requires an answer to `check`. `asked`: the check ran.
   [[nodiscard]] bool requires_answer(const Check& check, const Facts& facts, bool asked) const;
 
  private:
-  [[nodiscard]] std::optional<Level> level_for(const Check& check) const;
+  [[nodiscard]] std::optional<Level> get_check_level(const Check& check) const;
 
   const Policy* policy_;
   std::optional<Level> sm_, isa_, torch_, cuda_, python_, blas_, files_;

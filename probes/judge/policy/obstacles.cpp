@@ -15,7 +15,7 @@ std::string gibibytes(int64_t bytes) {
 }
 
 // Returns the record of this GPU's use. Prefers a record with processes.
-const GpuUse* use_of(const Facts& facts, const std::string& device) {
+const GpuUse* find_gpu_use(const Facts& facts, const std::string& device) {
   if (facts.measurements == nullptr || !facts.measurements->gpu_use) return nullptr;
   const GpuUse* found = nullptr;
   for (const GpuUse& use : *facts.measurements->gpu_use) {
@@ -25,7 +25,7 @@ const GpuUse* use_of(const Facts& facts, const std::string& device) {
   return found;
 }
 
-std::string held_by(const GpuUse& use) {
+std::string describe_gpu_holders(const GpuUse& use) {
   std::vector<std::string> parts;
   if (use.free_bytes && use.total_bytes)
     parts.push_back(fmt::format("{} of {} GiB of {} are free", gibibytes(*use.free_bytes), gibibytes(*use.total_bytes),
@@ -39,14 +39,14 @@ std::string held_by(const GpuUse& use) {
 // Returns the index of another GPU that no process uses; "" if all are used.
 std::string free_gpu(const Facts& facts, const std::string& device) {
   for (const GpuUse& use : *facts.measurements->gpu_use) {
-    const GpuUse* seen = use_of(facts, use.device);
+    const GpuUse* seen = find_gpu_use(facts, use.device);
     if (use.device != device && seen != nullptr && seen->processes.empty())
       return use.device.substr(use.device.find(':') + 1);
   }
   return {};
 }
 
-std::string_view remedy_of(Obstacle why) {
+std::string_view get_obstacle_remedy(Obstacle why) {
   switch (why) {
     case Obstacle::memory: return "free memory, and run it again";
     case Obstacle::busy: return "end what holds the GPU or wait for it, or choose another one by CUDA_VISIBLE_DEVICES";
@@ -76,11 +76,11 @@ bool was_only_read(const Facts& facts) {
 }
 
 Seen could_not_run(const Facts& facts, const std::string& what, Obstacle why, const std::string& device) {
-  Seen seen{.what = what, .where = std::nullopt, .remedy = std::string(remedy_of(why))};
-  const GpuUse* use = device.empty() ? nullptr : use_of(facts, device);
+  Seen seen{.what = what, .where = std::nullopt, .remedy = std::string(get_obstacle_remedy(why))};
+  const GpuUse* use = device.empty() ? nullptr : find_gpu_use(facts, device);
   const bool held = why == Obstacle::memory || why == Obstacle::busy || why == Obstacle::unexplained;
   if (use == nullptr || !held) return seen;
-  if (const std::string words = held_by(*use); !words.empty()) seen.what = say("{}; {}", what, words);
+  if (const std::string words = describe_gpu_holders(*use); !words.empty()) seen.what = say("{}; {}", what, words);
   if (use->processes.empty()) return seen;
   std::vector<std::string> pids;
   for (const GpuProcess& process : use->processes) pids.push_back(std::to_string(process.pid));
@@ -100,7 +100,7 @@ Seen libtorch_could_not_run(const Facts& facts) {
                        run.obstacle.value_or(Obstacle::unexplained), device);
 }
 
-Seen disturbed_by(const std::string& who) {
+Seen report_other_users(const std::string& who) {
   return {.what = say("figures were taken while others used the GPU, and are not judged: {}", who),
           .where = std::nullopt,
           .remedy = "run it again when the GPU is free, or on another one with CUDA_VISIBLE_DEVICES"};

@@ -23,6 +23,6 @@ namespace pbprobe {
 [[nodiscard]] Seen libtorch_could_not_run(const Facts& facts);
 
 // Returns why figures are not judged: process `who` used the GPU during the measurement.
-[[nodiscard]] Seen disturbed_by(const std::string& who);
+[[nodiscard]] Seen report_other_users(const std::string& who);
 
 }  // namespace pbprobe

@@ -29,7 +29,7 @@ bool is_there(const std::string& component, const std::string& where) {
 }
 
 // Reports whether a build of torch ships the file. Policies may waive files of other packages by name.
-bool is_of_torch(const std::string& component) {
+bool is_torch_component(const std::string& component) {
   constexpr std::array<std::string_view, 5> kFolders{"torch/", "torch.libs/", "functorch/", "lib/", "usr/"};
   return component.find('/') == std::string::npos ||
          std::any_of(kFolders.begin(), kFolders.end(),
@@ -39,7 +39,7 @@ bool is_of_torch(const std::string& component) {
 bool is_forbidden(const Waiver& waiver) {
   const Check* check = find_check(waiver.id);
   if (check == nullptr || !check->integrity) return false;
-  return check->severity == Severity::fail || !waiver.component || is_of_torch(*waiver.component);
+  return check->severity == Severity::fail || !waiver.component || is_torch_component(*waiver.component);
 }
 
 WaiverState apply(const Waiver& waiver, const std::string& date, std::vector<Finding>& findings) {
@@ -68,7 +68,7 @@ std::vector<WaiverUse> apply_waivers(const std::vector<Waiver>& waivers, const s
   return applied;
 }
 
-Objection objection_to(const WaiverUse& given) {
+Objection make_waiver_objection(const WaiverUse& given) {
   const auto& [waiver, state] = given;
   const std::string which = waiver.id + (waiver.component ? " in " + *waiver.component : "");
   Objection objection{.id = "waiver", .outcome = Outcome::fail, .where = waiver.component};

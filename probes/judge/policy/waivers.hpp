@@ -16,6 +16,6 @@ namespace pbprobe {
                                                    std::vector<Finding>& findings);
 
 // Returns the objection to a waiver that was not used.
-[[nodiscard]] Objection objection_to(const WaiverUse& use);
+[[nodiscard]] Objection make_waiver_objection(const WaiverUse& use);
 
 }  // namespace pbprobe

@@ -17,7 +17,7 @@ from made import BUILD, MACHINE, OUT, PROGRAM, SOURCE, made, nvcc, text
 from small_builds import Library, linked, placed
 from wheels import recorded
 
-__all__ = ["BUILD", "MACHINE", "SOURCE", "Library", "Package", "audit", "device", "rows", "text_of", "wheel"]
+__all__ = ["BUILD", "MACHINE", "SOURCE", "Library", "Package", "audit", "device", "read_audit_text", "rows", "wheel"]
 
 CXX = "namespace c10 { void warn(int); struct Error { virtual ~Error(); }; }\nvoid f() { c10::warn(1); }\n"
 STABLE = (
@@ -94,7 +94,7 @@ def audit(*arguments: str | pathlib.Path) -> subprocess.CompletedProcess:
     return result
 
 
-def text_of(*arguments: str | pathlib.Path) -> str:
+def read_audit_text(*arguments: str | pathlib.Path) -> str:
     """In one line: what it wraps depends on the names of folders."""
     result = audit(*arguments)
     assert result.stdout, result.stderr

@@ -26,7 +26,7 @@ def gate(artifact, tmp_path, claims, *more):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def verdict_of(done, exit_code):
+def read_verdict(done, exit_code):
     assert done.returncode == exit_code, done.stdout + done.stderr
     return json.loads(done.stdout)["verdict"]
 
@@ -39,7 +39,7 @@ SOUND = "# what each library is for\nclaim sm90\nfiles spam/_C*.so sm90,sm120\n"
 
 
 def test_passes_each_library_by_its_own_claim(tmp_path):
-    verdict = verdict_of(gate(wheel(spam(), tmp_path), tmp_path, SOUND), PASSED)
+    verdict = read_verdict(gate(wheel(spam(), tmp_path), tmp_path, SOUND), PASSED)
     assert (verdict["outcome"], found(verdict)) == ("pass", {})
     assert {row["claim"]: (row["claimed"], row["shipped"]) for row in verdict["claims"]} == {
         "SM": ("sm90", "pass"),
@@ -55,7 +55,7 @@ def test_passes_the_same_claim_file_in_json(tmp_path):
         "ignore": [{"files": "_host.so", "reason": "host code only"}],
     }
     package = spam(**{"spam/_host.so": HOST_ONLY})
-    verdict = verdict_of(gate(wheel(package, tmp_path), tmp_path, claims), PASSED)
+    verdict = read_verdict(gate(wheel(package, tmp_path), tmp_path, claims), PASSED)
     [row] = [row for row in verdict["claims"] if row["claim"] == "files"]
     assert row["detail"] == "_host.so left out: host code only"
 
@@ -74,7 +74,7 @@ def test_passes_the_same_claim_file_in_json(tmp_path):
 def test_fails_a_library_that_breaks_its_claim(tmp_path, claims, says):
     needs_13 = Library(units=("first90.o",), needs=("libcudart.so.13",))
     package = spam(**{"spam/_host.so": HOST_ONLY, "spam/_fa.so": needs_13})
-    seen = found(verdict_of(gate(wheel(package, tmp_path), tmp_path, claims), FAILED))
+    seen = found(read_verdict(gate(wheel(package, tmp_path), tmp_path, claims), FAILED))
     assert seen.keys() == {"PB175"}
     assert seen["PB175"].startswith(says)
 
@@ -82,9 +82,9 @@ def test_fails_a_library_that_breaks_its_claim(tmp_path, claims, says):
 def test_applies_the_last_matching_pattern(tmp_path):
     artifact = wheel(spam(), tmp_path)
     general_first = "files spam/*.so sm90,sm120\nfiles _moe*.so sm90\n"
-    assert found(verdict_of(gate(artifact, tmp_path, general_first), PASSED)) == {}
+    assert found(read_verdict(gate(artifact, tmp_path, general_first), PASSED)) == {}
     general_last = "files _moe*.so sm90\nfiles spam/*.so sm90,sm120\n"
-    assert found(verdict_of(gate(artifact, tmp_path, general_last), FAILED)).keys() == {"PB175", "PB176"}
+    assert found(read_verdict(gate(artifact, tmp_path, general_last), FAILED)).keys() == {"PB175", "PB176"}
 
 
 @pytest.mark.parametrize(
@@ -101,20 +101,20 @@ def test_applies_the_last_matching_pattern(tmp_path):
     ],
 )
 def test_reports_a_pattern_without_a_file(tmp_path, claims, says):
-    assert found(verdict_of(gate(wheel(spam(), tmp_path), tmp_path, claims), FAILED)) == {"PB176": says}
+    assert found(read_verdict(gate(wheel(spam(), tmp_path), tmp_path, claims), FAILED)) == {"PB176": says}
 
 
 def test_ignored_files_need_no_claim(tmp_path):
     artifact = wheel(spam(), tmp_path)
     claims = "claim sm90,sm120\n"
-    assert found(verdict_of(gate(artifact, tmp_path, claims), FAILED)).keys() == {"PB171"}
+    assert found(read_verdict(gate(artifact, tmp_path, claims), FAILED)).keys() == {"PB171"}
     claims += "ignore spam/_moe*.so MoE is for Hopper\n"
-    assert found(verdict_of(gate(artifact, tmp_path, claims), PASSED)) == {}
+    assert found(read_verdict(gate(artifact, tmp_path, claims), PASSED)) == {}
 
 
 def test_claim_and_claim_file_together(tmp_path):
     artifact = wheel(spam(), tmp_path)
-    assert verdict_of(gate(artifact, tmp_path, "files _C*.so sm120\n", "--claim", "sm90"), PASSED)
+    assert read_verdict(gate(artifact, tmp_path, "files _C*.so sm120\n", "--claim", "sm90"), PASSED)
     assert "leave one" in gate(artifact, tmp_path, SOUND, "--claim", "sm90").stderr
 
 
@@ -165,7 +165,7 @@ def kernel(folder, archs, units):
 def test_judges_a_kernel_by_its_own_metadata(tmp_path, archs, exit_code, ids):
     folder = kernel(tmp_path / "build/kernel", archs, ("second90_120.o",))
     done = subprocess.run([PROGRAM, "gate", folder, "--format", "json"], capture_output=True, text=True, check=False)
-    verdict = verdict_of(done, exit_code)
+    verdict = read_verdict(done, exit_code)
     assert found(verdict).keys() == ids
     named = subprocess.run([PROGRAM, "gate", folder, "--claim-file", folder / "metadata.json"], check=False)
     assert named.returncode == exit_code
@@ -174,7 +174,7 @@ def test_judges_a_kernel_by_its_own_metadata(tmp_path, archs, exit_code, ids):
 def test_takes_torch_and_cuda_from_the_folder_of_a_kernel(tmp_path):
     folder = kernel(tmp_path / f"torch29-cxx11-cu126-{MACHINE}-linux", ["9.0"], ("first90.o",))
     done = subprocess.run([PROGRAM, "gate", folder, "--format", "json"], capture_output=True, text=True, check=False)
-    assert found(verdict_of(done, FAILED)) == {
+    assert found(read_verdict(done, FAILED)) == {
         "PB175": f"CUDA 12.6 is claimed, and * of {folder.name} links libraries of CUDA 13"
     }
     [claim] = json.loads(done.stdout)["claim"]["files"]
@@ -184,13 +184,13 @@ def test_takes_torch_and_cuda_from_the_folder_of_a_kernel(tmp_path):
 def test_raw_cubins_of_a_kernel_may_be_its_device_code(tmp_path):
     package = spam(**{"spam/cubins/gemm.cubin": device("sm_100a.cubin")})
     claims = "claim sm90\nfiles spam/cubins/* sm_100a\n"
-    assert found(verdict_of(gate(wheel(package, tmp_path), tmp_path, claims), PASSED)) == {}
+    assert found(read_verdict(gate(wheel(package, tmp_path), tmp_path, claims), PASSED)) == {}
     claims = "claim sm90\nfiles spam/cubins/* sm100,sm103\n"
-    assert found(verdict_of(gate(wheel(package, tmp_path), tmp_path, claims), FAILED)).keys() == {"PB175"}
+    assert found(read_verdict(gate(wheel(package, tmp_path), tmp_path, claims), FAILED)).keys() == {"PB175"}
 
 
 def test_accepts_a_claim_file_for_a_single_library(tmp_path):
     site = spam().write(tmp_path / "site")
     module = site / "spam/_C.abi3.so"
-    assert found(verdict_of(gate(module, tmp_path, "files * sm_90,sm_120\n"), PASSED)) == {}
-    assert found(verdict_of(gate(module, tmp_path, "files * sm_90,sm_80\n"), FAILED)).keys() == {"PB175"}
+    assert found(read_verdict(gate(module, tmp_path, "files * sm_90,sm_120\n"), PASSED)) == {}
+    assert found(read_verdict(gate(module, tmp_path, "files * sm_90,sm_80\n"), FAILED)).keys() == {"PB175"}

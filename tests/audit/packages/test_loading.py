@@ -13,7 +13,7 @@ import sys
 import jsonschema
 import pytest
 from made import OUT, compiler, made, text
-from packages import FAILED, MACHINE, PASSED, PROGRAM, SOURCE, Library, Package, rows, text_of
+from packages import FAILED, MACHINE, PASSED, PROGRAM, SOURCE, Library, Package, read_audit_text, rows
 
 TAG = f"cpython-{sys.version_info.major}{sys.version_info.minor}-{MACHINE}-linux-gnu"
 MODULE = 'extern "C" void* PyInit__C() {{ {} return nullptr; }}\n'
@@ -281,7 +281,7 @@ def test_ld_library_path_comes_before_runpath_and_the_one_that_wins_is_named(tmp
         "passed_over": [str(site / "nvidia/lib/libcudnn.so.9")],
         "beside": [],
     }
-    assert f"{elsewhere}/libcudnn.so.9, by LD_LIBRARY_PATH; not" in text_of(site, "--distributions")
+    assert f"{elsewhere}/libcudnn.so.9, by LD_LIBRARY_PATH; not" in read_audit_text(site, "--distributions")
 
 
 def test_accepts_two_modules_of_one_name(tmp_path):

@@ -69,14 +69,14 @@ def alpine(folder, *packages, folders=None):
     return root
 
 
-def found_of(row):
+def list_row_findings(row):
     return [(one["id"], one["what"]) for one in row["findings"]]
 
 
 def test_follows_the_modules_of_a_sound_root(tmp_path):
     ext = package(code="getpid();", declared='extern "C" int getpid();\n')
     found, document = rows(alpine(tmp_path, ext), "--distributions")
-    assert found_of(found["ext"]) == []
+    assert list_row_findings(found["ext"]) == []
     assert [(one["unresolved"], one["missing_libraries"]) for one in found["ext"]["loading"]] == [([], [])]
     assert document["interpreter"].endswith(f"/usr/bin/{PYTHON}")
 
@@ -84,8 +84,8 @@ def test_follows_the_modules_of_a_sound_root(tmp_path):
 def test_names_files_linked_with_glibc_once(tmp_path):
     root = alpine(tmp_path, package(), glibc_package())
     found, document = rows(root, "--distributions", exit_code=FAILED)
-    assert found_of(found["ext"]) == []
-    assert found_of(found["foreign"]) == [
+    assert list_row_findings(found["ext"]) == []
+    assert list_row_findings(found["foreign"]) == [
         ("PB178", "foreign 1.0 is built for glibc, and the environment's Python for musl")
     ]
     assert "musllinux wheel" in found["foreign"]["findings"][0]["remedy"]
@@ -93,19 +93,19 @@ def test_names_files_linked_with_glibc_once(tmp_path):
     # Alpine's gcompat is there to load such files: whether it can is not known.
     (root / "lib/libgcompat.so.0").write_text("")
     found, _ = rows(root, "--distributions")
-    assert (found_of(found["foreign"]), found["foreign"]["loading"]) == ([], [])
+    assert (list_row_findings(found["foreign"]), found["foreign"]["loading"]) == ([], [])
 
 
 def test_reports_wheels_for_glibc(tmp_path):
     found, _ = rows(alpine(tmp_path, glibc_package("one"), glibc_package("two")), "--distributions", exit_code=FAILED)
-    assert [[name for name, _ in found_of(found[one])] for one in ("one", "two")] == [["PB178"], ["PB178"]]
+    assert [[name for name, _ in list_row_findings(found[one])] for one in ("one", "two")] == [["PB178"], ["PB178"]]
 
 
 def test_finds_a_symbol_that_musl_lacks(tmp_path):
     ext = package(code="getpid(); gnu_get_libc_version();",
                   declared='extern "C" int getpid(); extern "C" int gnu_get_libc_version();\n')  # fmt: skip
     found, _ = rows(alpine(tmp_path, ext), "--distributions", exit_code=FAILED)
-    [(name, what)] = found_of(found["ext"])
+    [(name, what)] = list_row_findings(found["ext"])
     assert (name, "needs gnu_get_libc_version, which nothing defines" in what) == ("PB163", True)
 
 
@@ -124,7 +124,7 @@ def test_libraries_are_looked_for_where_musl_s_loader_looks(tmp_path, folders, p
     (root / place).mkdir(parents=True, exist_ok=True)
     shutil.copy(built("libone.so.1", ""), root / place / "libone.so.1")
     found, _ = rows(root, "--distributions", exit_code=0 if loads else FAILED)
-    assert [name for name, _ in found_of(found["ext"])] == ([] if loads else ["PB161"])
+    assert [name for name, _ in list_row_findings(found["ext"])] == ([] if loads else ["PB161"])
 
 
 def test_inherits_run_paths_and_compares_no_sonames(tmp_path):
@@ -133,9 +133,9 @@ def test_inherits_run_paths_and_compares_no_sonames(tmp_path):
     (root / "opt/lib").mkdir(parents=True)
     shutil.copy(built("libone.so.1", "", built("libtwo.so.1", "")), root / "opt/lib/libone.so.1")
     shutil.copy(built("libtwo.so.1", ""), root / "opt/lib/libtwo.so.1")
-    assert found_of(rows(root, "--distributions")[0]["ext"]) == []
+    assert list_row_findings(rows(root, "--distributions")[0]["ext"]) == []
     (root / "opt/lib/libtwo.so.1").rename(root / "opt/lib/libtwo.so.1.0")
-    [(name, what)] = found_of(rows(root, "--distributions", exit_code=FAILED)[0]["ext"])
+    [(name, what)] = list_row_findings(rows(root, "--distributions", exit_code=FAILED)[0]["ext"])
     assert (name, "libtwo.so.1" in what) == ("PB161", True)
 
 
@@ -148,11 +148,11 @@ def test_versions_of_symbols_are_not_asked_for_but_hidden_ones_are_not_taken(tmp
     other = built("libasked.so.1", "extern \"C\" int f() { return 1; }",
                   f"-Wl,--version-script={text('v1', 'V1 { f; };')}")  # fmt: skip
     shutil.copy(other, root / "lib/libasked.so.1")
-    assert found_of(rows(root, "--distributions")[0]["ext"]) == []
+    assert list_row_findings(rows(root, "--distributions")[0]["ext"]) == []
     hidden = 'extern "C" int g() { return 1; }\n__asm__(".symver g, f@V1");'
     shutil.copy(built("libasked.so.1", hidden, f"-Wl,--version-script={text('vh', 'V1 { g; };')}"),
                 root / "lib/libasked.so.1")  # fmt: skip
-    [(name, what)] = found_of(rows(root, "--distributions", exit_code=FAILED)[0]["ext"])
+    [(name, what)] = list_row_findings(rows(root, "--distributions", exit_code=FAILED)[0]["ext"])
     assert (name, "needs f" in what) == ("PB163", True)
 
 
@@ -161,7 +161,7 @@ def test_does_not_judge_a_root_without_its_loader(tmp_path):
     root = alpine(tmp_path, package(code="getpid();", declared='extern "C" int getpid();\n'))
     (root / f"lib/{LOADER}").unlink()
     found, document = rows(root, "--distributions")
-    assert (found_of(found["ext"]), found["ext"]["loading"]) == ([], None)
+    assert (list_row_findings(found["ext"]), found["ext"]["loading"]) == ([], None)
     assert f"needs {LIBC} itself, which is nowhere" in " ".join(document["notes"])
 
 
@@ -172,5 +172,7 @@ def test_finds_a_musl_wheel_for_a_glibc_python(tmp_path):
     python.parent.mkdir()
     python.symlink_to(sys.executable)
     found, _ = rows(site, "--distributions", exit_code=FAILED)
-    assert found_of(found["ext"]) == [("PB178", "ext 1.0 is built for musl, and the environment's Python for glibc")]
+    assert list_row_findings(found["ext"]) == [
+        ("PB178", "ext 1.0 is built for musl, and the environment's Python for glibc")
+    ]
     assert "--force-reinstall" in found["ext"]["findings"][0]["remedy"]

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from packages import FAILED, PASSED, Library, Package, audit, rows, text_of, wheel
+from packages import FAILED, PASSED, Library, Package, audit, read_audit_text, rows, wheel
 
 ONE = Package("one", {"one/lib/libone.so": Library(), "one/lib/libtwo.so": Library(code="int two() { return 2; }\n")})
 OTHER = Package("other", {"other/_C.abi3.so": Library()})
@@ -30,7 +30,7 @@ def own_copy(file, change):
     file.write_bytes(change(content))
 
 
-def with_another_byte(content):
+def change_byte(content):
     at = content.index(b"GCC: (")
     return content[:at] + b"g" + content[at + 1 :]
 
@@ -51,7 +51,7 @@ def test_finds_no_fault_in_a_sound_environment(site):
 
 @pytest.mark.parametrize(
     ("change", "how"),
-    [(with_another_byte, "another SHA-256"), (lambda content: content + bytes(8), "another size")],
+    [(change_byte, "another SHA-256"), (lambda content: content + bytes(8), "another size")],
     ids=["of the same size", "longer"],
 )
 def test_names_the_package_of_a_changed_library(site, change, how):
@@ -72,7 +72,7 @@ def test_names_the_former_owner_of_an_overwritten_path(site):
     found, _ = rows(site, exit_code=FAILED)
     [changed] = found["one"]["recorded"]["changed_libraries"]
     assert changed["other_owner"] == "one_cu13-1.0.dist-info"
-    assert "one_cu13-1.0.dist-info wrote the same path" in text_of(site)
+    assert "one_cu13-1.0.dist-info wrote the same path" in read_audit_text(site)
     assert found["one-cu13"]["problems"] == []
 
 
@@ -169,7 +169,7 @@ def test_does_not_compare_files_stripped_by_the_system(tmp_path):
 
 
 def test_does_not_compare_files_relocated_by_conda(site):
-    own_copy(site / "one/lib/libone.so", with_another_byte)
+    own_copy(site / "one/lib/libone.so", change_byte)
     (site / "one-1.0.dist-info/INSTALLER").write_text("conda\n")
     found, _ = rows(site)
     assert found["one"]["recorded"]["changed"] == 0
@@ -178,7 +178,7 @@ def test_does_not_compare_files_relocated_by_conda(site):
 def test_prints_the_command_of_the_installer_and_environment(site):
     Package("torch-like", {"torch_like/_C.so": Library()}, version="2.11.0+cu130").write(site)
     (site / "torch_like-2.11.0+cu130.dist-info/INSTALLER").write_text("uv\n")
-    own_copy(site / "torch_like/_C.so", with_another_byte)
+    own_copy(site / "torch_like/_C.so", change_byte)
     python = site.parents[2] / "bin/python"
     python.parent.mkdir()
     python.symlink_to(sys.executable)
@@ -190,7 +190,7 @@ def test_prints_the_command_of_the_installer_and_environment(site):
 
 def test_names_the_index_of_pytorch_in_the_command(site):
     Package("torchvision", {"torchvision/_C.so": Library()}, version="0.26.0+cu130").write(site)
-    own_copy(site / "torchvision/_C.so", with_another_byte)
+    own_copy(site / "torchvision/_C.so", change_byte)
     _, document = rows(site, exit_code=FAILED)
     command = "python -m pip install --force-reinstall --no-deps torchvision==0.26.0+cu130"
     assert document["reinstall"] == f"{command} --extra-index-url https://download.pytorch.org/whl/cu130"
@@ -225,7 +225,7 @@ def test_printed_command_fixes_the_environment(tmp_path):
     subprocess.run([environment / "bin/python", "-m", "pip", "install", "-q", *files], check=True, env=offline)
     [site] = environment.glob("lib/python3.*/site-packages")
     assert audit(environment).returncode == PASSED
-    own_copy(site / "one/lib/libone.so", with_another_byte)
+    own_copy(site / "one/lib/libone.so", change_byte)
     (site / "other/_C.abi3.so").unlink()
     _, document = rows(environment, exit_code=FAILED)
     assert "one==1.0 other==1.0" in document["reinstall"]

@@ -128,13 +128,13 @@ def test_names_an_overwritten_library_with_a_command(sound):
 OTHER_MACHINE = "aarch64" if MACHINE == "x86_64" else "x86_64"
 
 
-def of_other_machine(library):
+def change_machine(library):
     return library.but(machine=OTHER_MACHINE)
 
 
 def test_recommends_reinstalling_a_package_of_another_processor(tmp_path):
     ext = extension()
-    ext = ext.but(libraries={path: of_other_machine(library) for path, library in ext.libraries.items()})
+    ext = ext.but(libraries={path: change_machine(library) for path, library in ext.libraries.items()})
     place = environment(tmp_path, torch(), ext)
     findings, document = reported(place)
     name, severity, what = only(findings)
@@ -194,8 +194,8 @@ def test_reports_two_torches_as_one_fault(tmp_path):
 
 def test_names_one_module_of_another_processor(tmp_path):
     ext = extension()
-    ext.libraries[f"ext/_D.{TAG}.so"] = of_other_machine(Library(needs=("libc10.so",), code=module(name="_D")))
-    ext.libraries["ext/tools/libprobe.so"] = of_other_machine(Library())  # data: nothing here opens it
+    ext.libraries[f"ext/_D.{TAG}.so"] = change_machine(Library(needs=("libc10.so",), code=module(name="_D")))
+    ext.libraries["ext/tools/libprobe.so"] = change_machine(Library())  # data: nothing here opens it
     findings, _ = reported(environment(tmp_path, torch(), ext))
     assert only(findings) == (
         "PB178",
@@ -206,11 +206,11 @@ def test_names_one_module_of_another_processor(tmp_path):
 
 def test_names_the_package_of_a_foreign_library(tmp_path):
     """Reports no file that needs the library. A twin for the right processor in the same package replaces it."""
-    runtime = Package("nvidia-cuda-runtime", {"nvidia/lib/libcudart.so.13": of_other_machine(Library())})
+    runtime = Package("nvidia-cuda-runtime", {"nvidia/lib/libcudart.so.13": change_machine(Library())})
     ext = extension(needs=("libc10.so", "libcudart.so.13"), runpath=("$ORIGIN/../torch/lib", "$ORIGIN/../nvidia/lib"))
     findings, _ = reported(environment(tmp_path / "planted", torch(), runtime, ext))
     assert (only(findings)[0], findings[0]["distribution"]) == ("PB178", "nvidia-cuda-runtime")
-    both = {"nvidia/lib/libcudart.so.13": Library(), "nvidia/sbsa/libcudart.so.13": of_other_machine(Library())}
+    both = {"nvidia/lib/libcudart.so.13": Library(), "nvidia/sbsa/libcudart.so.13": change_machine(Library())}
     findings, _ = reported(environment(tmp_path / "twin", torch(), Package("nvidia-cuda-runtime", both), ext))
     assert findings == []
 

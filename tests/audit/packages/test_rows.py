@@ -21,8 +21,8 @@ from packages import (
     audit,
     device,
     ptx_version,
+    read_audit_text,
     rows,
-    text_of,
     wheel,
 )
 
@@ -73,7 +73,7 @@ def test_lists_device_code_with_suffixes_and_ptx_version(site):
     assert found["code"]["ptx"] == {"sm_80": 1}
     [version] = found["code"]["ptx_versions"].values()
     assert version == ptx_version()
-    assert f"75 120 80 ({version})" in text_of(site)
+    assert f"75 120 80 ({version})" in read_audit_text(site)
 
 
 GUARDED = (
@@ -156,7 +156,7 @@ def test_torch_is_one_row_among_them_where_rows_are_asked_for(site):
     assert found["torch"]["torch_abi"] == "own"
     assert found["torch"]["files"] == 3
     assert json.loads(audit(site, "--format", "json").stdout)["torch_version"] == "2.11.0"
-    text = text_of(site)
+    text = read_audit_text(site)
     assert "4 packages with shared objects or device code, 1 without" in text
     assert "torch 2.11.0, no CUDA version, site-packages" in text
 
@@ -313,10 +313,10 @@ def test_shows_the_code_for_each_gpu(site):
     bound = gpus(found, "bound")["sm_103"]
     assert (bound["code"], bound["none"], bound["kept_by_suffix"]) == ("none", 1, 1)
     assert found["plain"]["gpus"][0]["code"] == "unknown"
-    text = text_of(site, "--for", "sm121")
+    text = read_audit_text(site, "--for", "sm121")
     assert "kernels same family 1, PTX 1, none 1" in text
     assert "kernels on sm_121: 1 of 3 kernels 1 only for sm_90 first" in text
-    assert "bound on sm_103: 1 of 1 kernels, 1 of them only because of the suffix of their SM" in text_of(
+    assert "bound on sm_103: 1 of 1 kernels, 1 of them only because of the suffix of their SM" in read_audit_text(
         site, "--for", "sm103"
     )
 

@@ -32,7 +32,7 @@ def fatbin(*codes):
     return made("-".join(codes) + ".fatbin", nvcc(), "-fatbin", "-DNAME=kernel", *flags, source, "-o", OUT)
 
 
-def with_cuda(place):
+def add_cuda_version(place):
     site = next(place.glob("lib/python3*/site-packages"))
     (site / "torch/version.py").write_text("__version__ = '2.11.0+cu130'\ncuda = '13.0'\ngit_version = '70d99e9'\n")
     return place
@@ -48,7 +48,7 @@ class Compiling:
 
     def __init__(self, folder):
         self.folder = folder
-        self.place = with_cuda(environment(folder, torch("2.11.0+cu130"), extension()))
+        self.place = add_cuda_version(environment(folder, torch("2.11.0+cu130"), extension()))
         python = self.place / "bin/python"
         interpreter = os.path.realpath(python)
         python.unlink()
@@ -113,7 +113,7 @@ def test_accepts_a_missing_unused_ptxas(compiling):
     assert compiling.findings() == []
 
 
-def of_device_code(folder, *codes, driver="13.0"):
+def find_device_code_findings(folder, *codes, driver="13.0"):
     """Findings on an extension with this code, beside a torch that serves the GPU."""
     package = torch("2.11.0+cu130")
     package.libraries["torch/lib/libtorch_cuda.so"] = Library(needs=("libtorch_cpu.so",), units=(fatbin("sm_120"),))
@@ -122,23 +122,23 @@ def of_device_code(folder, *codes, driver="13.0"):
     machine = folder / "host.json"
     folder.mkdir()
     machine.write_text(json.dumps(host(driver)))
-    return reported(with_cuda(environment(folder, package, ext)), "--host", machine)[0]
+    return reported(add_cuda_version(environment(folder, package, ext)), "--host", machine)[0]
 
 
 def test_reports_a_package_without_code_for_the_gpu(tmp_path):
-    findings = of_device_code(tmp_path / "planted", "sm_80", "sm_90")
+    findings = find_device_code_findings(tmp_path / "planted", "sm_80", "sm_90")
     name, severity, what = only(findings)
     assert (name, severity) == ("PB169", "fail")
     assert what.endswith("its device code is sm_80, sm_90")
     assert "TORCH_CUDA_ARCH_LIST=12.1" in findings[0]["remedy"]
-    assert of_device_code(tmp_path / "sound", "sm_80", "sm_120") == []
+    assert find_device_code_findings(tmp_path / "sound", "sm_80", "sm_120") == []
 
 
 def test_reports_a_driver_older_than_the_only_ptx(tmp_path):
-    findings = of_device_code(tmp_path / "planted", "compute_90", driver="12.0")
+    findings = find_device_code_findings(tmp_path / "planted", "compute_90", driver="12.0")
     assert only(findings)[:2] == ("PB170", "warn")
     assert findings[0]["remedy"].startswith("install a driver with CUDA ")
-    assert of_device_code(tmp_path / "sound", "compute_90") == []
+    assert find_device_code_findings(tmp_path / "sound", "compute_90") == []
 
 
 def compared_with(place, **changes):
@@ -183,7 +183,7 @@ def test_removes_the_other_cuda_major_of_a_shared_path(tmp_path):
     path = "nvidia/cudnn/lib/libcudnn.so.9"
     of13 = Package("nvidia-cudnn-cu13", {path: Library(code="int major() { return 13; }\n")})
     of12 = Package("nvidia-cudnn-cu12", {path: Library(code="int major() { return 12; }\n")})
-    place = with_cuda(environment(tmp_path, package, runtime, of13))
+    place = add_cuda_version(environment(tmp_path, package, runtime, of13))
     findings = [one for one in reported(place)[0] if one["id"] == "PB168"]
     assert findings == []
     site = next(place.glob("lib/python3*/site-packages"))

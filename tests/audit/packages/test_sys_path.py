@@ -16,7 +16,7 @@ from test_loading import FATAL, MODULE, TAG, audited, environment, extension, on
 LOADING = ("PB161", "PB162", "PB163", "PB180")
 
 
-def of_torch(site):
+def find_torch_findings(site):
     """The findings on how torch's process loads."""
     document = json.loads(audit(site, "--distributions", "--format", "json").stdout)
     [row] = [one for one in document["distributions"] if one["name"] == "torch"]
@@ -68,9 +68,9 @@ def elsewhere(folder, files, monkeypatch):
 
 def test_names_the_path_and_the_cause_of_a_redirected_library(tmp_path, monkeypatch):
     site = environment(tmp_path, *torch_with_cuda())
-    assert of_torch(site) == []
+    assert find_torch_findings(site) == []
     old = elsewhere(tmp_path / "old", {"libnvJitLink.so.12": library("libnvJitLink.so.12", OLD)}, monkeypatch)
-    [finding] = of_torch(site)
+    [finding] = find_torch_findings(site)
     assert finding["id"] == "PB163"
     says = "needs fresh@libnvJitLink.so.12, which {}/libnvJitLink.so.12 (found by LD_LIBRARY_PATH) does not define"
     assert says.format(old) in finding["what"]
@@ -83,7 +83,7 @@ def test_torch_opens_libraries_by_path_after_a_failed_start(tmp_path, monkeypatc
     order = '"cuda_runtime": "libcudart.so.*[0-9]", "nvjitlink": "libnvJitLink.so.*[0-9]", "cusparse": "libcusparse.so"'
     (site / "torch/__init__.py").write_text(f"cuda_libs = {{{order}}}\n")
     elsewhere(tmp_path / "old", {"libnvJitLink.so.12": library("libnvJitLink.so.12", OLD)}, monkeypatch)
-    assert of_torch(site) == []
+    assert find_torch_findings(site) == []
 
 
 CALLS = {
@@ -110,7 +110,7 @@ def test_torch_opens_libraries_by_path_after_the_start_from_2_6_on(tmp_path, mon
     site = environment(tmp_path, package, cuda)
     (site / "torch/__init__.py").write_text(CALLS[release])
     elsewhere(tmp_path / "old", {"libnvJitLink.so.12": library("libnvJitLink.so.12", OLD)}, monkeypatch)
-    assert [one["id"] for one in of_torch(site)] == (["PB163"] if release == "2.5" else [])
+    assert [one["id"] for one in find_torch_findings(site)] == (["PB163"] if release == "2.5" else [])
 
 
 def cudnn(names="libcudnn_ops.so.9"):
@@ -128,14 +128,14 @@ def cudnn(names="libcudnn_ops.so.9"):
 def test_reports_parts_of_another_cudnn(tmp_path, monkeypatch):
     site = environment(tmp_path, *cudnn())
     other = elsewhere(tmp_path / "other", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", NEW)}, monkeypatch)
-    [finding] = of_torch(site)
+    [finding] = find_torch_findings(site)
     assert (finding["id"], finding["severity"]) == ("PB180", "warn")
     assert f"libcudnn_ops.so.9 is taken from {other}/libcudnn_ops.so.9 (found by LD_LIBRARY_PATH)" in finding["what"]
 
 
 def test_accepts_a_copy_of_the_same_cudnn(tmp_path, monkeypatch):
     elsewhere(tmp_path / "same", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", OLD)}, monkeypatch)
-    assert of_torch(environment(tmp_path, *cudnn())) == []
+    assert find_torch_findings(environment(tmp_path, *cudnn())) == []
 
 
 def test_accepts_another_profiler(tmp_path, monkeypatch):
@@ -150,12 +150,12 @@ def test_accepts_another_profiler(tmp_path, monkeypatch):
     parts = {"libcupti.so.12": library("libcupti.so.12", code), "libnvperf_host.so": library("libnvperf_host.so", OLD)}
     elsewhere(tmp_path / "other", {"libnvperf_host.so": library("libnvperf_host.so", NEW)}, monkeypatch)
     cuda = Package("nvidia-cuda-cupti", {f"nvidia/cuda_cupti/lib/{name}": file for name, file in parts.items()})
-    assert of_torch(environment(tmp_path, package, cuda)) == []
+    assert find_torch_findings(environment(tmp_path, package, cuda)) == []
 
 
 def test_accepts_another_unopened_library(tmp_path, monkeypatch):
     elsewhere(tmp_path / "other", {"libcudnn_ops.so.9": library("libcudnn_ops.so.9", NEW)}, monkeypatch)
-    assert of_torch(environment(tmp_path, *cudnn("libcudnn_cnn.so.9"))) == []
+    assert find_torch_findings(environment(tmp_path, *cudnn("libcudnn_cnn.so.9"))) == []
 
 
 def base_and_venv(folder, *packages):

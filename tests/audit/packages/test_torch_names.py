@@ -5,7 +5,7 @@
 import zipfile
 
 import pytest
-from packages import FAILED, PASSED, Library, Package, audit, rows, text_of, wheel
+from packages import FAILED, PASSED, Library, Package, audit, read_audit_text, rows, wheel
 
 FREE = "namespace c10 { void free_cpu(void*); }\nvoid f() { c10::free_cpu(nullptr); }\n"  # in torch 2.8 to 2.15
 # _ZNR5torch7Library4_defEO…: torch 2.12 changed what it takes.
@@ -46,7 +46,7 @@ def test_members_with_a_ref_qualifier_count(tmp_path, code, expected):
 
 def test_gate_refuses_a_torch_that_lacks_a_symbol(tmp_path):
     built = wheel(package(LIBRARY.replace("TAG", "at::Tag")), tmp_path)
-    assert "only torch 2.8 to 2.11 has" in text_of(built, "--claim", "torch=2.12")
+    assert "only torch 2.8 to 2.11 has" in read_audit_text(built, "--claim", "torch=2.12")
     assert audit(built, "--claim", "torch=2.12").returncode == FAILED
     assert audit(built, "--claim", "torch=2.11").returncode == PASSED
 
@@ -54,9 +54,9 @@ def test_gate_refuses_a_torch_that_lacks_a_symbol(tmp_path):
 def test_strings_of_the_old_abi_load_with_no_release(tmp_path):
     built = package(OLD_ABI)
     assert releases(tmp_path, built) == ([], "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs")
-    page = text_of(tmp_path / f"ext-1.0-{built.tag}.whl", "--claim", "torch=2.8")
+    page = read_audit_text(tmp_path / f"ext-1.0-{built.tag}.whl", "--claim", "torch=2.8")
     assert "none of torch 2.8 to 2.15 has: the file was built with _GLIBCXX_USE_CXX11_ABI=0, for torch 2.6" in page
-    assert "none of 2.8 to 2.15 (_GLIBCXX_USE_CXX11_ABI=0" in text_of(
+    assert "none of 2.8 to 2.15 (_GLIBCXX_USE_CXX11_ABI=0" in read_audit_text(
         tmp_path / f"ext-1.0-{built.tag}.whl", "--distributions"
     )
 

@@ -44,7 +44,7 @@ def catalogue() -> dict[str, tuple[str, str]]:
     return checks
 
 
-def text_of(claim: str | Callable[[], str]) -> str:
+def read_audit_text(claim: str | Callable[[], str]) -> str:
     return claim if isinstance(claim, str) else claim()
 
 
@@ -52,7 +52,7 @@ def ask(row: Row, folder, environment: dict[str, str] | None = None) -> None:
     """The planted build has the finding and no other; its twin has none."""
     severity, _ = catalogue()[row.check]
     found, code = audit(
-        row.planted().write(folder / "planted"), text_of(row.claim), *row.options, environment=environment
+        row.planted().write(folder / "planted"), read_audit_text(row.claim), *row.options, environment=environment
     )
     assert row.check in found, {id_: finding["what"] for id_, finding in found.items()}
     assert row.says in found[row.check]["what"]
@@ -65,6 +65,8 @@ def ask(row: Row, folder, environment: dict[str, str] | None = None) -> None:
     assert code == (1 if severity == "fail" or row.check in ("PB101", "PB102") else 0)
 
     twin_claim = row.twin_claim or row.claim
-    found, code = audit(row.twin().write(folder / "twin"), text_of(twin_claim), *row.options, environment=environment)
+    found, code = audit(
+        row.twin().write(folder / "twin"), read_audit_text(twin_claim), *row.options, environment=environment
+    )
     assert {id_: finding["what"] for id_, finding in found.items() if id_ not in row.beside_twin} == {}
     assert code == 0

@@ -77,7 +77,7 @@ def resolver(machine: str) -> str:
     return WIDE[machine] + kind + f'{{ {body} }}\nextern "C" void chosen(void) __attribute__((ifunc("choose")));\n'
 
 
-def at_load_rows(machine: str) -> list[Row]:
+def make_load_rows(machine: str) -> list[Row]:
     needs = {X86: "needs avx512f", ARM: "needs sve"}[machine]
     unknown = start(f'__asm__ volatile("{NO_OPCODE[machine]}");', machine)
     known_later = (
@@ -139,8 +139,8 @@ def stub() -> Build:
 
 
 ROWS = [
-    *at_load_rows(X86),
-    *at_load_rows(ARM),
+    *make_load_rows(X86),
+    *make_load_rows(ARM),
     Row("PB213", "it is for aarch64, and", foreign(ARM), foreign(X86), CLAIM[X86]),
     Row("PB216", "no kernel of torch's default CPU capability", stub, built("avx2"), CLAIM[X86]),
     Row("PB204", "needs avx", built("initializer"), built("generic"), ANY),

@@ -19,7 +19,7 @@ LATER_GLIBC = (  # a symbol that is as new as the linker script says
 )
 
 
-def with_python(library: str) -> Build:
+def build_python_user(library: str) -> Build:
     """An extension module of torch that needs an interpreter's library."""
     module = "torch/_C.cpython-311-x86_64-linux-gnu.so"
     return cpu().but({module: Library(needs=(library,))})
@@ -367,8 +367,8 @@ TOGETHER = [
     Row(
         "PB183",
         "_C.cpython-311-x86_64-linux-gnu.so is for cp311, and needs libpython3.12.so.1.0",
-        lambda: with_python("libpython3.12.so.1.0"),
-        lambda: with_python("libpython3.11.so.1.0"),
+        lambda: build_python_user("libpython3.12.so.1.0"),
+        lambda: build_python_user("libpython3.11.so.1.0"),
         ANY,
         beside=frozenset({"PB115"}),
         beside_twin=frozenset({"PB115"}),

@@ -32,13 +32,13 @@ def without_device_code() -> Build:
     return cuda(units=())
 
 
-def with_nccl_inside(unit: str) -> Build:
+def build_static_nccl(unit: str) -> Build:
     """NCCL is linked in statically, and brings the SMs that it was built for."""
     build = cuda()
     return build.but({CUDA: Library(needs=build.libraries[CUDA].needs, units=(*BOTH, unit), code=NCCL_FUNCTIONS)})
 
 
-def made_of(change) -> pathlib.Path:
+def build_changed_unit(change) -> pathlib.Path:
     """A unit for sm_120, each of its entries changed."""
     file = UNIT_FOLDER / "sm120.fatbin"
     if not file.exists():
@@ -47,9 +47,9 @@ def made_of(change) -> pathlib.Path:
     return fatbins.made_file("made.fatbin", fatbins.written(changed))
 
 
-def with_one(change) -> Build:
+def change_first_unit(change) -> Build:
     """Returns a build with a changed first unit."""
-    return cuda(units=(made_of(change), "sm120.fatbin"))
+    return cuda(units=(build_changed_unit(change), "sm120.fatbin"))
 
 
 def without_its_library(build: Build) -> Build:
@@ -57,7 +57,7 @@ def without_its_library(build: Build) -> Build:
     return build.but({CUDA: None, LINALG: LINEAR_ALGEBRA})
 
 
-def with_cubins_inside(fatbin: str) -> Build:
+def build_inner_cubins(fatbin: str) -> Build:
     """libtorch_cuda.so hands a fatbin entry to the driver by itself, as CuTe's kernels of torch 2.15: a constant."""
     file = UNIT_FOLDER / fatbin
     if not file.exists():
@@ -167,15 +167,15 @@ LIBRARIES = [
     Row(
         "PB319",
         "libraries linked into libtorch_cuda.so hold machine code for sm_80, sm_90 too",
-        lambda: with_nccl_inside("collective80_90_120.o"),
-        lambda: with_nccl_inside("collective120.o"),
+        lambda: build_static_nccl("collective80_90_120.o"),
+        lambda: build_static_nccl("collective120.o"),
         "sm120,only",
     ),
     Row(
         "PB319",
         "libtorch_cuda.so holds machine code for sm_121 too, among its constants",
-        lambda: with_cubins_inside("sm121.fatbin"),
-        lambda: with_cubins_inside("sm120.fatbin"),
+        lambda: build_inner_cubins("sm121.fatbin"),
+        lambda: build_inner_cubins("sm120.fatbin"),
         "sm120,only",
     ),
 ]
@@ -216,15 +216,15 @@ MADE = [
     Row(
         "PB330",
         "the cubin for sm_103 at ",
-        lambda: with_one(lambda one: one.relabelled("103")),
-        lambda: with_one(lambda one: one),
+        lambda: change_first_unit(lambda one: one.relabelled("103")),
+        lambda: change_first_unit(lambda one: one),
         "sm120",
     ),
     Row(
         "PB330",
         "is not an ELF file",
-        lambda: with_one(lambda one: one.holding(b"no cubin at all\n" * 99, fatbins.NONE)),
-        lambda: with_one(lambda one: one.compressed_by(fatbins.NONE)),
+        lambda: change_first_unit(lambda one: one.holding(b"no cubin at all\n" * 99, fatbins.NONE)),
+        lambda: change_first_unit(lambda one: one.set_compression(fatbins.NONE)),
         "sm120",
     ),
     Row(
@@ -237,8 +237,8 @@ MADE = [
     Row(
         "PB332",
         "sm120 is claimed, and 1 of the 2 kernels of libtorch_cuda.so for it does nothing: ",
-        lambda: with_one(lambda one: one.holding(cubins.emptied(one.content))),
-        lambda: with_one(lambda one: one.compressed_by(fatbins.LZ4)),
+        lambda: change_first_unit(lambda one: one.holding(cubins.emptied(one.content))),
+        lambda: change_first_unit(lambda one: one.set_compression(fatbins.LZ4)),
         "sm120",
     ),
 ]

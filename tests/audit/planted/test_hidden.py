@@ -27,13 +27,13 @@ def without_section_headers(file: pathlib.Path) -> bytes:
 
 def without_dynamic_symbols(file: pathlib.Path) -> bytes:
     content = stripped(file)
-    return elves.with_section(content, elves.section(content, ".dynsym"), size=24)
+    return elves.change_section_header(content, elves.section(content, ".dynsym"), size=24)
 
 
 def not_executable_by_its_section(file: pathlib.Path) -> bytes:
     content = stripped(file)
     one = elves.section(content, ".text")
-    return elves.with_section(content, one, flags=one.flags & ~elves.SHF_EXECINSTR)
+    return elves.change_section_header(content, one, flags=one.flags & ~elves.SHF_EXECINSTR)
 
 
 CHANGES = [stripped, without_section_headers, without_dynamic_symbols, not_executable_by_its_section]

@@ -28,7 +28,7 @@ def compiled(code: str, source: str = "code.cpp", flags: tuple[str, ...] = ()):
     return made("code.o", compiler(X86), *FLAGS, *flags, "-c", text(source, code), "-o", OUT)
 
 
-def in_c10(code: str, source: str = "code.cpp", flags: tuple[str, ...] = ()) -> Callable[[], Build]:
+def build_c10(code: str, source: str = "code.cpp", flags: tuple[str, ...] = ()) -> Callable[[], Build]:
     """A sound libtorch_cpu.so, and libc10.so from one source file."""
     return beside(X86, C10, "", objects=(compiled(code, source, flags),))
 
@@ -80,26 +80,28 @@ NAMESPACES = {
     "fbgemm": ("namespace fbgemm {", "}"),
 }
 CASES = [
-    Case("source", in_c10(hidden("wide"), "mkl_x.cpp"), FAIL, in_c10(hidden("wide", ASK), "mkl_x.cpp")),
-    Case("sleef", in_c10(hidden("wide"), "sleefsimd.c.cpp"), FAIL, in_c10(hidden("wide", ASK), "sleefsimd.c.cpp")),
-    Case("prefix", in_c10(hidden("mkl_wide")), FAIL, in_c10(hidden("mkl_wide", ASK))),
-    Case("suffix", in_c10(hidden("wide_avx512")), FAIL, in_c10(hidden("wide_avx512", ASK))),
-    Case("core", in_c10(hidden("wide_SKYLAKEX")), FAIL, in_c10(hidden("wide_SKYLAKEX", ASK))),
+    Case("source", build_c10(hidden("wide"), "mkl_x.cpp"), FAIL, build_c10(hidden("wide", ASK), "mkl_x.cpp")),
+    Case(
+        "sleef", build_c10(hidden("wide"), "sleefsimd.c.cpp"), FAIL, build_c10(hidden("wide", ASK), "sleefsimd.c.cpp")
+    ),
+    Case("prefix", build_c10(hidden("mkl_wide")), FAIL, build_c10(hidden("mkl_wide", ASK))),
+    Case("suffix", build_c10(hidden("wide_avx512")), FAIL, build_c10(hidden("wide_avx512", ASK))),
+    Case("core", build_c10(hidden("wide_SKYLAKEX")), FAIL, build_c10(hidden("wide_SKYLAKEX", ASK))),
     *(
         Case(
             name,
-            in_c10(hidden("wide", "", *space)),
+            build_c10(hidden("wide", "", *space)),
             FAIL,
-            in_c10(hidden("wide", ASK, *space)),
+            build_c10(hidden("wide", ASK, *space)),
         )
         for name, space in NAMESPACES.items()
     ),
-    Case("exported", in_c10(exported("mkl_wide")), UNKNOWN, in_c10(exported("mkl_wide", ASK))),
+    Case("exported", build_c10(exported("mkl_wide")), UNKNOWN, build_c10(exported("mkl_wide", ASK))),
     Case(
         "resolver",
-        in_c10(resolved("return wide_avx512;")),
+        build_c10(resolved("return wide_avx512;")),
         FAIL,
-        in_c10(resolved('return __builtin_cpu_supports("avx512f") ? wide_avx512 : narrow;')),
+        build_c10(resolved('return __builtin_cpu_supports("avx512f") ? wide_avx512 : narrow;')),
     ),
     Case(
         "resolver of aarch64",
@@ -108,7 +110,7 @@ CASES = [
         lambda: beside(ARM, C10, ON_ARM % "hwcap & (1 << 22) ? wide_sve : narrow")(),
         ARM,
     ),
-    Case("clones", in_c10(CLONES, flags=MORE), FAIL, in_c10(CLONES, flags=("-O3",))),
+    Case("clones", build_c10(CLONES, flags=MORE), FAIL, build_c10(CLONES, flags=("-O3",))),
     Case(
         "OpenMP",
         beside(X86, GOMP, f'extern "C" void GOMP_parallel(void) {{ {WIDE} }}\n'),

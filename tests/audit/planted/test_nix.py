@@ -28,7 +28,7 @@ def outside() -> NixBuild:
     return needing(folder)
 
 
-def in_store(*, as_input: bool) -> NixBuild:
+def build_nix_store(*, as_input: bool) -> NixBuild:
     needed = package("needed-1.2", NEEDED)
     return needing(needed / "lib", needs=(needed,) if as_input else ())
 
@@ -52,11 +52,11 @@ ROWS = [
     Row(
         "PB129",
         "libtorch_cpu.so needs libneeded.so.1, which is found at ",
-        lambda: in_store(as_input=False),
-        lambda: in_store(as_input=True),
+        lambda: build_nix_store(as_input=False),
+        lambda: build_nix_store(as_input=True),
         ANY,
     ),
-    Row("PB129", "libneeded.so.1, outside of the closure", outside, lambda: in_store(as_input=True), ANY),
+    Row("PB129", "libneeded.so.1, outside of the closure", outside, lambda: build_nix_store(as_input=True), ANY),
     Row(
         "PB129",
         "searched-3.4/lib, which the closure lacks",
@@ -100,7 +100,7 @@ def test_finds_planted_fault_and_accepts_twin(tmp_path, row):
     ask(row, tmp_path, nix.environment())
 
 
-def inventory_of(link, environment, code=0):
+def audit_inventory(link, environment, code=0):
     result = subprocess.run(
         [PROGRAM, "audit", link, "--format", "json"], capture_output=True, text=True, check=False, env=environment
     )
@@ -115,7 +115,7 @@ def test_joins_outputs_and_reads_closure(tmp_path):
         str((tmp_path / name).resolve()) for name in ("result-made-up", "result-made-up-lib", "result-made-up-dev")
     ]
     for given in (link, f"{link}/"):
-        inventory = inventory_of(given, nix.environment())
+        inventory = audit_inventory(given, nix.environment())
         assert inventory["layout"] == "nix"
         assert [file["path"] for file in inventory["files"]] == [CPU]
         assert inventory["libtorch_dir"] == outputs[1] + "/lib"
@@ -134,7 +134,7 @@ def test_reads_version_from_dev_output(tmp_path):
     version = link.resolve() / nix.PACKAGES / "torch/version.py"
     version.chmod(0o644)
     version.write_text("")
-    inventory = inventory_of(link, nix.environment(), 1)
+    inventory = audit_inventory(link, nix.environment(), 1)
     assert inventory["torch_version"] == "2.11.0"
     assert inventory["problems"] == ["version.py: no __version__ that is a quoted text in it: install this torch again"]
 
@@ -154,7 +154,7 @@ def test_compares_cuda_of_closure_with_claim(tmp_path):
 def test_reports_missing_nix_store(tmp_path):
     link = NixBuild().write(tmp_path)
     environment = {**nix.environment(), "PATH": str(tmp_path)}
-    inventory = inventory_of(link, environment)
+    inventory = audit_inventory(link, environment)
     assert inventory["store_closure"]["paths"] == []
     assert inventory["store_closure"]["problem"] == (
         "nix-store cannot be started: No such file or directory: put Nix on PATH to have the closure read"
@@ -169,5 +169,5 @@ def test_reports_path_unknown_to_store(tmp_path):
     store = nix.environment()["NIX_STORE_DIR"]
     path = f"{store}/00000000000000000000000000000000-torch-2.11.0"
     subprocess.run(["cp", "-r", NixBuild().write(tmp_path).resolve(), path], check=True)
-    problem = inventory_of(path, nix.environment())["store_closure"]["problem"]
+    problem = audit_inventory(path, nix.environment())["store_closure"]["problem"]
     assert problem == f"nix-store does not tell the closure: path '{path}' is not valid"

@@ -41,7 +41,7 @@ extern "C" void eight(float* x) {
 FLAGS = ("-O3", "-fPIC", "-march=armv9-a+sve2", "-ffast-math")
 
 
-def in_c10(code: str, *flags: str):
+def build_c10(code: str, *flags: str):
     """A sound libtorch_cpu.so, and libc10.so from one source file."""
 
     def build():
@@ -52,10 +52,10 @@ def in_c10(code: str, *flags: str):
 
 
 CASES = [
-    ("256", in_c10(LOOPS, "-msve-vector-bits=256"), in_c10(LOOPS)),
-    ("512", in_c10(LOOPS, "-msve-vector-bits=512"), in_c10(LOOPS)),
-    ("straight code", in_c10(SMALL, "-msve-vector-bits=256"), in_c10(SMALL)),
-    ("intrinsics", in_c10(EIGHT), in_c10(INTRINSICS)),
+    ("256", build_c10(LOOPS, "-msve-vector-bits=256"), build_c10(LOOPS)),
+    ("512", build_c10(LOOPS, "-msve-vector-bits=512"), build_c10(LOOPS)),
+    ("straight code", build_c10(SMALL, "-msve-vector-bits=256"), build_c10(SMALL)),
+    ("intrinsics", build_c10(EIGHT), build_c10(INTRINSICS)),
 ]
 
 

@@ -38,30 +38,30 @@ def holder(content: bytes) -> str | None:
 
 def holders(tree: Tree, about: About) -> list[str]:
     """Returns files whose device code the claim needs. Large libraries of others may lack a cubin."""
-    return [path for path in (tree.libraries() if about.small else tree.own()) if looked_at(tree, path)[1]]
+    return [path for path in (tree.libraries() if about.small else tree.own()) if probe_member(tree, path)[1]]
 
 
 def is_elf(tree: Tree, path: str) -> bool:
-    return looked_at(tree, path)[0]
+    return probe_member(tree, path)[0]
 
 
-def looked_at(tree: Tree, path: str) -> tuple[bool, str | None]:
+def probe_member(tree: Tree, path: str) -> tuple[bool, str | None]:
     """Reports whether a file is an ELF with sections, and names the section of its device code."""
     content = tree.files[path]
     if isinstance(content, pathlib.Path):
-        return file_looked_at(content)
-    return content_looked_at(tree.read(path))
+        return probe_file(content)
+    return probe_content(tree.read(path))
 
 
 @functools.cache
-def file_looked_at(file: pathlib.Path) -> tuple[bool, str | None]:
+def probe_file(file: pathlib.Path) -> tuple[bool, str | None]:
     if not file.stat().st_size:
         return False, None
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content_looked_at(content)
+        return probe_content(content)
 
 
-def content_looked_at(content: bytes) -> tuple[bool, str | None]:
+def probe_content(content: bytes) -> tuple[bool, str | None]:
     try:
         return bool(elves.sections(content)), holder(content)
     except (ValueError, IndexError, elves.struct.error):
@@ -71,13 +71,13 @@ def content_looked_at(content: bytes) -> tuple[bool, str | None]:
 def rewritten(tree: Tree, path: str, change: Callable[[Containers], Containers], **how: int) -> None:
     content = tree.read(path)
     name = holder(content)
-    containers = fatbins.read(elves.bytes_of(content, name))
-    tree.files[path] = elves.with_bytes(content, name, fatbins.written(change(containers), **how))
+    containers = fatbins.read(elves.get_section_bytes(content, name))
+    tree.files[path] = elves.replace_section_bytes(content, name, fatbins.written(change(containers), **how))
 
 
 def places(tree: Tree, path: str, wanted: Callable[[fatbins.Entry], bool]) -> list[Place]:
     content = tree.read(path)
-    containers = fatbins.read(elves.bytes_of(content, holder(content)))
+    containers = fatbins.read(elves.get_section_bytes(content, holder(content)))
     return [(c, e) for c, row in enumerate(containers) for e, one in enumerate(row) if wanted(one)]
 
 
@@ -88,7 +88,7 @@ def replaced(containers: Containers, at: Place, *others: fatbins.Entry) -> Conta
     return tuple(row for row in (*containers[: at[0]], changed, *containers[at[0] + 1 :]) if row)
 
 
-def claimed_in(tree: Tree, about: About, path: str) -> Callable[[fatbins.Entry], bool]:
+def make_claimed_filter(tree: Tree, about: About, path: str) -> Callable[[fatbins.Entry], bool]:
     """Entries of that file whose absence breaks the claim."""
     own = path in tree.own()
 
@@ -99,7 +99,7 @@ def claimed_in(tree: Tree, about: About, path: str) -> Callable[[fatbins.Entry],
     return claimed
 
 
-def on_entry(
+def change_entry(
     tree: Tree,
     about: About,
     rng: random.Random,
@@ -111,7 +111,7 @@ def on_entry(
     path = path or chosen(rng, holders(tree, about))
     if path is None:
         return None
-    at = chosen(rng, places(tree, path, wanted or claimed_in(tree, about, path)))
+    at = chosen(rng, places(tree, path, wanted or make_claimed_filter(tree, about, path)))
     if at is None:
         return None
     reported = []
@@ -128,7 +128,7 @@ def on_entry(
     return reported[0] if reported else None
 
 
-def on_claimed(
+def change_claimed_cubins(
     tree: Tree, about: About, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], what: str
 ) -> str | None:
     """Changes all cubins of one label, in a real build a third or more: some units have none for some SMs."""
@@ -137,8 +137,8 @@ def on_claimed(
         return None
     sm, share = rng.choice(about.numbers), rng.uniform(0.33, 1)
     if about.small:
-        wanted = claimed_in(tree, about, path)
-        containers = fatbins.read(elves.bytes_of(tree.read(path), holder(tree.read(path))))
+        wanted = make_claimed_filter(tree, about, path)
+        containers = fatbins.read(elves.get_section_bytes(tree.read(path), holder(tree.read(path))))
         sm, share = rng.choice(sorted({one.sm for row in containers for one in row if wanted(one)})), 1.0
 
     def changed(one: fatbins.Entry) -> fatbins.Entry:
@@ -156,7 +156,7 @@ def any_cubin(one: fatbins.Entry) -> bool:
 def the_claimed_cubin(tree, about, rng):
     """Drops a claimed cubin. With a plain one, also drops the suffixes of its chip, which run there too."""
     path = chosen(rng, holders(tree, about))
-    at = path and chosen(rng, places(tree, path, claimed_in(tree, about, path)))
+    at = path and chosen(rng, places(tree, path, make_claimed_filter(tree, about, path)))
     if not at:
         return None
     gone: list[fatbins.Entry] = []
@@ -164,7 +164,7 @@ def the_claimed_cubin(tree, about, rng):
     def change(containers):
         row = containers[at[0]]
         one = row[at[1]]
-        gone.extend(other for other in row if other is one or (not one.suffix and of_same_chip(other, one)))
+        gone.extend(other for other in row if other is one or (not one.suffix and have_same_chip(other, one)))
         rest = tuple(other for other in row if other not in gone)
         return tuple(row for row in (*containers[: at[0]], rest, *containers[at[0] + 1 :]) if row)
 
@@ -172,7 +172,7 @@ def the_claimed_cubin(tree, about, rng):
     return f"{path.rsplit('/', 1)[-1]}: of container {at[0]} {', '.join('sm_' + one.sm for one in gone)}"
 
 
-def of_same_chip(one: fatbins.Entry, other: fatbins.Entry) -> bool:
+def have_same_chip(one: fatbins.Entry, other: fatbins.Entry) -> bool:
     return any_cubin(one) and one.number == other.number
 
 
@@ -206,18 +206,18 @@ def a_cubin_of_another_sm_under_its_own_label(tree, about, rng):
     def change(one):
         return (fatbins.entry(other.content, other.sm, compression=one.compression),)
 
-    return on_entry(tree, about, rng, change, path=path)
+    return change_entry(tree, about, rng, change, path=path)
 
 
 def foreign(about: About, rng: random.Random, path: str = "libtorch_cuda.so") -> fatbins.Entry:
     """Returns an entry for another SM; for libraries of others, an SM whose code cannot run on the claimed one."""
     numbers = [sm for sm in OTHER_SMS if sm not in about.numbers]
     if path.rsplit("/", 1)[-1].startswith(CLOSED):
-        numbers = [sm for sm in numbers if not any(runs_on(sm, chip) for chip in about.numbers)]
+        numbers = [sm for sm in numbers if not any(can_run(sm, chip) for chip in about.numbers)]
     return fatbins.read(fatbin(rng.choice(numbers)).read_bytes())[0][0]
 
 
-def runs_on(sm: str, chip: str) -> bool:
+def can_run(sm: str, chip: str) -> bool:
     """Machine code of 8.0 runs on 8.6, and not the other way round."""
     return sm[:-1] == chip[:-1] and sm[-1] <= chip[-1]
 
@@ -225,26 +225,26 @@ def runs_on(sm: str, chip: str) -> bool:
 @changes("relabel", "entry")
 def a_cubin_of_another_sm_under_the_claimed_label(tree, about, rng):
     other = foreign(about, rng)
-    return on_entry(tree, about, rng, lambda one: (one.holding(other.content),))
+    return change_entry(tree, about, rng, lambda one: (one.holding(other.content),))
 
 
 @changes("relabel", "entry")
 def a_cubin_whose_elf_says_another_sm(tree, about, rng):
     number = int(rng.choice([sm for sm in OTHER_SMS if sm not in about.numbers]))
-    return on_entry(tree, about, rng, lambda one: (one.holding(cubins.with_number(one.content, number)),), any_cubin)
+    return change_entry(tree, about, rng, lambda one: (one.holding(cubins.put_number(one.content, number)),), any_cubin)
 
 
 @changes("relabel", "entry")
 def the_claimed_cubin_as_another_sm(tree, about, rng):
     number = rng.choice([sm for sm in OTHER_SMS if sm not in about.numbers])
-    return on_entry(tree, about, rng, lambda one: (one.relabelled(number),))
+    return change_entry(tree, about, rng, lambda one: (one.relabelled(number),))
 
 
 @changes("relabel", "entry")
 def plain_code_under_a_suffix(tree, about, rng):
     suffix = rng.choice("af")
     plain = "90" if suffix == "a" else "100"
-    return on_entry(
+    return change_entry(
         tree,
         about,
         rng,
@@ -256,7 +256,7 @@ def plain_code_under_a_suffix(tree, about, rng):
 @changes("relabel", "entry")
 def a_suffix_left_out_of_the_label(tree, about, rng):
     """Code of sm_90a that says sm_90: no other chip of the family could run it, and the label says it could."""
-    return on_entry(
+    return change_entry(
         tree,
         about,
         rng,
@@ -268,7 +268,7 @@ def a_suffix_left_out_of_the_label(tree, about, rng):
 @changes("relabel", "entry")
 def a_cubin_as_ptx_or_lto_ir(tree, about, rng):
     kind = rng.choice((fatbins.PTX, fatbins.LTO_IR))
-    return on_entry(tree, about, rng, lambda one: (one.with_fields(kind=kind),))
+    return change_entry(tree, about, rng, lambda one: (one.set_fields(kind=kind),))
 
 
 @changes("empty", "entry")
@@ -279,14 +279,14 @@ def random_bytes_as_the_cubin(tree, about, rng):
             return (one.holding(other, fatbins.NONE),)
         return (one.storing(other),)
 
-    return on_entry(tree, about, rng, change, any_cubin)
+    return change_entry(tree, about, rng, change, any_cubin)
 
 
 @changes("empty", "entry")
 def zeros_text_or_a_program_as_the_cubin(tree, about, rng):
     program = tree.read(tree.libraries()[0])
     other = rng.choice((bytes(4096), b"not a cubin at all\n" * 200, program, b""))
-    return on_entry(
+    return change_entry(
         tree,
         about,
         rng,
@@ -298,13 +298,13 @@ def zeros_text_or_a_program_as_the_cubin(tree, about, rng):
 @changes("empty", "entry")
 def a_cubin_without_kernels(tree, about, rng):
     how = rng.choice((cubins.without_kernels, cubins.without_code))
-    return on_claimed(tree, about, rng, lambda one: one.holding(how(one.content)), how.__name__)
+    return change_claimed_cubins(tree, about, rng, lambda one: one.holding(how(one.content)), how.__name__)
 
 
 @changes("empty", "entry")
 def kernels_of_one_instruction(tree, about, rng):
     how = rng.choice((cubins.emptied, cubins.trapping, cubins.trapping_at_the_end))
-    return on_claimed(tree, about, rng, lambda one: one.holding(how(one.content)), how.__name__)
+    return change_claimed_cubins(tree, about, rng, lambda one: one.holding(how(one.content)), how.__name__)
 
 
 # Fallbacks for an unsupported SM often contain such kernels, which store nothing.
@@ -325,7 +325,7 @@ def idle_cubin(sm: str, what: str) -> bytes:
 @changes("trap", "entry")
 def kernels_that_only_print_assert_or_trap(tree, about, rng):
     what = rng.choice(sorted(IDLE_KERNELS))
-    return on_claimed(tree, about, rng, lambda one: one.holding(idle_cubin(one.sm, what)), what)
+    return change_claimed_cubins(tree, about, rng, lambda one: one.holding(idle_cubin(one.sm, what)), what)
 
 
 @changes("truncate", "entry")
@@ -335,13 +335,13 @@ def a_frame_that_breaks_off(tree, about, rng):
     def change(one):
         return (one.storing(one.stored[: int(len(one.stored) * part)]),) if one.compression != fatbins.NONE else None
 
-    return on_entry(tree, about, rng, change, any_cubin)
+    return change_entry(tree, about, rng, change, any_cubin)
 
 
 @changes("truncate", "entry")
 def a_cubin_that_breaks_off(tree, about, rng):
     part = rng.uniform(0.02, 0.95)
-    return on_entry(
+    return change_entry(
         tree, about, rng, lambda one: (one.holding(one.content[: int(len(one.content) * part)]),), any_cubin
     )
 
@@ -399,7 +399,7 @@ def the_claimed_cubin_behind_the_container_s_end(tree, about, rng):
         return None
     content = tree.read(path)
     name = holder(content)
-    containers = fatbins.read(elves.bytes_of(content, name))
+    containers = fatbins.read(elves.get_section_bytes(content, name))
     at = chosen(rng, [n for n, row in enumerate(containers) if row[-1].sm in about.numbers and any_cubin(row[-1])])
     if at is None:
         return None
@@ -407,5 +407,7 @@ def the_claimed_cubin_behind_the_container_s_end(tree, about, rng):
     body = b"".join(one.written() for one in containers[at][:-1])
     short = fatbins.CONTAINER.pack(fatbins.MAGIC, 1, fatbins.CONTAINER.size, len(body)) + body
     hidden = containers[at][-1].written()
-    tree.files[path] = elves.with_bytes(content, name, before + short + hidden + fatbins.written(containers[at + 1 :]))
+    tree.files[path] = elves.replace_section_bytes(
+        content, name, before + short + hidden + fatbins.written(containers[at + 1 :])
+    )
     return f"{path.rsplit('/', 1)[-1]}: container {at}"

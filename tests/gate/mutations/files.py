@@ -134,7 +134,7 @@ def a_library_for_another_processor(tree, about, rng):
     if path is None:
         return None
     other = "aarch64" if about.machine == "x86_64" else "x86_64"
-    tree.files[path] = elves.for_machine(tree.read(path), other)
+    tree.files[path] = elves.set_machine(tree.read(path), other)
     return f"{path}: {other}"
 
 
@@ -266,7 +266,7 @@ def site_packages_without_nix(tree, about, rng):
     return tree.top
 
 
-def record_of(contents: dict[str, bytes]) -> dict[str, bytes]:
+def make_wheel_record(contents: dict[str, bytes]) -> dict[str, bytes]:
     """RECORD of a wheel's other members, as its builder writes it."""
     info = next(path.split("/")[0] for path in contents if ".dist-info/" in path)
     lines = [recorded(path, content) for path, content in contents.items()]
@@ -283,7 +283,7 @@ def repacked(tree, about, rng, change, *, again: bool) -> bool:
     listing = next(name for name in members if name.endswith("/RECORD"))
     if again:
         del members[listing]
-        members |= record_of(members)
+        members |= make_wheel_record(members)
     tree.files[tree.top] = zipped(members)
     return True
 
@@ -358,7 +358,7 @@ def a_wheel(tree, about, rng):
     how = rng.choice(("stored", "deflated", "with data descriptors"))
     contents = {path: one if isinstance(one, bytes) else one.read_bytes() for path, one in sorted(flat.items())}
     name = f"torch-2.10.0-cp313-cp313-linux_{about.machine}.whl"
-    tree.files = {name: zipped(contents | record_of(contents), how)}
+    tree.files = {name: zipped(contents | make_wheel_record(contents), how)}
     tree.top = name
     return how
 

@@ -9,10 +9,10 @@ import re
 
 import fatbins
 from device import foreign, holder, holders, rewritten
-from file_faults import RELEASE_2_9, of_older_cuda
+from file_faults import RELEASE_2_9, replace_by_older_cuda
 from operators import changes, chosen
 from small_builds import Library, linked, stub
-from variants import C10, CPU, CUDA, LINALG, TORCH, functions, parts_of, sound, target, variants
+from variants import C10, CPU, CUDA, LINALG, TORCH, functions, get_parts, sound, target, variants
 
 WIDE = {"x86_64": "avx512f", "aarch64": "sve"}  # compilers use it in any loop if they may
 FIRST_FOLDERS = ("nvidia/cudnn/lib", "nvidia/nccl/lib", "nvidia/cu13/lib")  # of the wheel's RPATH, before $ORIGIN
@@ -45,7 +45,7 @@ def a_library_of_another_cuda(tree, about, rng):
     """One library that was built with CUDA 12.9, with or without the libraries of CUDA 12 that it needs."""
     if not about.small or not about.numbers:
         return None
-    build = of_older_cuda(sound(about.variant), parts_of(about.variant))
+    build = replace_by_older_cuda(sound(about.variant), get_parts(about.variant))
     path = rng.choice((CUDA, TORCH + "libc10_cuda.so"))
     library = build.libraries.get(path)
     if library is None or not replaced(tree, path, library):
@@ -87,10 +87,10 @@ def a_library_of_another_variant(tree, about, rng):
     """One library comes from a build for another SM, or for CPUs with wider vectors."""
     if not about.small:
         return None
-    others = [name for name in variants() if parts_of(name).machine == about.machine]
+    others = [name for name in variants() if get_parts(name).machine == about.machine]
     if about.numbers and rng.random() < 0.5:
         path = rng.choice((CUDA, LINALG))
-        others = [name for name in others if parts_of(name).number not in (None, "", *about.numbers)]
+        others = [name for name in others if get_parts(name).number not in (None, "", *about.numbers)]
     else:
         path = rng.choice((CPU, C10))
         wide = WIDE[about.machine]

@@ -82,7 +82,7 @@ def planted(tree: Tree, about: About, rng: random.Random) -> tuple[str, str, str
     if one is None:
         return None
     what, code = rng.choice(sorted(beyond(about).items()))
-    at = elves.offset_of(content, one.address)
+    at = elves.find_file_offset(content, one.address)
     tree.files[path] = elves.put(content, at, body(about, code, one.size))
     return path, one.name, what
 
@@ -132,10 +132,10 @@ def that_instruction_in_a_stripped_library(tree, about, rng):
     elif how == "no section headers":
         content = elves.without_sections(content)
     elif how == "no dynamic symbols":
-        content = elves.with_section(content, elves.section(content, ".dynsym"), size=24)
+        content = elves.change_section_header(content, elves.section(content, ".dynsym"), size=24)
     else:
         one = elves.section(content, ".text")
-        content = elves.with_section(content, one, flags=one.flags & ~elves.SHF_EXECINSTR)
+        content = elves.change_section_header(content, one, flags=one.flags & ~elves.SHF_EXECINSTR)
     tree.files[path] = content
     return f"{path.rsplit('/', 1)[-1]}: {what} in {name}: {how}"
 
@@ -172,7 +172,7 @@ def run_at_load(content: bytes, address: int, how: str) -> bytes | None:
         kind = elves.IRELATIVE[machine]
     if not relative:
         return None
-    return elves.with_relocation(content, relative[-1][0], kind, address)
+    return elves.replace_relocation(content, relative[-1][0], kind, address)
 
 
 @changes("hide", "section")
@@ -184,7 +184,7 @@ def that_instruction_in_a_segment_without_a_section(tree, about, rng):
     what, code = rng.choice(sorted(beyond(about).items()))
     how = rng.choice(("constructor", "resolver"))
     try:
-        content, address = elves.with_segment(tree.read(path), body(about, code, 64), elves.PF_R | elves.PF_X)
+        content, address = elves.add_segment(tree.read(path), body(about, code, 64), elves.PF_R | elves.PF_X)
     except ValueError:
         return None
     changed = run_at_load(content, address, how)
@@ -242,7 +242,7 @@ def a_newer_instruction_in_a_capability_of_older_processors(tree, about, rng):
     if one is None:
         return None
     what, code = rng.choice(sorted((beyond(about) if capability == "DEFAULT" else NEWER[about.machine]).items()))
-    tree.files[path] = elves.put(content, elves.offset_of(content, one.address), body(about, code, one.size))
+    tree.files[path] = elves.put(content, elves.find_file_offset(content, one.address), body(about, code, one.size))
     return f"{what} in {one.name}"
 
 
@@ -280,7 +280,7 @@ LINKING = {
 }
 
 
-def library_for(tree: Tree, about: About, rng: random.Random, names: tuple[str, ...]) -> tuple[str, Library] | None:
+def choose_library(tree: Tree, about: About, rng: random.Random, names: tuple[str, ...]) -> tuple[str, Library] | None:
     """Returns the path and the inputs of one of the variant's own libraries."""
     path = chosen(rng, [path for path in tree.own() if path.rsplit("/", 1)[-1].startswith(names)])
     if path is None or not about.small:
@@ -293,7 +293,7 @@ def library_for(tree: Tree, about: About, rng: random.Random, names: tuple[str, 
 
 @keeps("relink", "file", afresh=True)
 def a_library_linked_otherwise(tree, about, rng):
-    found = library_for(tree, about, rng, OWN)
+    found = choose_library(tree, about, rng, OWN)
     if found is None:
         return None
     path, library = found
@@ -310,7 +310,7 @@ RUNTIMES = ("libgomp.so.1", "libatomic.so.1", "libgfortran.so.5", "libquadmath.s
 @keeps("add", "file", afresh=True)
 def a_compiler_s_own_runtime_library(tree, about, rng):
     """A real one, with resolvers and constructors that ask the CPU first."""
-    found = library_for(tree, about, rng, ("libtorch_cpu",))
+    found = choose_library(tree, about, rng, ("libtorch_cpu",))
     name = rng.choice(RUNTIMES)
     command = [compiler(about.machine, "gcc"), f"-print-file-name={name}"]
     real = pathlib.Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
@@ -325,7 +325,7 @@ def a_compiler_s_own_runtime_library(tree, about, rng):
 
 @changes("relink", "file")
 def that_instruction_in_a_constructor_linked_otherwise(tree, about, rng):
-    found = library_for(tree, about, rng, OWN)
+    found = choose_library(tree, about, rng, OWN)
     if found is None:
         return None
     path, library = found
@@ -353,7 +353,7 @@ def that_instruction_within_its_capability(tree, about, rng):
     code = next(code for needs, code in KNOWN[about.machine].values() if needs == feature)
     if one is None:
         return None
-    at = elves.offset_of(content, one.address)
+    at = elves.find_file_offset(content, one.address)
     tree.files[path] = elves.put(content, at, bytes.fromhex(code) * 2 + RETURN[about.machine])
     return one.name
 

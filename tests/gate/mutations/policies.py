@@ -16,7 +16,7 @@ def builder() -> dict:
     return json.loads((SOURCE / "ci/policies/builder.json").read_text())
 
 
-def by_policy(tree, text: str) -> None:
+def set_policy(tree, text: str) -> None:
     tree.beside["policy.json"] = text.encode()
     tree.options = ["--policy", "policy.json"]
 
@@ -38,9 +38,9 @@ def damage_that_nobody_may_waive(tree, about, rng):
     name = path.rsplit("/", 1)[-1]
     rows = [waiver("PB101", where) for where in {path, name, f"torch/lib/{name}", f"torch/{name}", f"lib/{name}"}]
     if rng.random() < 0.5:
-        by_policy(tree, json.dumps(builder() | {"severity": {"PB101": {"severity": "note", "reason": "we know"}}}))
+        set_policy(tree, json.dumps(builder() | {"severity": {"PB101": {"severity": "note", "reason": "we know"}}}))
     else:
-        by_policy(tree, json.dumps(builder() | {"waive": [rng.choice(rows)]}))
+        set_policy(tree, json.dumps(builder() | {"waive": [rng.choice(rows)]}))
     return f"{path}: {tree.beside['policy.json'].decode()[-160:]}"
 
 
@@ -53,7 +53,7 @@ def the_device_code_that_is_gone(tree, about, rng):
         return None
     del tree.files[path]
     rows = [waiver(one, "libtorch_cuda.so") for one in ("PB310", "PB314", "PB115", "PB101")]
-    by_policy(tree, json.dumps(builder() | {"waive": rng.sample(rows, 2)}))
+    set_policy(tree, json.dumps(builder() | {"waive": rng.sample(rows, 2)}))
     return path
 
 
@@ -70,7 +70,7 @@ def a_policy_that_says_one_thing_twice(tree, about, rng):
             ('"name": "builder"', '"name": "mine"'),
         )
     )
-    by_policy(tree, text.replace(key, rng.choice((f"{before}, {key}", f"{key}, {before}"))))
+    set_policy(tree, text.replace(key, rng.choice((f"{before}, {key}", f"{key}, {before}"))))
     return before
 
 
@@ -93,7 +93,7 @@ def a_policy_that_asks_for_nothing(tree, about, rng):
         "unknown check": json.dumps(policy | {"severity": {"PB999": {"severity": "note", "reason": "x"}}}),
         "deep": "[" * 100000,
     }[how]
-    by_policy(tree, text)
+    set_policy(tree, text)
     return how
 
 
@@ -102,7 +102,7 @@ def a_waiver_that_lets_nothing_through(tree, about, rng):
     if tree.options:
         return None
     row = waiver("PB314", "torch/lib/libtorch_cuda.so")
-    by_policy(
+    set_policy(
         tree, json.dumps(builder() | {"waive": [row | rng.choice(({}, {"until": "2020-01-01"}, {"component": "*"}))]})
     )
     return json.dumps(row)
@@ -132,7 +132,7 @@ def the_same_policy_written_otherwise(tree, about, rng):
         return None
     policy = builder()
     keys = rng.sample(list(policy), len(policy))
-    by_policy(tree, json.dumps({key: policy[key] for key in keys}, indent=rng.choice((None, 1, 8))))
+    set_policy(tree, json.dumps({key: policy[key] for key in keys}, indent=rng.choice((None, 1, 8))))
     return ", ".join(keys)
 
 

@@ -47,7 +47,7 @@ import sections  # noqa: E402, F401
 from made import BUILD, MACHINE, PROGRAM  # noqa: E402
 from operators import ANSWERS, FAILS, OPERATORS, PASSES, REFUSED, About, Operator  # noqa: E402
 from trees import Content, Tree, read_tree  # noqa: E402
-from variants import parts_of, sound, target  # noqa: E402
+from variants import get_parts, sound, target  # noqa: E402
 
 FAULTS = [*gpu_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
 CHANGING = [one for one in OPERATORS if not one.keeps]
@@ -102,14 +102,14 @@ def program() -> str:
     return os.environ.get("PBPROBE_PROGRAM") or str(PROGRAM)
 
 
-def asked_for() -> tuple[str, ...]:
+def list_asked_variants() -> tuple[str, ...]:
     return (REAL,) if os.environ.get("REAL") else VARIANTS
 
 
-def about_of(variant: str) -> About:
+def describe_variant(variant: str) -> About:
     if variant == REAL:
         return real_about()
-    parts = parts_of(variant)
+    parts = get_parts(variant)
     row = target(variant.rsplit("-", 1)[-1])
     numbers = (str(parts.number),) if parts.number else ()
     features = frozenset(row["requires"] or ()) | frozenset(row["implied"] or ())
@@ -119,11 +119,13 @@ def about_of(variant: str) -> About:
 @functools.cache
 def scratch() -> pathlib.Path:
     """Folder of this run, made before processes fork. REAL links large files, so it shares their file system."""
-    return pathlib.Path(tempfile.mkdtemp(dir=BUILD if REAL in asked_for() else SCRATCH, prefix="pbprobe-mutations-"))
+    return pathlib.Path(
+        tempfile.mkdtemp(dir=BUILD if REAL in list_asked_variants() else SCRATCH, prefix="pbprobe-mutations-")
+    )
 
 
 @functools.cache
-def base_of(variant: str) -> Tree:
+def read_base_tree(variant: str) -> Tree:
     if variant == REAL:
         return real_tree()
     root = scratch() / f"base-{variant}"
@@ -164,7 +166,7 @@ def real_tree() -> Tree:
 def faulty(fault: faults.Fault, root: pathlib.Path) -> Tree:
     """A planted fault, and the policy by which its check fails."""
     tree = read_tree(root, fault.build().write(root))
-    tree.options = ["--policy", str(faults.policy_for(fault.expected))]
+    tree.options = ["--policy", str(faults.make_policy(fault.expected))]
     tree.notes.append(f"{fault.what} ({fault.expected})")
     return tree
 
@@ -213,7 +215,7 @@ class Drawn:
     due: frozenset[int]
 
 
-def operator_of(rng: random.Random, operators: list[Operator]) -> Operator:
+def draw_operator(rng: random.Random, operators: list[Operator]) -> Operator:
     """Draws each kind of operator equally often, however many functions it has."""
     name = rng.choice(sorted({one.name for one in operators}))
     return rng.choice([one for one in operators if one.name == name])
@@ -223,7 +225,7 @@ def draw(rng: random.Random, folder: pathlib.Path, variants: tuple[str, ...]) ->
     kind = rng.choices(("change", "keep", "mask"), (55, 30, 0 if REAL in variants else 15))[0]
     if kind == "mask":
         fault = rng.choice(FAULTS)
-        tree, about = faulty(fault, folder / "fault"), about_of(fault.name)
+        tree, about = faulty(fault, folder / "fault"), describe_variant(fault.name)
         hiding = [
             one
             for one in MASKING
@@ -235,12 +237,12 @@ def draw(rng: random.Random, folder: pathlib.Path, variants: tuple[str, ...]) ->
         return Drawn(tree, fault.asked, ("mask fault", *(one.name for one in done)), due) if done else None
     variant = rng.choice(variants)
     claim = real_claim() if variant == REAL else variant
-    tree, about = base_of(variant).copy(), about_of(variant)
+    tree, about = read_base_tree(variant).copy(), describe_variant(variant)
     if kind == "keep":
         done = some(KEEPING, tree, about, rng, 1, 3)
         return Drawn(tree, claim, tuple(one.name for one in done), PASSES) if done else None
     before = some(KEEPING, tree, about, rng, 0, 1) if rng.random() < 0.25 else []
-    deciding = operator_of(rng, CHANGING)
+    deciding = draw_operator(rng, CHANGING)
     if not apply(deciding, tree, about, rng):
         return None
     due = deciding.due
@@ -252,7 +254,7 @@ def draw(rng: random.Random, folder: pathlib.Path, variants: tuple[str, ...]) ->
 def each(rng: random.Random, index: int, variants: tuple[str, ...]) -> Drawn | None:
     """Every operator on every variant, one by one, without others."""
     variant, operator = variants[index // len(OPERATORS)], OPERATORS[index % len(OPERATORS)]
-    tree, about = base_of(variant).copy(), about_of(variant)
+    tree, about = read_base_tree(variant).copy(), describe_variant(variant)
     claim = real_claim() if variant == REAL else variant
     applied = any(apply(operator, tree, about, rng) for _ in range(10))
     return Drawn(tree, claim, (operator.name,), operator.due) if applied else None
@@ -283,8 +285,8 @@ def mutated(how: How, index: int) -> Outcome:
     folder = how.keep or pathlib.Path(tempfile.mkdtemp(dir=scratch()))
     try:
         if not how.each and REAL not in how.variants and rng.random() < 0.08:
-            return of_evidence(rng, index, folder)
-        drawn = drawn_for(how, index, rng, folder)
+            return mutate_evidence(rng, index, folder)
+        drawn = draw_mutation(how, index, rng, folder)
         if drawn is None:
             return Outcome(index, ("skipped",), "", PASSES, 0, "", skipped="no operator applies")
         code, reported, command = asked(drawn, folder)
@@ -299,7 +301,7 @@ def mutated(how: How, index: int) -> Outcome:
             shutil.rmtree(folder)
 
 
-def drawn_for(how: How, index: int, rng: random.Random, folder: pathlib.Path) -> Drawn | None:
+def draw_mutation(how: How, index: int, rng: random.Random, folder: pathlib.Path) -> Drawn | None:
     if how.each:
         return each(rng, index, how.variants)
     draws = (draw(rng, folder / str(attempt), how.variants) for attempt in range(50))
@@ -308,7 +310,7 @@ def drawn_for(how: How, index: int, rng: random.Random, folder: pathlib.Path) ->
 
 def can_be_made(variant: str) -> bool:
     try:
-        base_of(variant)
+        read_base_tree(variant)
     except pytest.skip.Exception:
         return False
     return True
@@ -336,7 +338,7 @@ def signed() -> tuple[pathlib.Path, dict[str, bytes]]:
     return folder, contents
 
 
-def of_evidence(rng: random.Random, index: int, folder: pathlib.Path) -> Outcome:
+def mutate_evidence(rng: random.Random, index: int, folder: pathlib.Path) -> Outcome:
     keys, contents = signed()
     keeping = rng.random() < 0.1
     name, how, change = rng.choice(evidence.KEEPS if keeping else evidence.CHANGES)
@@ -374,7 +376,7 @@ def table(outcomes: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def line_of(outcome: Outcome, seed: int) -> str:
+def format_outcome(outcome: Outcome, seed: int) -> str:
     why = {"kept": "kept the truth, not the verdict", "unknown": "no answer"}
     why = why.get(outcome.kind, "changed the truth, not the verdict")
     reported = [line for line in outcome.reported.splitlines() if line.strip()]
@@ -387,7 +389,7 @@ def make_bases(variants: tuple[str, ...]) -> tuple[str, ...]:
     made = []
     for variant in variants:
         try:
-            base_of(variant)
+            read_base_tree(variant)
             made.append(variant)
         except pytest.skip.Exception as skip:
             print(f"{variant} is left out: {skip}")
@@ -406,7 +408,7 @@ def run_all(how: How, indices: range, jobs: int) -> int:
         for outcome in pool.map(functools.partial(mutated, how), indices, chunksize=1 if real else 8):
             outcomes.append(outcome)
             if outcome.wrong:
-                print(line_of(outcome, how.seed), flush=True)
+                print(format_outcome(outcome, how.seed), flush=True)
     wrong = print_summary(outcomes)
     took = time.monotonic() - start
     print(f"Seed {how.seed}; {made:.0f} s to make the builds, {took:.0f} s in all.")
@@ -444,7 +446,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    how = How(options.seed, asked_for(), options.each)
+    how = How(options.seed, list_asked_variants(), options.each)
     try:
         if options.only is None:
             count = len(OPERATORS) * len(how.variants) if options.each else options.count

@@ -25,7 +25,7 @@ def the_device_code(tree, about, rng):
     for one in [one for one in elves.sections(content) if one.name == name]:  # a unit more may lie in a second one
         content = elves.put(content, one.offset, bytes(one.size))
         if how != "zeros":
-            content = elves.with_section(
+            content = elves.change_section_header(
                 content, one, **({"size": 0} if how == "no size" else {"kind": elves.SHT_NOBITS})
             )
     tree.files[path] = content
@@ -56,10 +56,10 @@ def a_section_cut_short(tree, about, rng):
         return None
     content = tree.read(path)
     one = elves.section(content, holder(content))
-    size = rng.randrange(1, max(2, len(fatbins.written(fatbins.read(elves.bytes_of(content, one.name)))) - 8))
+    size = rng.randrange(1, max(2, len(fatbins.written(fatbins.read(elves.get_section_bytes(content, one.name)))) - 8))
     if one.name != ".nv_fatbin" or rng.random() < 0.5:  # under another name the bytes count, which the loader takes
         content = elves.put(content, one.offset + size, bytes(one.size - size))
-    tree.files[path] = elves.with_section(content, one, size=size)
+    tree.files[path] = elves.change_section_header(content, one, size=size)
     return f"{path.rsplit('/', 1)[-1]}: {size} of {one.size} bytes"
 
 
@@ -82,7 +82,7 @@ def a_second_section_of_the_same_name(tree, about, rng):
     if name != ".nv_fatbin":
         return None
     more = fatbins.written([(other,)])
-    tree.files[path] = elves.with_new_section(content, name, more, flags=elves.SHF_ALLOC if rng.random() < 0.5 else 0)
+    tree.files[path] = elves.add_section(content, name, more, flags=elves.SHF_ALLOC if rng.random() < 0.5 else 0)
     return f"{path.rsplit('/', 1)[-1]}: {name}, sm_{other.sm}"
 
 
@@ -94,7 +94,7 @@ def the_type_of_the_section(tree, about, rng):
         return None
     content = tree.read(path)
     kind = rng.choice((7, 0x70000064, 0x60000000))
-    tree.files[path] = elves.with_section(content, elves.section(content, holder(content)), kind=kind)
+    tree.files[path] = elves.change_section_header(content, elves.section(content, holder(content)), kind=kind)
     return f"{path.rsplit('/', 1)[-1]}: {kind:#x}"
 
 
@@ -105,8 +105,8 @@ def a_second_section_with_a_unit_more(tree, about, rng):
         return None
     content = tree.read(path)
     name = holder(content)
-    containers = fatbins.read(elves.bytes_of(content, name))
-    tree.files[path] = elves.with_new_section(content, name, fatbins.written(containers[:1]), flags=elves.SHF_ALLOC)
+    containers = fatbins.read(elves.get_section_bytes(content, name))
+    tree.files[path] = elves.add_section(content, name, fatbins.written(containers[:1]), flags=elves.SHF_ALLOC)
     return f"{path.rsplit('/', 1)[-1]}: {name}"
 
 
@@ -118,7 +118,7 @@ def the_section_s_name(tree, about, rng):
     content = tree.read(path)
     name = holder(content)
     names = [".nv_cubins", ".rodata.cubins", ".data.fatbin", ".nv_fatbin.1", "cubins"]
-    if content.count(fatbins.MAGIC.to_bytes(4, "little")) > len(fatbins.read(elves.bytes_of(content, name))):
+    if content.count(fatbins.MAGIC.to_bytes(4, "little")) > len(fatbins.read(elves.get_section_bytes(content, name))):
         names.remove(".rodata.cubins")  # beside linked containers, those among constants are the library's own to load
     other = rng.choice(names)
     tree.files[path] = elves.renamed(content, name, other)
@@ -138,7 +138,7 @@ def device_code_in_a_segment_of_its_own(tree, about, rng):
     content = tree.read(path)
     name = holder(content)
     try:
-        tree.files[path] = elves.moved(content, name, elves.bytes_of(content, name))
+        tree.files[path] = elves.moved(content, name, elves.get_section_bytes(content, name))
     except ValueError:
         return None
     return path.rsplit("/", 1)[-1]
@@ -148,18 +148,18 @@ def device_code_in_a_segment_of_its_own(tree, about, rng):
 def entries_otherwise_compressed(tree, about, rng):
     by = rng.choice((fatbins.NONE, fatbins.LZ4, fatbins.ZSTD))
     level = rng.choice((1, 3, 19))
-    return on_each(
-        tree, about, rng, lambda one: one.compressed_by(by, level) if any_cubin(one) else one, f"{by} {level}"
+    return change_each_entry(
+        tree, about, rng, lambda one: one.set_compression(by, level) if any_cubin(one) else one, f"{by} {level}"
     )
 
 
 @keeps("pad", "entry")
 def zeros_behind_entries(tree, about, rng):
     by = 8 * rng.randrange(1, 64)
-    return on_each(tree, about, rng, lambda one: one.roomier(by), f"{by} bytes")
+    return change_each_entry(tree, about, rng, lambda one: one.roomier(by), f"{by} bytes")
 
 
-def on_each(
+def change_each_entry(
     tree: Tree, about: About, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], reported: str
 ) -> str | None:
     path = movable(tree, about, rng)
