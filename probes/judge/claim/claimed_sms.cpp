@@ -29,7 +29,7 @@ std::string format_base_sm(const Target& target) {
   return sm ? sm_name(*sm) : "";
 }
 
-bool matches_capability(std::string_view cubin, const Target& target) {
+bool matches_sm(std::string_view cubin, const Target& target) {
   const auto parsed = parse_sm(cubin);
   const auto capability = get_target_sm(target);
   return parsed && capability && same_capability(*parsed, *capability);
@@ -40,7 +40,7 @@ bool is_target_cubin(std::string_view cubin, const Target& target) {
          std::find(target.siblings.begin(), target.siblings.end(), cubin) != target.siblings.end();
 }
 
-std::string join_cubins(const std::map<std::string, int64_t>& cubins) {
+std::string join_sms(const std::map<std::string, int64_t>& cubins) {
   std::vector<std::string_view> names;
   for (const auto& [name, count] : cubins) names.push_back(name);
   std::sort(names.begin(), names.end(),
@@ -62,7 +62,7 @@ std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code
 std::map<std::string, int64_t> count_mixed_extras(const Facts& facts, const DeviceCode& code) {
   const auto is_claimed = [&](const std::string& cubin) {
     return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                       [&](const Target* target) { return matches_capability(cubin, *target); });
+                       [&](const Target* target) { return matches_sm(cubin, *target); });
   };
   const auto others = extras(facts, code);
   std::map<std::string, int64_t> beside;
@@ -94,9 +94,8 @@ std::string first_tensor_instruction(const Target& target) {
 void add_trap_kernels(const Facts& facts, const File& file, const std::map<std::string, SmCensus>& censuses,
                       Answer& answer) {
   for (const auto& [cubin, census] : censuses) {
-    const bool claimed =
-        std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                    [&, name = cubin](const Target* target) { return matches_capability(name, *target); });
+    const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
+                                     [&, name = cubin](const Target* target) { return matches_sm(name, *target); });
     if (!claimed || census.trap_kernels == 0) continue;
     answer.seen.push_back({say("{} {} of {} for {} {} nothing but trap: {}", census.trap_kernels,
                                select_by_number(census.trap_kernels, "kernel", "kernels"), base_name(file.path), cubin,
@@ -168,7 +167,7 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
       Sentence what =
           units.with == 0
               ? say("{} is claimed, and {} holds machine code only for {}", target->id, base_name(file.path),
-                    join_cubins(file.device_code->cubin))
+                    join_sms(file.device_code->cubin))
               : say("{} is claimed, and {} of the {} translation units of {} {} machine code for it", target->id,
                     units.with, units.all, base_name(file.path), select_by_number(units.with, "holds", "hold"));
       answer.seen.push_back({std::move(what), file.path});
@@ -195,15 +194,15 @@ Answer claimed_sm_is_machine_code(const Facts& facts) {
     if (!code.cubin.empty()) continue;
     if (!code.ptx.empty()) {
       answer.seen.push_back({say("{} holds only PTX ({}): the driver compiles it at the first start",
-                                 base_name(file.path), join_cubins(code.ptx)),
+                                 base_name(file.path), join_sms(code.ptx)),
                              file.path});
     } else if (!code.lto_ir.empty()) {
       answer.seen.push_back(
-          {say("{} holds only LTO-IR ({}): nothing runs it as it is", base_name(file.path), join_cubins(code.lto_ir)),
+          {say("{} holds only LTO-IR ({}): nothing runs it as it is", base_name(file.path), join_sms(code.lto_ir)),
            file.path});
     } else if (code.other_entries) {
       const auto& [kind, counts] = *code.other_entries->rbegin();
-      answer.seen.push_back({say("{} holds only {} ({}): {}", base_name(file.path), kind, join_cubins(counts),
+      answer.seen.push_back({say("{} holds only {} ({}): {}", base_name(file.path), kind, join_sms(counts),
                                  make_words(std::string(describe_driver_use(kind)))),
                              file.path});
     }
@@ -218,8 +217,7 @@ Answer nothing_but_claimed_sms(const Facts& facts) {
     if (!is_libtorch(facts, file)) continue;
     const auto others = count_mixed_extras(facts, *file.device_code);
     if (others.empty() || are_of_linked_library(file, others)) continue;
-    answer.seen.push_back(
-        {say("{} holds machine code for {} too", base_name(file.path), join_cubins(others)), file.path});
+    answer.seen.push_back({say("{} holds machine code for {} too", base_name(file.path), join_sms(others)), file.path});
   }
   return answer;
 }
@@ -231,7 +229,7 @@ Answer no_ptx_beside_claimed_sms(const Facts& facts) {
     if (!is_libtorch(facts, file) || file.device_code->cubin.empty() || file.device_code->ptx.empty()) continue;
     if (are_of_linked_library(file, file.device_code->ptx)) continue;
     answer.seen.push_back(
-        {say("{} holds PTX for {} beside its machine code", base_name(file.path), join_cubins(file.device_code->ptx)),
+        {say("{} holds PTX for {} beside its machine code", base_name(file.path), join_sms(file.device_code->ptx)),
          file.path});
   }
   return answer;
@@ -252,7 +250,7 @@ std::optional<Sentence> fault_of_file(const File& file, const Target& target) {
   if (code && !code->cubin.empty()) {
     if (has_runnable_code(*code, target)) return std::nullopt;
     return say("{} is claimed, and {} holds machine code only for {}, none of which runs there", target.id, name,
-               join_cubins(code->cubin));
+               join_sms(code->cubin));
   }
   const bool has_code = std::any_of(kEachHasCode.begin(), kEachHasCode.end(),
                                     [&](std::string_view begin) { return name.starts_with(begin); });
@@ -272,7 +270,7 @@ Answer other_libraries_hold_claimed_sm(const Facts& facts) {
       if (has_runnable_code(code, *target)) continue;
       reported.insert(component);
       answer.seen.push_back({say("{} is claimed, and {} holds machine code only for {}, none of which runs there",
-                                 target->id, component, join_cubins(code.cubin))});
+                                 target->id, component, join_sms(code.cubin))});
     }
   }
   for (const auto& file : facts.inventory->files) {
@@ -290,8 +288,7 @@ Answer other_libraries_hold_more(const Facts& facts) {
   if (!facts.claim->exact) return answer;
   for (const auto& [component, code] : their_code(*facts.inventory)) {
     const auto others = extras(facts, code);
-    if (!others.empty())
-      answer.seen.push_back({say("{} holds machine code for {} too", component, join_cubins(others))});
+    if (!others.empty()) answer.seen.push_back({say("{} holds machine code for {} too", component, join_sms(others))});
   }
   for (const auto& file : facts.inventory->files) {
     // Cubins among the constants are kernels of another project, which chooses its own SMs.
@@ -299,14 +296,14 @@ Answer other_libraries_hold_more(const Facts& facts) {
       const auto others = extras(facts, *file.self_loaded_code);
       if (!others.empty())
         answer.seen.push_back(
-            {say("{} holds machine code for {} too, among its constants", base_name(file.path), join_cubins(others)),
+            {say("{} holds machine code for {} too, among its constants", base_name(file.path), join_sms(others)),
              file.path});
     }
     if (!is_libtorch(facts, file)) continue;
     const auto others = extras(facts, *file.device_code);
     if (others.empty() || !are_of_linked_library(file, others)) continue;
     answer.seen.push_back(
-        {say("libraries linked into {} hold machine code for {} too", base_name(file.path), join_cubins(others)),
+        {say("libraries linked into {} hold machine code for {} too", base_name(file.path), join_sms(others)),
          file.path});
   }
   return answer;
@@ -393,7 +390,7 @@ Answer tensor_paths_have_their_cubin(const Facts& facts) {
       if (!is_libtorch(facts, file)) continue;
       for (const auto& [cubin, count] : file.device_code->cubin) {
         any = any || cubin == format_base_sm(*target);
-        with_suffix = with_suffix || (cubin != format_base_sm(*target) && matches_capability(cubin, *target));
+        with_suffix = with_suffix || (cubin != format_base_sm(*target) && matches_sm(cubin, *target));
       }
     }
     if (!any || with_suffix || damaged) continue;  // without any: PB314
