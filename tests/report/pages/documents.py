@@ -42,6 +42,7 @@ def trace(device, clock, watts, celsius, count=60):
         point = {"seconds": 0.25 * i, "clock_mhz": clock * (1 - 0.06 * load) if clock else None}
         point |= {
             "power_watts": watts * (0.2 + 0.8 * load) if watts else None,
+            "limits": None,
             "celsius": celsius[0] + celsius[1] * load,
         }
         points.append(point)
