@@ -84,18 +84,18 @@ std::vector<std::string> list_names(const FeatureNames& names) {
 
 // Returns "; selects avx512 at run time", or "" if no guarded code needs more than `needed`.
 std::string name_selected(const std::string& architecture, const FeatureNames& needed, const FeatureNames& all) {
-  std::string selected;
+  const Target* selected = nullptr;
   for (const auto& target : all_targets()) {
-    if (target.kind != TargetKind::cpu || target.architecture != architecture) continue;
-    const auto own = own_features(target);
-    const auto telling = own.empty() ? target.marks.value_or(std::vector<std::string>()) : own;
-    const bool adds = std::any_of(telling.begin(), telling.end(),
-                                  [&](const auto& name) { return all.contains(name) && !needed.contains(name); });
-    if (adds && has_variants(target)) selected = target.id;
+    if (target.kind != TargetKind::cpu || target.architecture != architecture || !has_variants(target)) continue;
+    auto telling = own_features(target);
+    if (telling.empty()) telling = target.marks.value_or(std::vector<std::string>());
+    std::erase_if(telling, [&](const auto& name) { return !all.contains(name) || needed.contains(name); });
+    const auto known = selected ? list_target_features(*selected) : std::vector<std::string>();
+    if (!missing_features(telling, known).empty()) selected = &target;
   }
-  if (selected.empty())
-    selected = fmt::format("{}", fmt::join(missing_features(list_names(all), list_names(needed)), ", "));
-  return selected.empty() ? "" : fmt::format("; selects {} at run time", selected);
+  const auto more = missing_features(list_names(all), list_names(needed));
+  if (selected == nullptr && more.empty()) return "";
+  return fmt::format("; selects {} at run time", selected ? selected->id : fmt::format("{}", fmt::join(more, ", ")));
 }
 
 void insert_names(FeatureNames& names, const std::map<std::string, int64_t>& counts) {

@@ -282,7 +282,7 @@ std::set<OperatorKey> list_faults(const OperatorRun& run) {
 
 // Reports whether the run compared the operator in this type.
 bool has_compared(const OperatorRun& run, const OperatorKey& key) {
-  const auto& [name, type] = key;
+  const std::string &name = key.first, &type = key.second;  // clang 14 captures no structured binding
   const bool omitted = std::find(run.omitted.begin(), run.omitted.end(), name) != run.omitted.end();
   return run.times_us.contains(name) && !omitted &&
          std::none_of(run.results.begin(), run.results.end(), [&](const OperatorResult& result) {
