@@ -68,7 +68,7 @@ TEST_F(RealTorch, SitePackagesTellsWhatTheWheelHolds) {
   EXPECT_TRUE(inventory->problems.empty());
   for (const auto& file : inventory->files) {
     EXPECT_EQ(file.problem, std::nullopt) << file.path;
-    const bool is_program = file.path.find("/bin/") != std::string::npos;  // protoc, cuobjdump: of no component
+    const bool is_program = file.path.find("/bin/") != std::string::npos;  // protoc belongs to no component
     EXPECT_TRUE(file.component || is_program) << file.path;
   }
   const File* cuda = file_named(*inventory, "torch/lib/libtorch_cuda.so");
