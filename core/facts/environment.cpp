@@ -129,10 +129,22 @@ MoveEncoding find_encoding(const HostCode& code) {
   return sse >= avx ? MoveEncoding::sse : MoveEncoding::unknown;
 }
 
-// Reports whether the package chooses this file by its name: faiss/_swigfaiss_avx2.so.
-bool is_chosen_by_name(std::string_view path) {
-  constexpr std::array<std::string_view, 6> kMarks{"avx", "sse4", "_sve", "haswell", "skylake", "glibc-hwcaps/"};
-  return std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) { return path.find(mark) != path.npos; });
+// Returns the part of the path before the name of a CPU: "faiss/_swigfaiss" of faiss/_swigfaiss_avx2.so; "" without
+// one.
+std::string_view cut_at_cpu_name(std::string_view path) {
+  size_t at = path.npos;
+  for (const std::string_view mark : {"avx", "sse4", "sve", "haswell", "skylake", "glibc-hwcaps/"})
+    at = std::min(at, path.find(mark));
+  const std::string_view begin = path.substr(0, at == path.npos ? 0 : at);
+  return begin.substr(0, begin.find_last_not_of("_-.") + 1);
+}
+
+// Reports whether the package has the same library for other CPUs: a name alone does not show that Python chooses.
+bool has_alternative(const File& file, const std::vector<File>& files) {
+  const std::string_view begin = cut_at_cpu_name(file.path);
+  return !begin.empty() && std::any_of(files.begin(), files.end(), [&](const File& other) {
+    return other.path.starts_with(begin) && cut_at_cpu_name(other.path).empty();
+  });
 }
 
 // Removes what is newer than a Nehalem from the needs of a file for CPUs without AVX: it was compiled apart from the
@@ -144,9 +156,9 @@ void forget_selected(const HostCode& code, FeatureNames& needs) {
 }
 
 // CPU features that a file needs for certain: in code that runs as it is loaded, or because most of it is AVX.
-FeatureNames find_certain_needs(const File& file) {
+FeatureNames find_certain_needs(const File& file, const std::vector<File>& files) {
   FeatureNames needs;
-  if (is_chosen_by_name(file.path)) return needs;
+  if (has_alternative(file, files)) return needs;
   insert_names(needs, file.host_code->at_load);
   if (find_encoding(*file.host_code) == MoveEncoding::avx) needs.insert("avx");
   forget_selected(*file.host_code, needs);
@@ -154,9 +166,9 @@ FeatureNames find_certain_needs(const File& file) {
 }
 
 // CPU features that other code of the file may need.
-FeatureNames find_open_needs(const File& file) {
+FeatureNames find_open_needs(const File& file, const std::vector<File>& files) {
   FeatureNames needs;
-  if (is_chosen_by_name(file.path)) return needs;
+  if (has_alternative(file, files)) return needs;
   insert_names(needs, file.host_code->unguarded);
   insert_names(needs, file.host_code->unclassified);
   forget_selected(*file.host_code, needs);
@@ -172,8 +184,8 @@ std::optional<std::string> compute_minimum_cpu(const std::vector<File>& files, b
     architecture = *file.machine;
     insert_names(unguarded, file.host_code->unguarded);
     insert_names(all, file.host_code->features);
-    certain.merge(find_certain_needs(file));
-    open.merge(find_open_needs(file));
+    certain.merge(find_certain_needs(file, files));
+    open.merge(find_open_needs(file, files));
   }
   if (architecture.empty()) return std::nullopt;
   if (is_torch) return minimum_cpu(architecture, list_names(unguarded));
@@ -222,7 +234,8 @@ Distribution make_distribution(const Inventory& inventory) {
     row.size_bytes += file.size_bytes;
     add_torch(row, file);
     add_glibc(row, file);
-    if (file.host_code && find_encoding(*file.host_code) == MoveEncoding::avx) needs.merge(find_certain_needs(file));
+    if (file.host_code && find_encoding(*file.host_code) == MoveEncoding::avx)
+      needs.merge(find_certain_needs(file, inventory.files));
     python.insert(python_of_module(base_name(file.path)));
     cuda.insert(parse_cuda_major(file.soname.value_or("")));
     for (const auto& library : file.needed) cuda.insert(parse_cuda_major(library));

@@ -11,7 +11,8 @@ namespace {
 
 using Counts = std::map<std::string, int64_t>;
 
-std::string minimum(HostCode code, const char* name = "ext", const char* path = "ext/_C.so") {
+std::string minimum(HostCode code, const char* name = "ext", const char* path = "ext/_C.so",
+                    const char* other = nullptr) {
   Inventory inventory;
   inventory.layout = "distribution";
   inventory.packages = {{.folder = std::string(name) + "-1.0.dist-info", .name = name, .version = "1.0"}};
@@ -19,6 +20,7 @@ std::string minimum(HostCode code, const char* name = "ext", const char* path = 
   file.path = path;
   file.machine = "x86_64";
   file.host_code = std::move(code);
+  if (other != nullptr) inventory.files.emplace_back().path = other;
   return make_distribution(inventory).minimum_cpu.value_or("none");
 }
 
@@ -44,7 +46,9 @@ TEST(MinimumCpuOfPackage, IsAvxWhereTheCompilerWroteIt) {
   const Counts avx2{{"avx", 1}, {"avx2", 9}};
   HostCode code{.features = avx2, .unclassified = avx2, .sse_functions = 3, .avx_functions = 97};
   EXPECT_EQ(minimum(code), "at least avx");
-  EXPECT_EQ(minimum(code, "ext", "ext/_C_avx2.so"), "x86_64; selects avx2 at run time");
+  EXPECT_EQ(minimum(code, "ext", "ext/_C_avx2.so", "ext/_C.so"), "x86_64; selects avx2 at run time");
+  EXPECT_EQ(minimum(code, "ext", "ext/_C_avx2.so"), "at least avx");
+  EXPECT_EQ(minimum(code, "ext", "ext/_C_avx2.so", "ext/_D.so"), "at least avx");
   code.sse_functions = 40;
   EXPECT_EQ(minimum(code), "not known");
 }
