@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr double kInstallSeconds = 300;
 constexpr double kComputeSeconds = 90;
-constexpr double kCompileSeconds = 300;  // 70 functions take 450 s on two busy cores, and 150 s on idle ones
+constexpr double kCompileSeconds = 300;  // 70 functions took 453 s on two busy cores
 constexpr const char* kFindMissing =
     "import importlib.util as u; print(*[n for n in ('numpy', 'expecttest') if u.find_spec(n) is None])";
 

@@ -53,7 +53,7 @@ TEST_F(LibtorchGain, TimesEachAreaAndStart) {
 }
 
 TEST_F(LibtorchGain, ReportsDeliberateSlowdown) {
-  // Other work on the machine can hide a slowdown from one comparison, but cannot make one.
+  // Other work on the machine can widen the interval of one comparison, so that it shows nothing.
   for (int attempt = 0; attempt < 3; ++attempt) {
     auto areas = gains(PBPROBE_FAKES "/slow_area", PBPROBE_FAKES "/same_area", 5);
     const auto softmax =
