@@ -4,7 +4,7 @@
 # Builds one object library for each CPU target and one cubin for each GPU target, with exactly the flags of its row.
 #   pbprobe_cpu_kernels(<id>)   OBJECT library pbprobe_kernels_<id> from kernels/cpu/<id>.cpp
 #   pbprobe_gpu_kernels(<id>)   the cubin of kernels/cuda/<id>.cu, embedded in pbprobe_kernels_<id>
-#   pbprobe_blocks_kernels(<id>)    a second cubin, of kernels/cuda/<id>_blocks.cu, for the capability's `a` architecture
+#   pbprobe_part_kernels(<id> <part>)  a further cubin, of kernels/cuda/<id>_<part>.cu, for the capability's `a` architecture
 #   pbprobe_tcgen05_kernels(<id>)   a second cubin, of kernels/cuda/<id>_tcgen05.cu, with the headers of CUTLASS
 # CUDA is not a CMake language here: a custom command runs nvcc, so that a build without nvcc is equal otherwise. NVRTC of
 # the last CUDA that knows an SM compiles SMs that nvcc dropped (cmake/nvrtc.cpp).
@@ -258,29 +258,29 @@ function(pbprobe_tcgen05_kernels id)
   pbprobe_embed_cubin(${id}_tcgen05 ${cubin})
 endfunction()
 
-# Sets ${variable} to the reason why the block-scaled kernels of a built target cannot be built, or to "".
-function(pbprobe_blocks_obstacle id variable)
+# Sets ${variable} to the reason why a further cubin of a built target, for the `a` architecture, cannot be built, or to "".
+function(pbprobe_part_obstacle id part variable)
   set(why "")
   if(PBPROBE_PTX)
-    set(why "not built: block-scaled types run only on their own capability, and this build is PTX for newer silicon")
-  elseif(PBPROBE_CUBINS AND NOT EXISTS ${PBPROBE_CUBINS}/${id}_blocks.cubin.zst)
-    set(why "not built: the build that this one takes its cubins from has none of ${id}'s block-scaled kernels")
+    set(why "not built: these kernels run only on their own capability, and this build is PTX for newer silicon")
+  elseif(PBPROBE_CUBINS AND NOT EXISTS ${PBPROBE_CUBINS}/${id}_${part}.cubin.zst)
+    set(why "not built: the build that this one takes its cubins from has none of ${id}_${part}")
   endif()
   set(${variable} "${why}" PARENT_SCOPE)
 endfunction()
 
-function(pbprobe_blocks_kernels id)
+function(pbprobe_part_kernels id part)
   pbprobe_target(${id} architecture architecture)
   set(kinds cubin ptx)
   if(architecture MATCHES "a$")  # wgmma, which the test interpreter lacks
     set(kinds cubin)
     string(REGEX REPLACE "a$" "" architecture ${architecture})
   endif()
-  set(cubin ${PBPROBE_CUBIN_FOLDER}/${id}_blocks.cubin)
-  set(source ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_blocks.cu)
+  set(cubin ${PBPROBE_CUBIN_FOLDER}/${id}_${part}.cubin)
+  set(source ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_${part}.cu)
   if(NOT PBPROBE_CUBINS)
     foreach(kind IN LISTS kinds)
-      set(made ${PBPROBE_CUBIN_FOLDER}/${id}_blocks.${kind})
+      set(made ${PBPROBE_CUBIN_FOLDER}/${id}_${part}.${kind})
       set(flags -gencode=arch=compute_${architecture}a,code=sm_${architecture}a)
       if(kind STREQUAL "ptx")  # the tests interpret it (tests/kernels/ptx)
         set(flags -arch=compute_${architecture}a)
@@ -291,14 +291,14 @@ function(pbprobe_blocks_kernels id)
                 -DINCLUDE=${PROJECT_SOURCE_DIR} -DCUBIN=${made} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
         DEPENDS ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake ${source}
         DEPFILE ${made}.d
-        COMMENT "Building block-scaled CUDA kernels of ${id} (${kind})"
+        COMMENT "Building CUDA kernels of ${id}_${part} (${kind})"
         VERBATIM)
     endforeach()
     if("ptx" IN_LIST kinds)
-      add_custom_target(kernels_${id}_blocks_ptx DEPENDS ${PBPROBE_CUBIN_FOLDER}/${id}_blocks.ptx)
+      add_custom_target(kernels_${id}_${part}_ptx DEPENDS ${PBPROBE_CUBIN_FOLDER}/${id}_${part}.ptx)
     endif()
   endif()
-  pbprobe_embed_cubin(${id}_blocks ${cubin})
+  pbprobe_embed_cubin(${id}_${part} ${cubin})
 endfunction()
 
 # Adds the OBJECT library pbprobe_kernels_<name>: the cubin as a zstd frame (a fifteenth of its size) between the symbols

@@ -268,8 +268,9 @@ Result<void> plan_passes(Plan& plan, bool copied = false) {
       gpu.b_offset + (any_b ? (gpu.transpose_b ? p.n : stored_rows_b(p)) * gpu.b_leading * size_of(p.b) : 0);
   const int64_t partials = plan.split > 1 ? plan.split * p.m * p.n * size_of(p.accumulator) : 0;
   gpu.scales_offset = round_up(gpu.partials_offset + partials, kAlign);
-  plan.workspace_bytes =
-      p.per_tensor ? gpu.scales_offset + spread_bytes(p.m) + spread_bytes(p.n) : gpu.partials_offset + partials;
+  plan.workspace_bytes = p.per_tensor && !reads_one_scale(*plan.kernel)
+                             ? gpu.scales_offset + spread_bytes(p.m) + spread_bytes(p.n)
+                             : gpu.partials_offset + partials;
   plan.workspace_bytes = std::max(plan.workspace_bytes, trimmed_scales_end(plan));
   if (plan.workspace_bytes > 0) plan.workspace_bytes += kAlign;
   std::vector<std::string> passes;
@@ -282,7 +283,7 @@ Result<void> plan_passes(Plan& plan, bool copied = false) {
   return {};
 }
 
-Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
+Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts, const ClusterShape& shape = {}) {
   const Problem& p = plan.problem;
   const auto& tile = plan.kernel->tile;
   constexpr int64_t kMaxSize = INT32_MAX - 1024;  // sizes are 32-bit on the device; offsets 64-bit
@@ -302,7 +303,7 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
     return make_error(ErrorCode::limit, "{}: {} tiles exceed a grid's {}: split the GEMM", describe(p), blocks,
                       INT32_MAX);
   }
-  const Split split = parts ? make_split(*plan.kernel, p, gpu, *parts) : best_split(*plan.kernel, p, gpu);
+  const Split split = parts ? make_split(*plan.kernel, p, gpu, *parts, shape) : best_split(*plan.kernel, p, gpu);
   if (plan.kernel->work == GpuWork::blocks) {
     // No part is empty.
     plan.gpu.part = divide_up(stages_of(*plan.kernel, p), split.parts) * tile.k;
@@ -313,6 +314,8 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
     const int64_t together = count_sms(gpu) / plan.kernel->sms;
     plan.gpu.raster_group = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(together))), 1);
   } else {
+    plan.gpu.down = split.shape.down;
+    plan.gpu.across = split.shape.across;
     cut_warpgroups(plan, count_sms(gpu), split.parts);
   }
   plan.model_seconds = split.seconds;
@@ -398,12 +401,19 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
   } else {
     why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
     if (plan.split > 1) why += fmt::format(", split-K: {} parts of {}", plan.split, plan.gpu.part);
-    if (plan.kernel->work == GpuWork::small_m && plan.gpu.cluster > 1) {
-      why += fmt::format(", split-K among {} blocks of a cluster", plan.gpu.cluster);
+    if (splits_in_cluster(*plan.kernel) && plan.gpu.cluster > 1) {
+      const GpuBlocks& cut = plan.gpu;
+      if (cut.down > 1) why += fmt::format(", {} of a cluster share B", cut.down);
+      if (cut.across > 1) why += fmt::format(", {} of a cluster share A", cut.across);
+      const int64_t parts = cut.cluster / (cut.down * cut.across);
+      if (parts > 1) why += fmt::format(", split-K among {} blocks of a cluster", parts);
     } else if (plan.gpu.cluster > 1) {
       why += fmt::format(", {} of a cluster share {}", plan.gpu.cluster, plan.kernel->across ? "A" : "B");
     }
     if (plan.kernel->pingpong) why += ", ping-pong";
+    if (const Fit& fit = find_fit(*gpu); fit.device != gpu->name && plan.model_seconds > 0) {
+      why += fmt::format("; times by the costs of an {} ({})", fit.device, fit.date);
+    }
     if (plan.transposing) why += "; " + *plan.transposing;
     if (plan.gpu.unaligned_b) why += "; B's rows are unaligned and read by threads";
     if (plan.otherwise) {
@@ -449,7 +459,7 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   plan.problem = problem;
   plan.tile = chosen.kernel->tile;
   if (gpu) {
-    PBPROBE_CHECK(cut_gpu(plan, *gpu, options.parts));
+    PBPROBE_CHECK(cut_gpu(plan, *gpu, options.parts, options.cluster));
     if (!reads_any_address(*plan.kernel) && !problem.c_is_nm) PBPROBE_CHECK(plan_otherwise(plan, *gpu, options));
   } else if (plan.kernel->in_place) {
     cut_in_place(plan, options.threads);

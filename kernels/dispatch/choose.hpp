@@ -11,6 +11,7 @@
 
 #include "core/facts/host.hpp"
 #include "core/result.hpp"
+#include "kernels/dispatch/model.hpp"
 #include "kernels/gemm/plan.hpp"
 
 namespace pbprobe {
@@ -24,6 +25,7 @@ struct ChooseOptions {
   std::optional<std::string> target;  // kernels of this target only
   std::optional<int64_t> gpu;         // index of the GPU that holds the operands; unset for CPU memory
   std::optional<int64_t> parts;       // GPU: parts of split-K, at most what the kernel can; unset: the model decides
+  ClusterShape cluster;               // GPU, where `parts` are given: shape of a cluster, if the kernel can have it
   int64_t threads = 1;                // CPU: threads to use at most
   bool unbuilt = false;               // also kernels that are not built: such a plan can be shown, but not run
 };

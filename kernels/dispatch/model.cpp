@@ -3,8 +3,12 @@
 #include "kernels/dispatch/model.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <string_view>
+#include <tuple>
 
 #include "core/targets.hpp"
 #include "kernels/cuda/host/tcgen05.hpp"
@@ -18,48 +22,44 @@ constexpr int64_t kVector = 16;  // bytes
 constexpr int64_t kMostParts = 32;
 constexpr int64_t kMostCluster = 8;  // blocks that every GPU with clusters can hold together
 
-// Cost of a family of kernels besides its instruction's rate. Fitted to measured times of every kernel and split of
-// random shapes on an H200 (docs/kernels/model.md).
-struct Family {
-  double launch_us;         // from the launch to the first operands, and from the last accumulators to the end
-  double tile_us;           // for each tile, besides its stages
-  double area_us;           // for each 128 × 128 of a tile on one SM, besides its stages
-  double block_bytes;       // bytes of operands per clock that one block takes at most
-  double sm_bytes;          // bytes of operands per clock that an SM takes at most
-  double unaligned;         // factor on the time if the kernel reads unaligned rows
-  double unaligned_us;      // and time added to each stage then
-  double writing;           // factor on the time to write C if its rows are unaligned
-  double memory;            // fraction of the memory's rate that the family reaches
-  int64_t fewest_stages;    // fewest stages of a part
-  double area_writing = 1;  // factor on area_us if the rows of C are unaligned
+// The fewest stages of a part of split-K.
+int64_t fewest_stages(FamilyId family) {
+  switch (family) {
+    case FamilyId::gemv:
+    case FamilyId::mma_direct_64:
+    case FamilyId::mma_direct_32:
+    case FamilyId::mma_direct_narrow: return 1;
+    case FamilyId::clusters:
+    case FamilyId::clusters_fp8: return 2;
+    case FamilyId::simt_words: return 32;
+    default: return 4;
+  }
+}
+
+// Reports whether the blocks of such a cluster fetch whole patterns of eight rows of the swizzle.
+bool has_shape(const Kernel& kernel, const ClusterShape& shape) {
+  constexpr int64_t kPattern = 8;
+  constexpr int64_t kBoxRows = 64;  // rows of a box of B, if B is not contiguous along k
+  return kernel.work == GpuWork::clusters && kernel.tile.m % (kPattern * shape.across) == 0 &&
+         std::min(kernel.tile.n, kBoxRows) % (kPattern * shape.down) == 0 && shape.down * shape.across <= kMostCluster;
+}
+
+constexpr Fit kFits[] = {
+#include "kernels/dispatch/fits.inc"
 };
 
-Family get_family(const Kernel& kernel) {
-  if (is_tcgen05(kernel)) return {4.0, 0.9, 0.45, 120, 120, 1, 0, 1, 0.75, 4};  // not measured
-  switch (kernel.work) {
-    case GpuWork::small_m: return {1.7, 0.76, 0.47, 50, 54, 2.9, 0.22, 1.2, 0.94, 4, 1.4};
-    case GpuWork::tma_mma: return {6.0, 0.2, 0.35, 40, 60, 1, 0, 2, 0.6, 4};
-    case GpuWork::warpgroups:
-      return kernel.pingpong ? Family{4.6, 0, 0, 52, 60, 1, 0, 1.85, 0.8, 4}
-                             : Family{2.2, 1.25, 0.73, 60, 60, 1, 0, 1.9, 0.73, 4};
-    case GpuWork::blocks: break;
-  }
-  const bool small_m = kernel.max_m != INT64_MAX;
-  if (kernel.instruction == "mma.sync") {
-    if (kernel.reads_any_rows) {
-      if (kernel.tile.m > 32) return {0.65, 1.6, 0.7, 40, 60, 1, 0, 1.27, 0.68, 1};
-      return kernel.tile.n > 32 ? Family{1.15, 0.16, 0.5, 40, 60, 1, 0.15, 1.3, 0.24, 1, 2}
-                                : Family{1.15, 0, 0, 11.4, 60, 1, 0.12, 2.5, 0.28, 1};
-    }
-    return small_m ? Family{3.2, 1.2, 0.2, 40, 40, 6, 0.8, 1, 0.6, 4}
-                   : Family{2.2, 0.4, 0.7, 9, 60, 4.5, 0.9, 9, 0.6, 4};
-  }
-  if (small_m) return {0.6, 0.47, 0, 10.5, 60, 1, 0, 5, 0.95, 1};
-  if (kernel.small_k) return {1.5, 0.75, 0.07, 95, 140, 1, 0.24, 1, 0.92, 4};
-  if (kernel.reads_any_rows) return {2.5, 1.1, 0.23, 40, 60, 1, 0.09, 2.9, 0.63, 32, 1.2};
-  if (kernel.tile.m > 64) return {5.9, 0.07, 0.14, 40, 60, 1, 0.08, 2.1, 0.2, 4};
-  if (kernel.tile.m > 32) return {2.85, 1.4, 0.46, 40, 60, 1, 0.17, 3.6, 0.54, 4};
-  return {1.25, 0.66, 0.06, 40, 60, 1, 0.18, 4.4, 0.6, 4, 1.6};
+FamilyId mma_family(const Kernel& kernel) {
+  if (!kernel.reads_any_rows) return kernel.max_m != INT64_MAX ? FamilyId::mma_small_m : FamilyId::mma_staged;
+  if (kernel.tile.m > 32) return FamilyId::mma_direct_64;
+  return kernel.tile.n > 32 ? FamilyId::mma_direct_32 : FamilyId::mma_direct_narrow;
+}
+
+FamilyId simt_family(const Kernel& kernel) {
+  if (kernel.max_m != INT64_MAX) return FamilyId::gemv;
+  if (kernel.small_k) return FamilyId::simt_thin;
+  if (kernel.reads_any_rows) return FamilyId::simt_words;
+  if (kernel.tile.m > 64) return FamilyId::simt_128;
+  return kernel.tile.m > 32 ? FamilyId::simt_64 : FamilyId::simt_32;
 }
 
 // Returns the dense operations per clock of one SM.
@@ -86,7 +86,7 @@ double ops_per_clock(const Kernel& kernel, const Target& target) {
 struct Model {
   const Kernel& kernel;
   const Problem& p;
-  Family family = get_family(kernel);
+  Family family;
   double sms = 1;
   double clock = 1.5e9;
   double memory = 3e11;  // bytes a second
@@ -94,8 +94,12 @@ struct Model {
   double tiles = 1;  // tiles of one block, pair or cluster
   int64_t stages = 1;
   Reading reading = plan_reading(kernel, p);
+  ClusterShape shape;
 
-  Model(const Kernel& of, const Problem& problem, const Gpu& gpu) : kernel(of), p(problem) {
+  Model(const Kernel& of, const Problem& problem, const Gpu& gpu)
+      : Model(of, problem, gpu, find_fit(gpu).families[static_cast<size_t>(find_family(of))]) {}
+  Model(const Kernel& of, const Problem& problem, const Gpu& gpu, const Family& costs)
+      : kernel(of), p(problem), family(costs) {
     sms = static_cast<double>(count_sms(gpu));
     if (gpu.max_sm_clock_mhz) clock = static_cast<double>(*gpu.max_sm_clock_mhz) * 1e6;
     const Target* const target = find_target(kernel.target);
@@ -106,18 +110,24 @@ struct Model {
     tiles = static_cast<double>(tiles_of(kernel, p));
     stages = stages_of(kernel, p);
   }
+  // Takes a shape of the cluster, whose last tiles may be outside of C.
+  void set_shape(const ClusterShape& to) {
+    shape = to;
+    const int64_t clusters = divide_up(p.m, kernel.tile.m * to.down) * divide_up(p.n, kernel.tile.n * to.across);
+    tiles = static_cast<double>(clusters * to.down * to.across);
+  }
 
   [[nodiscard]] static double bytes(int64_t rows, int64_t columns, DType type) {
     return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(size_of(type));
   }
   [[nodiscard]] int64_t most_parts() const {
     if (is_tcgen05(kernel)) return 1;
-    const int64_t most = kernel.work == GpuWork::small_m ? kMostCluster : kMostParts;
-    return std::clamp<int64_t>(stages / family.fewest_stages, 1, most);
+    const int64_t most = splits_in_cluster(kernel) ? kMostCluster : kMostParts;
+    return std::clamp<int64_t>(stages / fewest_stages(find_family(kernel)), 1, most);
   }
   // Blocks of a cluster, or SMs of a pair, that compute one tile of tiles_of() together.
   [[nodiscard]] double together() const {
-    return static_cast<double>(kernel.work == GpuWork::small_m ? 1 : std::max(kernel.sms, kernel.cluster));
+    return static_cast<double>(splits_in_cluster(kernel) ? 1 : std::max(kernel.sms, kernel.cluster));
   }
   [[nodiscard]] bool c_is_aligned() const { return !p.c_is_nm && (p.m <= 1 || p.ldc * size_of(p.c) % kVector == 0); }
   // The operands and C, each once.
@@ -132,10 +142,18 @@ struct Model {
     const double read =
         (reading.a != Pass::none ? bytes(p.m, p.k, p.a) : 0) + (reading.b != Pass::none ? bytes(p.k, p.n, p.b) : 0);
     if (read > 0) seconds += 1.3e-6 + 2 * read / (0.7 * memory);
-    if (parts > 1 && kernel.work != GpuWork::small_m) {
+    if (parts > 1 && !splits_in_cluster(kernel)) {
       seconds += 2.5e-6 + static_cast<double>(2 * parts + 1) * bytes(p.m, p.n, p.accumulator) / (1.2 * memory);
     }
     return seconds;
+  }
+  // Blocks that run at once in clusters of `size`. The blocks of a cluster are on one GPC: measured on an H100 of 132
+  // SMs, 30 clusters of 3 or 4 run at once, and 15 of 5 to 8.
+  [[nodiscard]] double fitting_blocks(int64_t size) const {
+    constexpr double kUsable = 120.0 / 132.0;
+    const auto taken = static_cast<double>(std::bit_ceil(static_cast<uint64_t>(size)));
+    const double clusters = std::floor((size > 2 ? kUsable : 1) * sms / taken + 1e-9);
+    return std::max(clusters, 1.0) * static_cast<double>(size);
   }
   // `running`: blocks of an SM at once.
   [[nodiscard]] double stage_seconds(double running) const {
@@ -145,14 +163,19 @@ struct Model {
     const double share = static_cast<double>(std::max<int64_t>(kernel.share, 1)) / 100;
     const double compute =
         work / (ops * share) * std::max(running, static_cast<double>(kernel.busy)) / static_cast<double>(kernel.sms);
-    const double read = static_cast<double>((tile.m + tile.n) * tile.k * size_of(p.a)) /
-                        static_cast<double>(kernel.sms) * std::max(1 / family.block_bytes, running / family.sm_bytes) *
+    const auto bytes_of = [&](int64_t lines) {
+      return static_cast<double>(lines * tile.k * size_of(p.a)) / static_cast<double>(kernel.sms);
+    };
+    // A cluster's blocks receive both operands whole, and fetch their share.
+    const double fetched =
+        bytes_of(tile.m) / static_cast<double>(shape.across) + bytes_of(tile.n) / static_cast<double>(shape.down);
+    const double read = std::max(bytes_of(tile.m + tile.n) / family.block_bytes, running * fetched / family.sm_bytes) *
                         (reading.unaligned ? family.unaligned : 1);
-    return std::max(compute, read) / clock + (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
+    return std::max(compute + family.stage_clocks, read) / clock + (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
   }
   [[nodiscard]] double seconds(int64_t parts) const {
-    constexpr double kClusterSeconds = 0.25e-6;  // small_m: for each doubling of the cluster
-    const double slots = std::max(std::floor(sms / together()), 1.0);
+    const int64_t clustered = splits_in_cluster(kernel) ? parts * shape.down * shape.across : 1;
+    const double slots = clustered > 1 ? fitting_blocks(clustered) : std::max(std::floor(sms / together()), 1.0);
     const double all = tiles * static_cast<double>(parts);
     const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
     const double waves = std::ceil(all / (slots * running));
@@ -162,12 +185,70 @@ struct Model {
     const double stage = stage_seconds(running) * (kernel.pingpong && waves < 2 ? 1.2 : 1);
     const double write_us = family.tile_us + family.area_us * area * (c_is_aligned() ? 1 : family.area_writing);
     const double tile = static_cast<double>(divide_up(stages, parts)) * stage + write_us * 1e-6;
-    const double cluster = kernel.work == GpuWork::small_m ? kClusterSeconds * std::log2(parts) : 0;
+    const double cluster =
+        splits_in_cluster(kernel)
+            ? 1e-6 * (family.part_us * std::log2(parts) + family.share_us * std::log2(shape.down * shape.across))
+            : 0;
     return family.launch_us * 1e-6 + std::max(waves * tile, memory_seconds()) + cluster + pass_seconds(parts);
   }
 };
 
 }  // namespace
+
+std::span<const EnumName<FamilyId>> enum_names(FamilyId) {
+  static constexpr EnumName<FamilyId> kNames[] = {
+      {FamilyId::tcgen05, "tcgen05"},
+      {FamilyId::small_m, "small_m"},
+      {FamilyId::clusters, "clusters"},
+      {FamilyId::clusters_fp8, "clusters_fp8"},
+      {FamilyId::tma_mma, "tma_mma"},
+      {FamilyId::pingpong, "pingpong"},
+      {FamilyId::warpgroups, "warpgroups"},
+      {FamilyId::mma_direct_64, "mma_direct_64"},
+      {FamilyId::mma_direct_32, "mma_direct_32"},
+      {FamilyId::mma_direct_narrow, "mma_direct_narrow"},
+      {FamilyId::mma_small_m, "mma_small_m"},
+      {FamilyId::mma_staged, "mma_staged"},
+      {FamilyId::gemv, "gemv"},
+      {FamilyId::simt_thin, "simt_thin"},
+      {FamilyId::simt_words, "simt_words"},
+      {FamilyId::simt_128, "simt_128"},
+      {FamilyId::simt_64, "simt_64"},
+      {FamilyId::simt_32, "simt_32"},
+  };
+  return kNames;
+}
+
+FamilyId find_family(const Kernel& kernel) {
+  if (is_tcgen05(kernel)) return FamilyId::tcgen05;
+  switch (kernel.work) {
+    case GpuWork::small_m: return FamilyId::small_m;
+    case GpuWork::clusters: return is_fp8(kernel.dtype) ? FamilyId::clusters_fp8 : FamilyId::clusters;
+    case GpuWork::tma_mma: return FamilyId::tma_mma;
+    case GpuWork::warpgroups: return kernel.pingpong ? FamilyId::pingpong : FamilyId::warpgroups;
+    case GpuWork::blocks: break;
+  }
+  return kernel.instruction == "mma.sync" ? mma_family(kernel) : simt_family(kernel);
+}
+
+std::span<const Fit> fits() {
+  return kFits;
+}
+
+const Fit& find_fit(const Gpu& gpu) {
+  const auto distance = [&](const Fit& fit) {
+    return std::tuple(fit.device != gpu.name, std::abs(fit.sms - count_sms(gpu)));
+  };
+  return *std::min_element(std::begin(kFits), std::end(kFits),
+                           [&](const Fit& a, const Fit& b) { return distance(a) < distance(b); });
+}
+
+double predict(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts, const ClusterShape& shape,
+               const Family& costs) {
+  Model model(kernel, problem, gpu, costs);
+  if (has_shape(kernel, shape)) model.set_shape(shape);
+  return model.seconds(std::clamp<int64_t>(parts, 1, model.most_parts()));
+}
 
 int64_t count_sms(const Gpu& gpu) {
   constexpr int64_t kUnknownSms = 64;
@@ -198,27 +279,54 @@ Reading plan_reading(const Kernel& kernel, const Problem& p) {
   return reading;
 }
 
+namespace {
+
+Split best_clusters(const Kernel& kernel, const Problem& problem, const Gpu& gpu) {
+  Model model(kernel, problem, gpu);
+  Split best{1, {}, model.seconds(1)};
+  for (const int64_t down : {1, 2, 4, 8}) {
+    for (const int64_t across : {1, 2, 4, 8}) {
+      const ClusterShape shape{down, across};
+      if (!has_shape(kernel, shape)) continue;
+      model.set_shape(shape);
+      for (int64_t parts = 1; parts <= model.most_parts() && parts * down * across <= kMostCluster; ++parts) {
+        const double seconds = model.seconds(parts);
+        if (seconds < best.seconds) best = {parts, shape, seconds};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
 Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu) {
   // No measurement shows whether one block on each of few SMs reaches the memory's rate. If the model finds splits
   // equally fast, small M therefore takes the split with most blocks that have an SM each.
   constexpr double kAlike = 1.1;
+  if (kernel.work == GpuWork::clusters) return best_clusters(kernel, problem, gpu);
   const Model model(kernel, problem, gpu);
   const bool small_m = kernel.work == GpuWork::small_m;
-  Split best{1, model.seconds(1)};
+  Split best{1, {}, model.seconds(1)};
   double least = best.seconds;
   for (int64_t parts = 2; parts <= model.most_parts(); parts += small_m ? parts : 1) {
     const double seconds = model.seconds(parts);
     const bool alike = small_m && model.tiles * static_cast<double>(parts) <= model.sms && seconds <= kAlike * least;
-    if (seconds < best.seconds || alike) best = {parts, seconds};
+    if (seconds < best.seconds || alike) best = {parts, {}, seconds};
     least = std::min(least, seconds);
   }
   return best;
 }
 
-Split make_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts) {
-  const Model model(kernel, problem, gpu);
-  const int64_t there = std::clamp<int64_t>(parts, 1, model.most_parts());
-  return {there, model.seconds(there)};
+Split make_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts,
+                 const ClusterShape& shape) {
+  Model model(kernel, problem, gpu);
+  const ClusterShape taken = has_shape(kernel, shape) ? shape : ClusterShape{};
+  if (kernel.work == GpuWork::clusters) model.set_shape(taken);
+  const int64_t most =
+      std::min(model.most_parts(), splits_in_cluster(kernel) ? kMostCluster / (taken.down * taken.across) : kMostParts);
+  const int64_t there = std::clamp<int64_t>(parts, 1, most);
+  return {there, taken, model.seconds(there)};
 }
 
 }  // namespace pbprobe

@@ -3,19 +3,84 @@
 //
 // Model of a GPU kernel's time for a problem, and of the best split-K: the one model that ranks tiles, split-K and
 // small-M kernels. Rates come from the target's row (recipes/targets.json) at the device's own clock; the kernels'
-// overheads are measured (docs/kernels/model.md). Pure host code.
+// overheads are fitted to measured times of one device (fits.inc, docs/kernels/model.md). Pure host code.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
+#include <span>
+#include <string_view>
 
 #include "core/facts/host.hpp"
+#include "core/fields.hpp"
 #include "kernels/gemm/problem.hpp"
 #include "kernels/gemm/table.hpp"
 
 namespace pbprobe {
 
 [[nodiscard]] int64_t count_sms(const Gpu& gpu);
+
+// Families of kernels that share their costs.
+enum class FamilyId {
+  tcgen05,
+  small_m,
+  clusters,
+  clusters_fp8,
+  tma_mma,
+  pingpong,
+  warpgroups,
+  mma_direct_64,
+  mma_direct_32,
+  mma_direct_narrow,
+  mma_small_m,
+  mma_staged,
+  gemv,
+  simt_thin,
+  simt_words,
+  simt_128,
+  simt_64,
+  simt_32,
+  count,
+};
+[[nodiscard]] std::span<const EnumName<FamilyId>> enum_names(FamilyId);
+[[nodiscard]] FamilyId find_family(const Kernel& kernel);
+
+// Blocks of a cluster that share operands (GpuWork::clusters): one below the other B, side by side A.
+struct ClusterShape {
+  int64_t down = 1;
+  int64_t across = 1;
+};
+
+// Cost of a family besides its instruction's rate.
+struct Family {
+  double launch_us;         // from the launch to the first operands, and from the last accumulators to the end
+  double tile_us;           // for each tile, besides its stages
+  double area_us;           // for each 128 × 128 of a tile on one SM, besides its stages
+  double block_bytes;       // bytes of operands per clock that one block takes at most
+  double sm_bytes;          // bytes of operands per clock that an SM takes at most
+  double unaligned;         // factor on the time if the kernel reads unaligned rows
+  double unaligned_us;      // and time added to each stage then
+  double writing;           // factor on the time to write C if its rows are unaligned
+  double memory;            // fraction of the memory's rate that the family reaches
+  double area_writing = 1;  // factor on area_us if the rows of C are unaligned
+  double part_us = 0.25;    // for each doubling of the parts of k in a cluster
+  double share_us = 0.25;   // for each doubling of the blocks of a cluster that share operands
+  double stage_clocks = 0;  // for each stage, besides the multiplications
+};
+
+// The costs on one device.
+struct Fit {
+  std::string_view device;  // name by the driver
+  int64_t sms;
+  std::string_view date;
+  std::array<Family, static_cast<size_t>(FamilyId::count)> families;
+};
+[[nodiscard]] std::span<const Fit> fits();
+// Returns the fit of this device, else of the device with the nearest number of SMs.
+[[nodiscard]] const Fit& find_fit(const Gpu& gpu);
+// Returns the seconds of a kernel with these costs and this split, from launch to C.
+[[nodiscard]] double predict(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts,
+                             const ClusterShape& shape, const Family& costs);
 
 // Preparation of an operand before the GEMM reads it.
 enum class Pass { none, transpose, align };
@@ -26,13 +91,15 @@ struct Reading {
 };
 [[nodiscard]] Reading plan_reading(const Kernel& kernel, const Problem& problem);
 
-// Result of split-K. `parts` counts the blocks of a cluster for a small_m kernel.
+// Result of split-K. `parts` counts the blocks of a cluster if the kernel splits k in one.
 struct Split {
   int64_t parts = 1;
+  ClusterShape shape;
   double seconds = 0;  // time of the GEMM with these parts, from launch to C
 };
 [[nodiscard]] Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu);
-// Returns the split with as many parts as `parts`, or the most that k allows.
-[[nodiscard]] Split make_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts);
+// Returns the split with as many parts as `parts`, or the most that k allows, and this shape if the kernel can have it.
+[[nodiscard]] Split make_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts,
+                               const ClusterShape& shape = {});
 
 }  // namespace pbprobe

@@ -61,6 +61,8 @@ struct GpuBlocks {
   int64_t partials_offset = 0;
   int64_t scales_offset = 0;  // a vector of A's scale, then of B's scale, if each is one number
   int64_t cluster = 1;        // blocks of a cluster
+  int64_t down = 1;           // GpuWork::clusters: blocks of a cluster one below the other, which share B
+  int64_t across = 1;         // GpuWork::clusters: blocks side by side, which share A
   bool overlaps = false;      // launches may begin before earlier kernels have ended (kernels/cuda/pdl.cuh)
   // Kernels by TMA: tiles of a raster group in one direction (warpgroups: rows of tiles).
   int64_t raster_group = 0;

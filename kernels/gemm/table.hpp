@@ -49,13 +49,15 @@ enum class GpuWork {
   warpgroups,  // persistent clusters, operands by TMA (kernels/cuda/hopper.cuh)
   tma_mma,     // like warpgroups, by mma.sync without clusters (kernels/cuda/tma_mma.cuh)
   small_m,     // swap-AB, split-K inside a cluster (kernels/cuda/hopper_skinny.cuh)
+  clusters,    // like small_m, for any number of rows; clusters share operands (kernels/cuda/hopper_cluster.cuh)
 };
 
 // One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
 struct Kernel {
-  std::string_view target;         // "avx512"
-  std::string_view part = {};      // GPU: the target's cubin that holds it ("tcgen05", "blocks"); "" is the main one
-  std::string_view name;           // "gemm_fp32_14x32_avx512"
+  std::string_view target;  // "avx512"
+  std::string_view part =
+      {};                 // GPU: the target's cubin that holds it ("tcgen05", "blocks", "cluster"); "" is the main one
+  std::string_view name;  // "gemm_fp32_14x32_avx512"
   std::string_view function_name;  // "gemm_fp32_14x32": the function, and the beginning of the GPU symbols
   bool built = false;
   CpuFunction function = nullptr;  // nullptr for a GPU kernel, or if not built
@@ -98,6 +100,14 @@ struct Kernel {
 
 // Returns the layout that a GPU kernel reads if the operands have `layout`. The other operands are transposed first.
 [[nodiscard]] Layout layout_read(const Kernel& kernel, Layout layout);
+// Reports whether the blocks of a cluster take parts of k of one tile, so that no second kernel reduces them.
+[[nodiscard]] constexpr bool splits_in_cluster(const Kernel& kernel) {
+  return kernel.work == GpuWork::small_m || kernel.work == GpuWork::clusters;
+}
+// Reports whether the kernel reads one scale of a whole operand, which is else repeated for each row or column first.
+[[nodiscard]] constexpr bool reads_one_scale(const Kernel& kernel) {
+  return kernel.work == GpuWork::clusters;
+}
 // Reports whether the kernel also writes C stored [n,m], as GPU kernels of small M do.
 [[nodiscard]] constexpr bool writes_c_nm(const Kernel& kernel) {
   return kernel.threads > 0 && kernel.max_m != INT64_MAX;
@@ -138,7 +148,7 @@ struct Peak {
 // Build result of one target. Every id of targets.json has one, and one more for each further cubin.
 struct TargetBuild {
   std::string_view target;
-  std::string_view part = {};  // name of a further cubin: "tcgen05", "blocks"
+  std::string_view part = {};  // name of a further cubin: "tcgen05", "blocks", "cluster"
   bool built = false;
   std::string_view why_not;          // one sentence with a remedy; "" if built
   std::string_view digest;           // SHA-256 of the cubin (GPU), or of the source closure and flags (CPU)

@@ -59,13 +59,14 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     if (kernel.work == GpuWork::blocks) continue;
     ++rows;
     const bool small_m = kernel.work == GpuWork::small_m;
+    const bool in_cluster = splits_in_cluster(kernel);
     const int64_t lines = small_m && kernel.max_m < 128 ? 2 : 1;
     const int64_t stage = lines * (kernel.tile.m + kernel.tile.n) * 128 + 16;
     const int64_t chunks = kernel.tile.n == 192 ? 49152 : 32768;
     const bool fp8 = is_fp8(kernel.dtype);
     const bool tma_mma = kernel.work == GpuWork::tma_mma;
     const int64_t exits = tma_mma ? 4 * 2 * 2048 : fp8 ? 32768 : chunks + (kernel.pingpong ? 16 : 24);
-    const int64_t ring = kernel.shared_bytes - 1024 - (small_m ? 0 : exits);
+    const int64_t ring = kernel.shared_bytes - 1024 - (in_cluster ? 0 : exits);
     EXPECT_EQ(ring % stage, 0) << kernel.name;
     EXPECT_GE(ring / stage, tma_mma ? 2 : 4) << kernel.name;
     const auto& limits = find_target(kernel.target)->limits;
@@ -73,10 +74,14 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     constexpr int64_t kReserved = 1024;  // the driver's share of each block
     EXPECT_LE(kernel.blocks * (kernel.shared_bytes + kReserved), 228 * 1024) << kernel.name;
     EXPECT_EQ(kernel.tile.k * size_of(kernel.dtype), 128) << kernel.name;
-    EXPECT_EQ(kernel.threads, tma_mma ? 4 * 32 + 32 : kernel.max_m == 16 ? 256 : 384) << kernel.name;
+    EXPECT_EQ(kernel.threads, tma_mma                            ? 4 * 32 + 32
+                              : kernel.work == GpuWork::clusters ? 128 + 2 * kernel.tile.n
+                              : kernel.max_m == 16               ? 256
+                                                                 : 384)
+        << kernel.name;
     EXPECT_EQ(small_m, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 71);
+  EXPECT_EQ(rows, 106);
 }
 
 TEST(Warpgroups, MakesPersistentGridOfWholeClusters) {
@@ -113,6 +118,47 @@ TEST(Warpgroups, SmallMSplitsKInAClusterUntilTheSmsAreBusy) {
   EXPECT_EQ(cut(small_m, make_problem(16, 1024, 8192, DType::bf16)).gpu.cluster, 8);
   EXPECT_EQ(cut(small_m, make_problem(16, 32768, 8192, DType::bf16)).gpu.cluster, 1);
   EXPECT_EQ(cut(small_m, make_problem(16, 1024, 64, DType::bf16)).gpu.cluster, 1) << "k of one stage";
+}
+
+TEST(Warpgroups, ClustersShareOperandsAndSplitK) {
+  const Kernel tile = kernel(GpuWork::clusters, 80, 64, 1);
+  Plan plan;
+  plan.kernel = &tile;
+  plan.problem = make_problem(300, 500, 6400, DType::bf16);
+  plan.gpu.down = 2;
+  plan.gpu.across = 2;
+  cut_warpgroups(plan, 132, 2);
+  EXPECT_EQ(plan.gpu.cluster, 8);
+  EXPECT_EQ(plan.grid.x, 2 * 4 * 8) << "clusters of 160 × 128, the last ones partly outside of C";
+  EXPECT_EQ(plan.split, 1) << "no second kernel";
+  const auto maps = maps_of(plan, make_call(plan.problem, 0x1000, 0x2000));
+  ASSERT_TRUE(maps.ok()) << maps.error().message;
+  EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 40)) << "half of A for each of two side by side";
+  EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 32)) << "half of B for each of two below each other";
+}
+
+TEST(Warpgroups, ClustersFetchWholePatternsOfTheSwizzle) {
+  const Kernel tile = kernel(GpuWork::clusters, 80, 64, 1);
+  const Problem problem = make_problem(300, 500, 6400, DType::bf16);
+  const auto shape_of = [&](int64_t down, int64_t across) {
+    const ClusterShape shape = make_split(tile, problem, kGpu, 1, {down, across}).shape;
+    return std::pair(shape.down, shape.across);
+  };
+  EXPECT_EQ(shape_of(2, 2), std::pair(int64_t{2}, int64_t{2}));
+  EXPECT_EQ(shape_of(8, 1), std::pair(int64_t{8}, int64_t{1}));
+  EXPECT_EQ(shape_of(1, 4), std::pair(int64_t{1}, int64_t{1})) << "a quarter of 80 rows is no multiple of 8";
+  EXPECT_EQ(shape_of(8, 2), std::pair(int64_t{1}, int64_t{1})) << "more than 8 blocks";
+  EXPECT_EQ(make_split(tile, problem, kGpu, 8, {2, 2}).parts, 2) << "8 blocks of a cluster";
+}
+
+TEST(Warpgroups, TakesTheFitOfTheDeviceElseTheNearest) {
+  Gpu gpu = kGpu;
+  for (const Fit& fit : fits()) {
+    gpu.name = fit.device;
+    EXPECT_EQ(find_fit(gpu).device, fit.device);
+  }
+  gpu.name = "an unknown card";
+  EXPECT_EQ(find_fit(gpu).sms, 132);
 }
 
 TEST(Warpgroups, MapsSayWhereTheMatricesLie) {

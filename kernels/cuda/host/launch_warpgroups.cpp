@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "core/driver/driver_api.hpp"
+#include "kernels/cuda/cluster_call.hpp"
 #include "kernels/cuda/host/launch.hpp"
 
 namespace pbprobe {
@@ -30,8 +31,12 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, GpuFp32Blo
   PBPROBE_CHECK(write_map(driver, maps.b, b));
   GpuTensorMap c{};
   if (maps.tiles.by_map) PBPROBE_CHECK(write_map(driver, maps.c, c));
-  void* parameters[] = {&maps.tiles, &a, &b, &c, &blocks};  // C's map may be unused; a kernel without blocks takes four
-  constexpr int64_t kMoreReaders = 128;                     // threads
+  GpuClusterCall cluster{static_cast<int>(plan.gpu.down), static_cast<int>(plan.gpu.across),
+                         plan.problem.per_tensor ? 1 : 0};
+  // C's map may be unused; a kernel without scales of blocks takes four.
+  void* const last = plan.kernel->work == GpuWork::clusters ? static_cast<void*>(&cluster) : &blocks;
+  void* parameters[] = {&maps.tiles, &a, &b, &c, last};
+  constexpr int64_t kMoreReaders = 128;  // threads
   const int64_t threads = plan.kernel->threads + (plan.gpu.unaligned_b ? kMoreReaders : 0);
   return launch(
       {plan.kernel->target, symbol, plan.grid, threads, plan.shared_bytes, plan.gpu.cluster, plan.gpu.overlaps},

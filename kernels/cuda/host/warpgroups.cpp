@@ -21,11 +21,14 @@ void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts) {
   const Problem& p = plan.problem;
   const int64_t tiles = tiles_of(kernel, p);
   plan.grid = {};
-  if (kernel.work == GpuWork::small_m) {
+  if (splits_in_cluster(kernel)) {
     plan.split = 1;
     plan.gpu.part = stages_of(kernel, p) * kernel.tile.k;
-    plan.gpu.cluster = parts;
-    plan.grid.x = tiles * parts;
+    const int64_t shared = plan.gpu.down * plan.gpu.across;  // blocks that share operands; 1 for small M
+    plan.gpu.cluster = parts * shared;
+    plan.grid.x = shared == 1 ? tiles * parts
+                              : divide_up(p.m, kernel.tile.m * plan.gpu.down) *
+                                    divide_up(p.n, kernel.tile.n * plan.gpu.across) * plan.gpu.cluster;
     return;
   }
   // If writing C takes most of the time, bands of half the rows are faster with ping-pong.
@@ -110,7 +113,7 @@ void map_c(WarpgroupMaps& maps, const Plan& plan) {
 Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   const Problem& p = plan.problem;
   const Kernel& kernel = *plan.kernel;
-  const bool small_m = kernel.work == GpuWork::small_m;
+  const bool in_cluster = splits_in_cluster(kernel);
   const bool a_mk = plan.gpu.transpose_a || !a_is_km(p.layout);
   const bool b_nk = plan.gpu.transpose_b || b_is_nk(p.layout);
   const int64_t element = size_of(p.a);
@@ -125,15 +128,17 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   if (p.k == 0) a = nothing;
   if (p.k == 0 || plan.gpu.unaligned_b) b = nothing;
   // Lines that a block fetches: its own lines of one operand, its share of the cluster's lines of the other.
-  const int64_t a_lines = small_m ? kernel.tile.m : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
-  const int64_t b_lines = small_m ? kernel.tile.n : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
+  const int64_t a_lines =
+      in_cluster ? kernel.tile.m / plan.gpu.across : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
+  const int64_t b_lines =
+      in_cluster ? kernel.tile.n / plan.gpu.down : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
   maps.a = map_of(a, k, a_mk ? a_lines : k);
-  maps.b = map_of(b, k, b_nk ? b_lines : k);
-  // Small M reads 128 bytes of a column of B at a time, other blocks the rest later: filling 256 bytes was slower.
-  if (small_m) maps.b.promotion = 2;
+  maps.b = map_of(b, k, b_nk ? b_lines : k / plan.gpu.down);
+  // They read 128 bytes of a column of B at a time, other blocks the rest later: filling 256 bytes was slower.
+  if (in_cluster) maps.b.promotion = 2;
   PBPROBE_CHECK(check_limits(maps.a, plan, "A"));
   PBPROBE_CHECK(check_limits(maps.b, plan, "B"));
-  if (!small_m) map_c(maps, plan);
+  if (!in_cluster) map_c(maps, plan);
   return maps;
 }
 

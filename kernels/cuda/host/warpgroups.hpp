@@ -16,8 +16,8 @@ namespace pbprobe {
 
 // Reports whether a small-M kernel reads B by threads, because no tensor map can describe its unaligned rows along k.
 [[nodiscard]] bool reads_unaligned_b(const Kernel& kernel, const Problem& problem);
-// Fills in grid, cluster, raster group, split and part. `parts`: split-K; for a small_m kernel, the blocks of a
-// cluster.
+// Fills in grid, cluster, raster group, split and part. `parts`: split-K; for a kernel that splits k in a cluster, the
+// parts of a cluster.
 void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts);
 // Arguments of cuTensorMapEncodeTiled for one matrix.
 struct TensorMapShape {

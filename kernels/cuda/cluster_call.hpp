@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the host passes to a kernel of hopper_cluster.cuh. Included by host and device code: plain data only.
+#pragma once
+
+namespace pbprobe {
+
+// A cluster of down × across tiles, and one such for each part of k.
+struct GpuClusterCall {
+  int down;       // blocks one below the other, which share B
+  int across;     // blocks side by side, which share A
+  int one_scale;  // 1: scale_a and scale_b have one element each
+};
+
+}  // namespace pbprobe

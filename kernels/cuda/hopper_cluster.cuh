@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// sm_90a: wgmma in clusters that share both operands and split k. A block computes kRows rows of A by 64 or 128 columns
+// of B with swapped operands (swap-AB): B's columns are the rows of the instruction, 64 a warpgroup, so that kRows can
+// be any multiple of 16. The shape of the cluster is an argument: blocks side by side fetch A together, blocks one
+// below the other B, each its share by multicast. Blocks of different parts of k add their accumulators through
+// distributed shared memory in a fixed order, without workspace or a second kernel. Family header: see tile.cuh.
+//
+// Shared memory at exit: other blocks of the cluster write this block's stages by multicast, arrive at its `empty`
+// barriers, and read its accumulators (read_of_block). Every multicast has landed, because the consumers waited for
+// each `full` phase. cluster_sync() publishes the accumulators; the last one orders the reads and the arrivals before
+// any block exits. Reuse of buffers: stages wait for `empty` of every block that they are sent to; the accumulators
+// replace the stages after sync_consumers(), when every copy has landed and no wgmma reads the ring.
+#pragma once
+
+#include "kernels/cuda/cluster_call.hpp"
+#include "kernels/cuda/hopper_skinny.cuh"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+template <class Op, int kRows, int kStages, int kGroups>
+using ClusterTile = SkinnyTile<Op, kRows, kStages, kGroups, 1, 1>;
+
+// Place of a block in its cluster: part of k, then row, then column of its tile.
+struct ClusterPlace {
+  unsigned down, across, parts;  // sizes of the cluster
+  unsigned part, y, x;
+  unsigned first;  // rank of the first block of this part
+
+  __device__ explicit ClusterPlace(const GpuClusterCall& cluster)
+      : down(static_cast<unsigned>(cluster.down)), across(static_cast<unsigned>(cluster.across)) {
+    const unsigned rank = cluster_rank();
+    const unsigned tiles = down * across;
+    parts = cluster_size() / tiles;
+    part = rank / tiles;
+    first = part * tiles;
+    y = (rank - first) / across;
+    x = (rank - first) % across;
+  }
+  [[nodiscard]] __device__ unsigned blocks() const { return down * across * parts; }
+  // Blocks that share A with this one, as a multicast mask; and B.
+  [[nodiscard]] __device__ unsigned row_mask() const { return ((1U << across) - 1) << (first + y * across); }
+  [[nodiscard]] __device__ unsigned column_mask() const {
+    unsigned mask = 0;
+    for (unsigned i = 0; i < down; ++i) mask |= 1U << (first + i * across + x);
+    return mask;
+  }
+  // Rank of the block that takes this part of the same tile.
+  [[nodiscard]] __device__ unsigned find_rank(unsigned other) const { return other * down * across + y * across + x; }
+};
+
+__device__ inline void load_shared_box(unsigned to, const GpuTensorMap& map, int x, int y, unsigned full, bool shared,
+                                       unsigned blocks) {
+  if (shared) {
+    load_box_for(to, map, x, y, full, blocks);
+  } else {
+    load_box(to, map, x, y, full);
+  }
+}
+
+// Fills the ring by one thread: this block's share of A's rows and of B, to every block that shares them.
+template <class Tile, bool kBKMajor>
+__device__ inline void produce_cluster(typename Tile::Stages& ring, const GpuTensorMap& map_a,
+                                       const GpuTensorMap& map_b, const ClusterPlace& place, int row, int column,
+                                       int first, int count) {
+  constexpr int kLinesOfBox = kBKMajor ? Tile::kColumns : kBoxBytes / kRowBytes;
+  const int lines_a = Tile::kRows / static_cast<int>(place.across);
+  const int lines_b = kLinesOfBox / static_cast<int>(place.down);
+  const int from_a = static_cast<int>(place.x) * lines_a;
+  const int from_b = static_cast<int>(place.y) * lines_b;
+  const unsigned mask_a = place.row_mask();
+  const unsigned mask_b = place.column_mask();
+#pragma unroll 1
+  for (int stage = 0; stage < count; ++stage) {
+    ring.await_empty();
+    const int k = (first + stage) * Tile::kTileK;
+    const unsigned full = ring.full();
+    const unsigned to_b = ring.stage() + Tile::kBytesA + from_b * kRowBytes;
+    arrive_expect_tx(full, Tile::kStageBytes);
+    if constexpr (kBKMajor) {
+      load_shared_box(to_b, map_b, k, column + from_b, full, place.down > 1, mask_b);
+    } else {
+#pragma unroll
+      for (int box = 0; box < Tile::kColumns / 64; ++box) {
+        load_shared_box(to_b + box * kBoxBytes, map_b, column + box * 64, k + from_b, full, place.down > 1, mask_b);
+      }
+    }
+    load_shared_box(ring.stage() + from_a * kRowBytes, map_a, k, row + from_a, full, place.across > 1, mask_a);
+    ring.advance();
+  }
+}
+
+// Releases a stage to every block that fills it: the threads of `mates`, one for each block of the cluster.
+__device__ inline void release_to(unsigned empty, unsigned mates) {
+  const unsigned thread = threadIdx.x % 128;
+  if (thread >= 16) return;
+  if (mates >> thread & 1U) arrive_at(empty, thread);
+}
+
+// The greatest number of rows up to `rows` that one listed wgmma takes.
+__device__ constexpr int pick_wgmma_rows(int rows) {
+  constexpr int kListed[] = {256, 192, 128, 64, 32, 16};
+  for (const int listed : kListed) {
+    if (listed <= rows) return listed;
+  }
+  return 8;
+}
+
+// acc (+)= B · A for 32 bytes of k, and the rows of A from kFirst up to kEnd. `acc` begins at kBegin.
+template <class Op, bool kBKMajor, int kBegin, int kEnd, bool kAdds = true, int kFirst = kBegin>
+__device__ inline void multiply_step(typename Op::Accumulator (&acc)[(kEnd - kBegin) / 2], unsigned long long of_b,
+                                     unsigned long long of_a) {
+  constexpr int kCount = pick_wgmma_rows(kEnd - kFirst);
+  auto& part = reinterpret_cast<typename Op::Accumulator(&)[kCount / 2]>(acc[(kFirst - kBegin) / 2]);
+  if constexpr (Op::kNarrow) {
+    Op::template wgmma<kCount, kBKMajor, true, kAdds>(part, of_b, of_a + kFirst * kRowBytes / 16);
+  } else {
+    Op::template wgmma<kCount, kBKMajor, true>(part, of_b, of_a + kFirst * kRowBytes / 16);
+  }
+  if constexpr (kFirst + kCount < kEnd) {
+    multiply_step<Op, kBKMajor, kBegin, kEnd, kAdds, kFirst + kCount>(acc, of_b, of_a);
+  }
+}
+
+// One stage, committed as one group. FP8 (kStarts): the sum starts anew.
+template <class Op, bool kBKMajor, int kBegin, int kEnd, bool kStarts>
+__device__ inline void multiply_stage(typename Op::Accumulator (&acc)[(kEnd - kBegin) / 2], unsigned long long of_b,
+                                      unsigned long long of_a) {
+  fence_operands(acc);
+  wgmma_fence();
+  multiply_step<Op, kBKMajor, kBegin, kEnd, !kStarts>(acc, of_b, of_a);
+#pragma unroll
+  for (int step = 1; step < 4; ++step) {
+    multiply_step<Op, kBKMajor, kBegin, kEnd>(acc, of_b + step * kStepK<kBKMajor>, of_a + step * kStepK<true>);
+  }
+  wgmma_commit();
+  fence_operands(acc);
+}
+
+// FP8: adds a stage's sums of 128 products in FP32, for 128 rows at once, for which there are registers.
+template <class Op, int kRows, int kBegin = 0>
+__device__ inline void add_stage(float (&acc)[kRows / 2], unsigned long long of_b, unsigned long long of_a) {
+  constexpr int kEnd = kRows - kBegin > 128 ? kBegin + 128 : kRows;
+  float sum[(kEnd - kBegin) / 2];
+  multiply_stage<Op, true, kBegin, kEnd, true>(sum, of_b, of_a);
+  wgmma_wait<0>();
+  fence_operands(sum);
+  add_to(reinterpret_cast<float(&)[(kEnd - kBegin) / 2]>(acc[kBegin / 2]), sum);
+  if constexpr (kEnd < kRows) add_stage<Op, kRows, kEnd>(acc, of_b, of_a);
+}
+
+// Main loop of a warpgroup. One group of wgmma is in flight while the previous group completes and its stage is
+// released; FP8 waits for each sum.
+template <class Tile, bool kBKMajor>
+__device__ inline void multiply_cluster(typename Tile::Stages& ring, int consumer, unsigned mates,
+                                        typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2], int stages) {
+  using Op = typename Tile::Op;
+  unsigned before = 0;
+#pragma unroll 1
+  for (int stage = 0; stage < stages; ++stage) {
+    ring.await_full();
+    const unsigned long long of_b = describe<kBKMajor>(ring.stage() + Tile::kBytesA + consumer * kBoxBytes);
+    const unsigned long long of_a = describe<true>(ring.stage());
+    if constexpr (Op::kNarrow) {
+      add_stage<Op, Tile::kRows>(acc, of_b, of_a);
+      release_to(ring.empty(), mates);
+    } else {
+      multiply_stage<Op, kBKMajor, 0, Tile::kRows, false>(acc, of_b, of_a);
+      wgmma_wait<1>();
+      if (stage > 0) release_to(before, mates);
+      before = ring.empty();
+    }
+    ring.advance();
+  }
+  wgmma_wait<0>();
+  fence_operands(acc);
+}
+
+// The threads of the warpgroups that compute.
+template <class Tile>
+__device__ inline void sync_consumers() {
+  asm volatile("barrier.sync 1, %0;" ::"n"(128 * Tile::kGroups) : "memory");
+}
+
+// A thread's four columns of C: where they are, and their factors, which are loaded before the main loop.
+template <class Tile>
+struct ClusterColumns {
+  static constexpr int kThreadsOfRow = Tile::kColumns / 4;
+  static constexpr int kRowsAtOnce = 128 * Tile::kGroups / kThreadsOfRow;
+  int inside;  // in the tile
+  int row;     // first row in the tile
+  int there;   // columns of C from the first one on
+  float scale[4], bias[4];
+  float scale_a = 1;  // of all rows, where scale_a has one element
+
+  __device__ ClusterColumns(const GpuCall& call, int first_column, bool one_scale) {
+    const int thread = static_cast<int>(threadIdx.x) - 128;
+    inside = thread % kThreadsOfRow * 4;
+    row = thread / kThreadsOfRow;
+    const int column = first_column + inside;
+    there = call.n - column;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      scale[i] = call.scale_b && i < there ? call.scale_b[one_scale ? 0 : column + i] : 1.0F;
+      bias[i] = call.bias && i < there ? call.bias[column + i] : 0.0F;
+    }
+    if (one_scale && call.scale_a) scale_a = *call.scale_a;
+  }
+
+  template <class Accumulator>
+  __device__ void write(const GpuCall& call, int line, int column, const Accumulator (&acc)[4], float of_row) const {
+    const long long index = line * call.ldc + column;
+    unsigned words[4];
+    if (call.c_type == kGpuInt32) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) words[i] = bits_of(acc[i]);
+      write_words(static_cast<unsigned*>(call.c) + index, words, there, call.c_aligned);
+      return;
+    }
+    float values[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      values[i] = static_cast<float>(acc[i]) * of_row * scale[i];
+      if (call.bias) values[i] += bias[i];
+      words[i] = __float_as_uint(values[i]);
+    }
+    if (call.c_type == kGpuFp32) {
+      write_words(static_cast<unsigned*>(call.c) + index, words, there, call.c_aligned);
+      return;
+    }
+    const unsigned halves[2] = {pack(values[0], values[1], call.c_type), pack(values[2], values[3], call.c_type)};
+    write_halves<4>(static_cast<unsigned short*>(call.c) + index, halves, there, call.c_aligned);
+  }
+};
+
+__device__ inline float4 read_own(unsigned address) {
+  const uint4 four = load_four(address);
+  return make_float4(__uint_as_float(four.x), __uint_as_float(four.y), __uint_as_float(four.z),
+                     __uint_as_float(four.w));
+}
+
+template <class Accumulator>
+__device__ inline void add_four(Accumulator (&four)[4], const float4& sums) {
+  four[0] += sum_of(sums.x, Accumulator());
+  four[1] += sum_of(sums.y, Accumulator());
+  four[2] += sum_of(sums.z, Accumulator());
+  four[3] += sum_of(sums.w, Accumulator());
+}
+
+// This block's share of the tile's rows: adds the accumulators of all parts, and writes C.
+template <class Tile, class Accumulator>
+__device__ inline void write_share(const GpuCall& call, const ClusterPlace& place, const ClusterColumns<Tile>& columns,
+                                   unsigned at, int first_row, int first_column, bool one_scale) {
+  constexpr int kStep = ClusterColumns<Tile>::kRowsAtOnce;
+  constexpr unsigned kMostParts = 8;
+  const int rows = min(Tile::kRows, call.m - first_row);
+  const int column = first_column + columns.inside;
+  if (columns.there <= 0) return;
+  const auto find_scale = [&](int row) {
+    return call.scale_a && !one_scale ? call.scale_a[first_row + row] : columns.scale_a;
+  };
+  if (place.parts == 1) {
+#pragma unroll 4
+    for (int row = columns.row; row < rows; row += kStep) {
+      Accumulator four[4] = {};
+      add_four(four, read_own(at + (row * Tile::kPitch + columns.inside) * 4));
+      columns.write(call, first_row + row, column, four, find_scale(row));
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int row = static_cast<int>(place.part) * kStep + columns.row; row < rows;
+       row += static_cast<int>(place.parts) * kStep) {
+    float4 sums[kMostParts];
+#pragma unroll
+    for (unsigned part = 0; part < kMostParts; ++part) {
+      if (part < place.parts)
+        sums[part] = read_of_block(at + (row * Tile::kPitch + columns.inside) * 4, place.find_rank(part));
+    }
+    const float scale = find_scale(row);
+    Accumulator four[4] = {};
+#pragma unroll
+    for (unsigned part = 0; part < kMostParts; ++part) {
+      if (part < place.parts) add_four(four, sums[part]);
+    }
+    columns.write(call, first_row + row, column, four, scale);
+  }
+}
+
+template <class Tile, bool kAKMajor, bool kBKMajor>
+__device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
+                                    const GpuClusterCall& cluster) {
+  static_assert(kAKMajor, "A is transposed first");
+  using Accumulator = typename Tile::Op::Accumulator;
+  extern __shared__ unsigned char shared[];
+  const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  typename Tile::Stages ring(base, base + Tile::kStages * Tile::kStageBytes);
+  const ClusterPlace place(cluster);
+  const unsigned blocks = place.blocks();
+  const int stages = (tiles.call.k + Tile::kTileK - 1) / Tile::kTileK;
+  const int share = (stages + static_cast<int>(place.parts) - 1) / static_cast<int>(place.parts);
+  const int first = static_cast<int>(place.part) * share;
+  const int count = max(min(share, stages - first), 0);
+  // Neighbours in the grid share the operand with more tiles, so that the L2 cache reads it once.
+  const int rows = Tile::kRows * cluster.down;
+  const int columns = Tile::kColumns * cluster.across;
+  const int down = (tiles.call.m + rows - 1) / rows;
+  const int across = (tiles.call.n + columns - 1) / columns;
+  const int at = static_cast<int>(blockIdx.x / blocks);
+  const int row = (down <= across ? at % down : at / across) * rows + static_cast<int>(place.y) * Tile::kRows;
+  const int column = (down <= across ? at / down : at % across) * columns + static_cast<int>(place.x) * Tile::kColumns;
+  if (threadIdx.x == 0) {
+    prefetch_map(map_b);
+    prefetch_map(map_a);
+    ring.begin(Tile::kGroups * (place.down + place.across - 1));
+    fence_barrier_init();
+  }
+  if (blocks > 1) {
+    cluster_sync_after_init();
+  } else {
+    __syncthreads();
+  }
+  wait_on_dependencies();
+  constexpr bool kMovesRegisters = Tile::kGroups > 1;
+  if (threadIdx.x < 128) {
+    if constexpr (kMovesRegisters) setmaxnreg_dec<40>();
+    if (threadIdx.x == 0) {
+      produce_cluster<Tile, kBKMajor>(ring, map_a, map_b, place, row, column, first, count);
+    }
+    launch_dependents();
+    if (place.parts > 1) cluster_sync();
+  } else {
+    if constexpr (kMovesRegisters) setmaxnreg_inc<232>();
+    const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
+    const bool one_scale = cluster.one_scale != 0;
+    const ClusterColumns<Tile> own(tiles.call, column, one_scale);
+    Accumulator acc[Tile::kRows / 2] = {};
+    multiply_cluster<Tile, kBKMajor>(ring, consumer, place.row_mask() | place.column_mask(), acc, count);
+    sync_consumers<Tile>();
+    lay_out<Tile>(base, acc, consumer);
+    launch_dependents();
+    if (place.parts > 1) {
+      cluster_sync();
+    } else {
+      sync_consumers<Tile>();
+    }
+    write_share<Tile, Accumulator>(tiles.call, place, own, base, row, column, one_scale);
+  }
+  // Orders this block's reads and arrivals at other blocks before any block exits.
+  if (blocks > 1) cluster_sync();
+}
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET
+
+#define PBPROBE_CLUSTER_KERNEL(name, layout, ...)                                                              \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, 1)              \
+      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a, \
+                      PBPROBE_PARAMETER pbprobe::GpuTensorMap b, PBPROBE_PARAMETER pbprobe::GpuTensorMap c,    \
+                      PBPROBE_PARAMETER pbprobe::GpuClusterCall cluster) {                                     \
+    using namespace pbprobe::PBPROBE_TARGET;                                                                   \
+    cluster_gemm<Tile_##name, true, __VA_ARGS__>(tiles, a, b, cluster);                                        \
+  }
+#define PBPROBE_CLUSTER_KMAJOR(name, ...) \
+  PBPROBE_TMA_TILE(name, __VA_ARGS__)     \
+  PBPROBE_CLUSTER_KERNEL(name, nt, true)
+#define PBPROBE_CLUSTER_LAYOUTS(name, ...)  \
+  PBPROBE_CLUSTER_KMAJOR(name, __VA_ARGS__) \
+  PBPROBE_CLUSTER_KERNEL(name, nn, false)

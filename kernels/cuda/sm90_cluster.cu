@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// sm90: wgmma with swapped operands in clusters that share operands and split k. BF16 and FP16 m64nNk16, TF32 m64nNk8,
+// INT8 and FP8 m64nNk32. A[M,K], B[N,K] or (BF16, FP16) [K,N] → C[M,N].
+#define PBPROBE_TARGET sm90
+
+#include "kernels/cuda/hopper_cluster.cuh"
+
+// Kind of kernel (which layouts of B), type; rows of a tile, stages, warpgroups that compute 64 columns each.
+#define PBPROBE_CLUSTER_KERNELS(kind, name, op)                                        \
+  kind(wgmma_##name##_cluster_16x64, ClusterTile<op, 16, 16, 1>)                       \
+      kind(wgmma_##name##_cluster_32x64, ClusterTile<op, 32, 16, 1>)                   \
+          kind(wgmma_##name##_cluster_64x128, ClusterTile<op, 64, 9, 2>)               \
+              kind(wgmma_##name##_cluster_80x128, ClusterTile<op, 80, 8, 2>)           \
+                  kind(wgmma_##name##_cluster_128x128, ClusterTile<op, 128, 6, 2>)     \
+                      kind(wgmma_##name##_cluster_160x128, ClusterTile<op, 160, 6, 2>) \
+                          kind(wgmma_##name##_cluster_192x128, ClusterTile<op, 192, 5, 2>)
+PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_LAYOUTS, bf16, WgmmaBf16)
+PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_LAYOUTS, fp16, WgmmaFp16)
+PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_KMAJOR, int8, WgmmaInt8)
+PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_KMAJOR, tf32, WgmmaTf32)
+PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_KMAJOR, e4m3, WgmmaE4m3)

@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// pbprobe_fit_model SAMPLES.json [--write kernels/dispatch/fits.inc]: fits the costs of each family of GPU kernels
+// (kernels/dispatch/model.hpp) to measured times (tools/measure-candidates), by coordinate descent. Prints the loss of
+// choice before and after: the time of the kernel with the lowest predicted time over the fastest measured time.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/dtype.hpp"
+#include "kernels/dispatch/model.hpp"
+#include "kernels/gemm/problem.hpp"
+
+namespace pbprobe {
+namespace {
+
+struct Sample {
+  const Kernel* kernel = nullptr;
+  int64_t parts = 0;
+  ClusterShape shape;
+  double seconds = 0;
+  double predicted = 0;
+};
+// All kernels and splits of one problem.
+struct Case {
+  Problem problem;
+  double fastest = 0;
+  std::vector<Sample> samples;
+};
+struct Samples {
+  Gpu gpu;
+  std::string date;
+  std::vector<Case> cases;
+};
+
+DType parse_type(const std::string& name) {
+  for (const auto& [type, known] : enum_names(DType{})) {
+    if (known == name) return type;
+  }
+  return DType::fp32;
+}
+
+Problem make_row_problem(const nlohmann::json& row) {
+  const DType type = parse_type(row.at("type"));
+  Problem p = make_problem(row.at("m"), row.at("n"), row.at("k"), type, parse_type(row.at("c")), Layout::nt);
+  p.scale_a = p.scale_b = row.at("scaled").get<bool>();
+  p.per_tensor = row.at("per_tensor").get<bool>();
+  return p;
+}
+
+constexpr double kMostRatio = 4;
+
+Samples read_samples(const std::string& path) {
+  const auto document = nlohmann::json::parse(std::ifstream(path));
+  const auto& device = document.at("device");
+  Samples samples;
+  samples.date = document.at("date");
+  samples.gpu.name = device.at("name");
+  samples.gpu.sm_count = device.at("sms").get<int64_t>();
+  samples.gpu.max_sm_clock_mhz = device.at("max_sm_clock_mhz").get<int64_t>();
+  for (const auto& row : document.at("shapes")) {
+    Case one{.problem = make_row_problem(row)};
+    using Row = std::tuple<std::string, int64_t, int64_t, int64_t, double>;
+    for (const auto& [name, parts, down, across, us] : row.at("samples").get<std::vector<Row>>()) {
+      if (const Kernel* const kernel = find_kernel(name))
+        one.samples.push_back({kernel, parts, {down, across}, us * 1e-6});
+    }
+    if (one.samples.empty()) continue;
+    const auto fastest = std::min_element(one.samples.begin(), one.samples.end(),
+                                          [](const Sample& a, const Sample& b) { return a.seconds < b.seconds; });
+    one.fastest = fastest->seconds;
+    // Far slower samples were timed once, with what the host takes.
+    std::erase_if(one.samples, [&](const Sample& sample) { return sample.seconds > kMostRatio * one.fastest; });
+    samples.cases.push_back(std::move(one));
+  }
+  return samples;
+}
+
+using Families = decltype(Fit::families);
+
+void predict_all(Samples& samples, const Families& families, std::optional<FamilyId> only = std::nullopt) {
+  for (Case& one : samples.cases) {
+    for (Sample& sample : one.samples) {
+      const FamilyId family = find_family(*sample.kernel);
+      if (only && family != *only) continue;
+      sample.predicted = predict(*sample.kernel, one.problem, samples.gpu, sample.parts, sample.shape,
+                                 families[static_cast<size_t>(family)]);
+    }
+  }
+}
+
+// Returns the time of the kernel with the lowest prediction over the fastest time, less 1.
+double compute_choice_loss(const Case& one) {
+  const auto chosen = std::min_element(one.samples.begin(), one.samples.end(),
+                                       [](const Sample& a, const Sample& b) { return a.predicted < b.predicted; });
+  return chosen->seconds / one.fastest - 1;
+}
+
+// The descent's objective: the loss of choice, and the relative error of the samples near the fastest one.
+double objective(const Samples& samples) {
+  constexpr double kErrorWeight = 0.3;
+  double loss = 0;
+  double error = 0;
+  double weights = 0;
+  for (const Case& one : samples.cases) {
+    loss += std::log1p(compute_choice_loss(one));
+    for (const Sample& sample : one.samples) {
+      const double weight = std::pow(one.fastest / sample.seconds, 4);
+      const double log = std::log(sample.predicted / sample.seconds);
+      error += weight * log * log;
+      weights += weight;
+    }
+  }
+  return loss / static_cast<double>(samples.cases.size()) + kErrorWeight * std::sqrt(error / weights);
+}
+
+constexpr double Family::*kFitted[] = {&Family::launch_us,   &Family::tile_us,  &Family::area_us,
+                                       &Family::block_bytes, &Family::sm_bytes, &Family::memory,
+                                       &Family::part_us,     &Family::share_us, &Family::stage_clocks};
+
+// Changes one cost after the other while that lowers the objective. Returns the objective.
+double descend(Samples& samples, Families& families, const std::set<FamilyId>& measured) {
+  predict_all(samples, families);
+  double best = objective(samples);
+  for (const double step : {1.5, 1.25, 1.1, 1.04}) {
+    for (int round = 0; round < 4; ++round) {
+      const double before = best;
+      for (const FamilyId id : measured) {
+        Family& family = families[static_cast<size_t>(id)];
+        for (double Family::*const cost : kFitted) {
+          for (const double factor : {step, 1 / step}) {
+            const double old = family.*cost;
+            family.*cost = cost == &Family::memory ? std::min(old * factor, 1.2)
+                                                   : std::max(old, cost == &Family::stage_clocks ? 10 : 0.02) * factor;
+            predict_all(samples, families, id);
+            const double now = objective(samples);
+            if (now < best - 1e-9) {
+              best = now;
+              break;
+            }
+            family.*cost = old;
+          }
+          predict_all(samples, families, id);
+        }
+      }
+      if (before - best < 1e-4) break;
+    }
+  }
+  return best;
+}
+
+// Descends from the best costs, changed at random, a few times.
+void search(Samples& samples, Families& families, const std::set<FamilyId>& measured) {
+  constexpr int kStarts = 5;
+  constexpr double kChange = 0.4;
+  double best = descend(samples, families, measured);
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<double> change(-kChange, kChange);
+  for (int start = 1; start < kStarts; ++start) {
+    Families other = families;
+    for (const FamilyId id : measured) {
+      for (double Family::*const cost : kFitted) other[static_cast<size_t>(id)].*cost *= std::exp(change(generator));
+    }
+    const double found = descend(samples, other, measured);
+    if (found < best) {
+      best = found;
+      families = other;
+    }
+  }
+  predict_all(samples, families);
+}
+
+void print_loss(const char* what, const Samples& samples) {
+  std::vector<double> losses;
+  for (const Case& one : samples.cases) losses.push_back(compute_choice_loss(one));
+  std::sort(losses.begin(), losses.end());
+  double sum = 0;
+  for (const double loss : losses) sum += loss;
+  const auto at = static_cast<size_t>(0.95 * static_cast<double>(losses.size() - 1));
+  fmt::print("{}: loss of choice over {} shapes: mean {:.1f} %, 95th percentile {:.1f} %, greatest {:.0f} %\n", what,
+             losses.size(), 100 * sum / static_cast<double>(losses.size()), 100 * losses[at], 100 * losses.back());
+}
+
+std::string format_row(const Samples& samples, const Families& families) {
+  std::string row = fmt::format("{{.device = \"{}\",\n .sms = {},\n .date = \"{}\",\n .families = {{{{\n",
+                                samples.gpu.name, *samples.gpu.sm_count, samples.date);
+  for (size_t at = 0; at < families.size(); ++at) {
+    const Family& f = families.at(at);
+    row += fmt::format(
+        "     {{{:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, "
+        "{:.4g}}},  // {}\n",
+        f.launch_us, f.tile_us, f.area_us, f.block_bytes, f.sm_bytes, f.unaligned, f.unaligned_us, f.writing, f.memory,
+        f.area_writing, f.part_us, f.share_us, f.stage_clocks, name_of(static_cast<FamilyId>(at)));
+  }
+  return row + " }}},\n";
+}
+
+// Replaces the device's row of the file, or adds one.
+void write_row(const std::string& path, const std::string& device, const std::string& row) {
+  std::ifstream in(path);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const size_t begin = text.find(fmt::format("{{.device = \"{}\"", device));
+  if (begin != std::string::npos) {
+    const std::string end = " }}},\n";
+    text.erase(begin, text.find(end, begin) + end.size() - begin);
+  }
+  std::ofstream(path) << text << row;
+}
+
+void print_worst(const Samples& samples) {
+  std::vector<const Case*> cases;
+  for (const Case& one : samples.cases) cases.push_back(&one);
+  std::sort(cases.begin(), cases.end(),
+            [](const Case* a, const Case* b) { return compute_choice_loss(*a) > compute_choice_loss(*b); });
+  cases.resize(std::min<size_t>(cases.size(), 12));
+  const auto show = [](const Sample& s) {
+    return fmt::format("{} {} {}x{}: {:.1f} us, predicted {:.1f}", s.kernel->name, s.parts, s.shape.down,
+                       s.shape.across, s.seconds * 1e6, s.predicted * 1e6);
+  };
+  for (const Case* one : cases) {
+    const auto by = [&](double Sample::*what) {
+      return *std::min_element(one->samples.begin(), one->samples.end(),
+                               [&](const Sample& a, const Sample& b) { return a.*what < b.*what; });
+    };
+    fmt::print("  {}: chosen {}; fastest {}\n", describe(one->problem), show(by(&Sample::predicted)),
+               show(by(&Sample::seconds)));
+  }
+}
+
+int run(const std::string& file, const std::string& output) {
+  Samples samples = read_samples(file);
+  if (samples.cases.empty()) {
+    fmt::print(stderr, "{}: has no samples of kernels that this program knows\n", file);
+    return 2;
+  }
+  std::set<FamilyId> measured;
+  for (const Case& one : samples.cases) {
+    for (const Sample& sample : one.samples) measured.insert(find_family(*sample.kernel));
+  }
+  const Fit& before = find_fit(samples.gpu);
+  Families families = before.families;
+  predict_all(samples, families);
+  print_loss(fmt::format("costs of {} ({})", before.device, before.date).c_str(), samples);
+  search(samples, families, measured);
+  print_loss("fitted", samples);
+  print_worst(samples);
+  if (!output.empty()) write_row(output, samples.gpu.name, format_row(samples, families));
+  return 0;
+}
+
+}  // namespace
+}  // namespace pbprobe
+
+int main(int argc, char** argv) {
+  CLI::App app("Fits the model of GPU kernels to measured times");
+  std::string samples;
+  std::string output;
+  app.add_option("samples", samples, "JSON of tools/measure-candidates")->required();
+  app.add_option("--write", output, "File of fits whose row of the device is replaced");
+  CLI11_PARSE(app, argc, argv);
+  return pbprobe::run(samples, output);
+}
