@@ -19,7 +19,7 @@
 namespace pbprobe::ops {
 namespace {
 
-thread_local std::string forced;
+thread_local Forced forced;
 
 // Rates of the CPU's instruction paths; empty before calibrate().
 std::atomic<std::shared_ptr<const Rates>> cpu_rates = std::make_shared<const Rates>();
@@ -54,6 +54,23 @@ const Result<Host>& gpu_host() {
   return host;
 }
 
+// Lets this thread load code while one of its streams is captured, which the default mode refuses as unsafe. Loading
+// adds nothing to the captured graph. CUDA driver API, "cuThreadExchangeStreamCaptureMode".
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const DriverApi& driver) : driver_(driver) { exchange(); }
+  ~RelaxedCapture() { exchange(); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  void exchange() {
+    if (driver_.cuThreadExchangeStreamCaptureMode != nullptr) driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  const DriverApi& driver_;
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then the thread's own mode
+};
+
 // Loaded cubins, one per device and target. Never unloaded, because the driver may be unloaded first when the process
 // ends.
 class Cubins {
@@ -62,6 +79,7 @@ class Cubins {
     const std::lock_guard lock(mutex_);
     const auto key = std::pair(gpu, std::string(target));
     if (const auto found = loaded_.find(key); found != loaded_.end()) return &found->second;
+    const RelaxedCapture relaxed(driver);
     PBPROBE_TRY(auto kernels, GpuKernels::load(driver, target));
     return &loaded_.emplace(key, std::move(kernels)).first->second;
   }
@@ -120,6 +138,8 @@ struct Asked {
   int32_t gpu = -1;  // -1: the CPU
   int64_t threads = 1;
   std::string kernel;                  // forced kernel
+  int64_t parts = 0;                   // forced parts of split-K
+  int64_t down = 1, across = 1;        // forced shape of a cluster
   std::shared_ptr<const Rates> rates;  // rates of the CPU
 
   bool operator==(const Asked&) const = default;
@@ -145,6 +165,8 @@ Result<std::shared_ptr<const Slices>> planned(const Asked& asked, const Host& ho
   ChooseOptions options{.threads = asked.threads};
   if (asked.gpu >= 0) options.gpu = asked.gpu;
   if (!asked.kernel.empty()) options.kernel = asked.kernel;
+  if (asked.parts > 0) options.parts = asked.parts;
+  options.cluster = {asked.down, asked.across};
   PBPROBE_TRY(auto slices, choose_slices(asked.problem, host, asked.rates ? *asked.rates : Rates(), options));
   if (kept.size() >= kMost) kept.clear();
   return kept.emplace(asked, std::make_shared<const Slices>(std::move(slices))).first->second;
@@ -167,9 +189,30 @@ bool is_readable(const Matrix& matrix) {
   return is_row_major(matrix) || is_row_major(matrix.transposed());
 }
 
-Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& place) {
+namespace {
+
+// Reports whether the kernels that may compute on this GPU, the forced one or any, have one for TF32.
+bool has_tf32(const Host& host, int32_t gpu) {
+  if (!forced.name.empty()) return find_kernel(forced.name)->dtype == DType::tf32;
+  thread_local std::map<int32_t, bool> known;
+  if (const auto found = known.find(gpu); found != known.end()) return found->second;
+  const auto device =
+      std::find_if(host.gpus.begin(), host.gpus.end(), [&](const Gpu& one) { return one.index == gpu; });
+  const auto computes_tf32 = [&](const Kernel& kernel) {
+    return kernel.built && kernel.dtype == DType::tf32 && runs_on(*find_target(kernel.target), *device);
+  };
+  const bool has =
+      device != host.gpus.end() && std::any_of(kernel_table().begin(), kernel_table().end(), computes_tf32);
+  return known.emplace(gpu, has).first->second;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& asked, const Place& place) {
   const auto& host = place.gpu ? gpu_host() : cpu_host();
   if (!host.ok()) return host.error();
+  Gemm gemm = asked;
+  if (gemm.tf32 && place.gpu && has_tf32(*host, *place.gpu)) gemm.a.type = gemm.b.type = DType::tf32;
   const bool a_rows = is_row_major(gemm.a);
   const bool b_rows = is_row_major(gemm.b);
   Problem problem = make_problem(gemm.a.rows, gemm.b.columns, gemm.a.columns, gemm.a.type, gemm.c,
@@ -187,7 +230,10 @@ Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& p
   return planned({.problem = problem,
                   .gpu = place.gpu.value_or(-1),
                   .threads = place.threads,
-                  .kernel = forced,
+                  .kernel = forced.name,
+                  .parts = forced.parts,
+                  .down = forced.cluster.down,
+                  .across = forced.cluster.across,
                   .rates = place.gpu ? nullptr : cpu_rates.load()},
                  *host);
 }
@@ -219,13 +265,13 @@ Result<Rates> calibrate() {
   return *rates;
 }
 
-const std::string& forced_kernel() {
+const Forced& forced_kernel() {
   return forced;
 }
 
-Result<void> force_kernel(std::string name) {
-  if (!name.empty()) PBPROBE_CHECK(require_kernel(name));
-  forced = std::move(name);
+Result<void> force_kernel(Forced kernel) {
+  if (!kernel.name.empty()) PBPROBE_CHECK(require_kernel(kernel.name));
+  forced = std::move(kernel);
   return {};
 }
 

@@ -56,6 +56,7 @@ struct Gemm {
   BlockScale blocks = BlockScale::none;
   int64_t blocks_lda = 0;  // leading dimension of FP32 block scales, as in Problem
   int64_t blocks_ldb = 0;
+  bool tf32 = false;  // FP32 operands on a GPU may be rounded to TF32; without kernels for it they are not
 };
 
 struct Place {
@@ -82,10 +83,15 @@ using Slices = std::vector<Slice>;
 // table's first. Returns the rates in Gop/s per core. Errors: as for detect_host().
 [[nodiscard]] Result<Rates> calibrate();
 
-// Returns the public name of the kernel forced for the calling thread; "" if the table decides.
-[[nodiscard]] const std::string& forced_kernel();
+struct Forced {
+  std::string name;      // public name of a kernel; "": the table decides
+  int64_t parts = 0;     // GPU: parts of split-K, at most what the kernel can; 0: the model decides
+  ClusterShape cluster;  // GPU, where parts are given
+};
+// Returns what is forced for the calling thread.
+[[nodiscard]] const Forced& forced_kernel();
 // Forces a kernel for the calling thread; "" restores the table's choice. Error `usage` for an unknown name.
-[[nodiscard]] Result<void> force_kernel(std::string name);
+[[nodiscard]] Result<void> force_kernel(Forced kernel);
 
 // Gop/s of one core for every peak loop that this host can run, each the fastest of five slices of 2 ms; some 20 ms a
 // loop. By the loops' public names.

@@ -25,6 +25,7 @@ struct Extras {
   std::optional<Tensor> blocks_b;
   int64_t blocks_lda = 0;
   int64_t blocks_ldb = 0;
+  bool tf32 = false;  // FP32 operands may be rounded to TF32
 };
 
 const float* get_floats(const std::optional<Tensor>& vector) {
@@ -48,7 +49,8 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                   .per_tensor = extras.per_tensor,
                   .blocks = extras.blocks,
                   .blocks_lda = extras.blocks_lda,
-                  .blocks_ldb = extras.blocks_ldb};
+                  .blocks_ldb = extras.blocks_ldb,
+                  .tf32 = extras.tf32};
   const auto slices = unwrap(plan_gemm(gemm, place), operation);
   // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
   std::optional<Tensor> workspace;
@@ -120,7 +122,7 @@ Tensor gemm_of(const char* operation, const Tensor& a, const Tensor& b, ScalarTy
 Tensor mm(const Tensor& a, const Tensor& b) {
   check_shapes("mm", a, b);
   check_floating("mm", a, b);
-  return gemm_of("mm", a, b, torch_abi::get_type(a));
+  return gemm_of("mm", a, b, torch_abi::get_type(a), {.tf32 = may_round_to_tf32(a)});
 }
 
 // x[…,k] · weight[n,k]ᵀ + bias[n].
@@ -129,7 +131,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
     fail("pbprobe::linear: expected x [..., k] and weight [n, k]: got {} and {}", describe(x), describe(weight));
   check_floating("linear", x, weight);
   check_devices("linear", x, weight, "weight");
-  Extras extras;
+  Extras extras{.tf32 = may_round_to_tf32(x)};
   if (bias) {
     if (bias->dim() != 1 || bias->size(0) != weight.size(0) || torch_abi::get_type(*bias) != torch_abi::get_type(x))
       fail("pbprobe::linear: expected bias [{}] {}: got {}", weight.size(0), get_type_name(torch_abi::get_type(x)),
@@ -405,7 +407,8 @@ int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& sca
                   .per_tensor = extras.per_tensor,
                   .blocks = extras.blocks,
                   .blocks_lda = extras.blocks_lda,
-                  .blocks_ldb = extras.blocks_ldb};
+                  .blocks_ldb = extras.blocks_ldb,
+                  .tf32 = may_round_to_tf32(a)};
   const auto slices = unwrap(plan_gemm(gemm, get_place(a)), "which");
   return slices->front().plan.kernel - kernel_table().data();
 }
@@ -440,11 +443,13 @@ PBPROBE_OPERATORS_ON(CUDA, library) {
   PBPROBE_IMPLEMENT(library);
 }
 
-// Forces a kernel. Called by ctypes, because torch.compile would trace an operator without tensors into graphs. Returns
+// Forces a kernel, and on a GPU its parts of split-K (0: the model decides) and the shape
+// of its clusters. Called by ctypes, because torch.compile would trace an operator without tensors into graphs. Returns
 // null on success, else the reason, valid until the thread's next call.
-extern "C" __attribute__((visibility("default"))) const char* pbprobe_force_kernel(const char* name) {
+extern "C" __attribute__((visibility("default"))) const char* pbprobe_force_kernel(const char* name, int64_t parts,
+                                                                                   int64_t down, int64_t across) {
   static thread_local std::string why;
-  const auto done = pbprobe::ops::force_kernel(name);
+  const auto done = pbprobe::ops::force_kernel({name, parts, {down, across}});
   if (done.ok()) return nullptr;
   why = done.error().message;
   return why.c_str();
@@ -470,5 +475,13 @@ extern "C" __attribute__((visibility("default"))) const char* pbprobe_kernel_nam
 }
 
 extern "C" __attribute__((visibility("default"))) const char* pbprobe_forced_kernel() {
-  return pbprobe::ops::forced_kernel().c_str();
+  return pbprobe::ops::forced_kernel().name.c_str();
+}
+
+// Writes the forced parts, down and across.
+extern "C" __attribute__((visibility("default"))) void pbprobe_forced_cut(int64_t* cut) {
+  const auto& forced = pbprobe::ops::forced_kernel();
+  cut[0] = forced.parts;
+  cut[1] = forced.cluster.down;
+  cut[2] = forced.cluster.across;
 }

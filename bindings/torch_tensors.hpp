@@ -97,6 +97,31 @@ inline Matrix make_matrix(const Tensor& tensor, int64_t batch = 0) {
           type};
 }
 
+// Reports whether torch lets FP32 products on a GPU round their operands to TF32 (torch.backends.cuda.matmul,
+// torch.set_float32_matmul_precision). Finds torch's own functions at run time, since the stable ABI lacks them. torch
+// before 2.9 has only the last one.
+inline bool allows_tf32() {
+  using Context = const void* (*)();                       // at::globalContext
+  using Precision = int (*)(const void*, int op, int of);  // at::Context::float32Precision
+  using Allows = bool (*)(const void*);                    // at::Context::allowTF32CuBLAS
+  constexpr int kCuda = 1;                                 // at::Float32Backend
+  constexpr int kMatmul = 3;                               // at::Float32Op
+  constexpr int kTf32 = 2;                                 // at::Float32Precision
+  const auto look_up = [](const char* symbol) { return ::dlsym(RTLD_DEFAULT, symbol); };
+  static const auto context = reinterpret_cast<Context>(look_up("_ZN2at13globalContextEv"));
+  static const auto precision =
+      reinterpret_cast<Precision>(look_up("_ZNK2at7Context16float32PrecisionENS_14Float32BackendENS_9Float32OpE"));
+  static const auto allows = reinterpret_cast<Allows>(look_up("_ZNK2at7Context15allowTF32CuBLASEv"));
+  if (context == nullptr) return false;
+  if (precision != nullptr) return precision(context(), kCuda, kMatmul) == kTf32;
+  return allows != nullptr && allows(context());
+}
+
+// Returns whether operands like this one may be rounded to TF32.
+inline bool may_round_to_tf32(const Tensor& tensor) {
+  return tensor.is_cuda() && torch_abi::get_type(tensor) == ScalarType::Float && allows_tf32();
+}
+
 inline Tensor readable(const Tensor& tensor) {
   return is_readable(make_matrix(tensor)) ? tensor : torch_abi::contiguous(tensor);
 }

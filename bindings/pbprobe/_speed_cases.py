@@ -107,7 +107,7 @@ class Operands:
 
 @contextlib.contextmanager
 def torch_settings(dtype: str) -> Iterator[None]:
-    """Lets torch compute FP32 in TF32 for "tf32", and in FP32 otherwise."""
+    """Lets both sides compute FP32 in TF32 for "tf32", and in FP32 otherwise."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
     try:

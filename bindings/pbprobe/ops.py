@@ -11,8 +11,8 @@
     with ops.use("gemm_fp32_6x16_avx2"):      # this kernel and no other, or an error that says why not
         z = ops.mm(a, b)
 
-They work under torch.compile, torch.export, autograd (mm, linear) and CUDA graphs (call each shape once before
-capture), and give the same bits every time. Errors are RuntimeError, as torch's own operators raise.
+They work under torch.compile, torch.export, autograd (mm, linear) and CUDA graphs, and give the same bits every time.
+Errors are RuntimeError, as torch's own operators raise.
 
 int_mm's INT32 wraps around as torch._int_mm's does: for operands of -128, from a k of 131072 on (uint8: 65794);
 scaled_int_mm adds parts of such a k in FP32.
@@ -58,9 +58,10 @@ def _load() -> ctypes.CDLL:
             "for another torch; install it again from source for this torch"
         ) from error
     library = ctypes.CDLL(str(_LIBRARY))
-    library.pbprobe_force_kernel.argtypes = [ctypes.c_char_p]
+    library.pbprobe_force_kernel.argtypes = [ctypes.c_char_p, *3 * [ctypes.c_int64]]
     library.pbprobe_force_kernel.restype = ctypes.c_char_p
     library.pbprobe_forced_kernel.restype = ctypes.c_char_p
+    library.pbprobe_forced_cut.restype = None
     library.pbprobe_calibrate.restype = ctypes.c_char_p
     library.pbprobe_kernel_name.argtypes = [ctypes.c_int64]
     library.pbprobe_kernel_name.restype = ctypes.c_char_p
@@ -86,7 +87,8 @@ def _needs_no_autograd(*tensors: torch.Tensor | None) -> bool:
 def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Returns a[m,k] · b[k,n] as c[m,n], or for a batch: [b,m,k] · [b,k,n].
 
-    Types: both torch.float32 or torch.bfloat16, on CUDA torch.float16 too. c has the same type; its sums are FP32.
+    Types: both torch.float32 or torch.bfloat16, on CUDA torch.float16 too. c has the same type; its sums are FP32. On
+    CUDA, torch.float32 operands are rounded to TF32 if torch's settings allow it (torch.backends.cuda.matmul).
     Errors: RuntimeError for other shapes and types, and if this machine has no kernel for them.
     """
     if _needs_no_autograd(a, b):
@@ -311,23 +313,26 @@ def calibrate() -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def use(kernel: str) -> Iterator[None]:
+def use(kernel: str, parts: int | None = None, cluster: tuple[int, int] = (1, 1)) -> Iterator[None]:
     """Forces a kernel, by public name, for the operators that this thread calls. No other kernel ever replaces it.
 
+    parts: parts of split-K on a GPU, at most what the kernel can; by default the model decides.
+    cluster: if `parts` are given, tiles of a cluster one below the other and side by side, where the kernel can do so.
     A backward pass on a GPU runs in a thread of torch, for which the table decides.
     Errors: ValueError for a name that the table lacks. An operator whose problem the kernel cannot solve raises
     RuntimeError.
     """
     if not kernel:
         raise ValueError("the kernel name is empty: ops.which(a, b) returns one; outside of `use`, the table decides")
-    before = _library.pbprobe_forced_kernel()
-    why = _library.pbprobe_force_kernel(kernel.encode())
+    before, cut = _library.pbprobe_forced_kernel(), (ctypes.c_int64 * 3)()
+    _library.pbprobe_forced_cut(cut)
+    why = _library.pbprobe_force_kernel(kernel.encode(), parts or 0, *cluster)
     if why is not None:
         raise ValueError(why.decode())
     try:
         yield
     finally:
-        _library.pbprobe_force_kernel(before)
+        _library.pbprobe_force_kernel(before, *cut)
 
 
 def _product_shape(a: torch.Tensor, b: torch.Tensor) -> list[int]:

@@ -148,6 +148,7 @@ enum CuNodeType : int { kCuNodeKernel = 0 };
 #define PBPROBE_DRIVER_OPTIONAL(FUNCTION)                                                                              \
   FUNCTION(cuDeviceGetUuid, "cuDeviceGetUuid_v2", (CuUuid * uuid, CuDevice device))                                    \
   FUNCTION(cuFuncGetName, "cuFuncGetName", (const char** name, CuFunction function))                                   \
+  FUNCTION(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (int* mode))                        \
   FUNCTION(cuStreamBeginCapture, "cuStreamBeginCapture_v2", (CuStream stream, int mode))                               \
   FUNCTION(cuStreamEndCapture, "cuStreamEndCapture", (CuStream stream, CuGraph * graph))                               \
   FUNCTION(cuGraphGetNodes, "cuGraphGetNodes", (CuGraph graph, CuGraphNode * nodes, size_t * count))                   \

@@ -397,66 +397,6 @@ def test_needs_nothing_but_libtorch_cpu_and_libc(build):
     assert "RPATH" not in reported and "RUNPATH" not in reported
 
 
-@pytest.mark.skipif("cuda" not in DEVICES, reason="no GPU for this torch")
-class TestOnCuda:
-    """Features of GPUs only: streams, graphs."""
-
-    def test_works_in_the_current_stream(self):
-        a, b = exact(512, 512, torch.bfloat16, "cuda"), exact(512, 512, torch.bfloat16, "cuda")
-        expected = (a.double() @ b.double()).bfloat16()
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            late = a.clone()
-            torch.cuda._sleep(50_000_000)
-            late.mul_(2)
-            product = ops.mm(late, b)
-        torch.cuda.current_stream().wait_stream(side)
-        assert torch.equal(product, (2 * expected.double()).bfloat16())
-
-    def test_is_captured_in_a_graph(self):
-        a, b = exact(256, 300, torch.float32, "cuda"), exact(300, 128, torch.float32, "cuda")
-        ops.mm(a, b)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            product = ops.mm(a, b)
-        a.copy_(exact(256, 300, torch.float32, "cuda"))
-        graph.replay()
-        assert torch.equal(product, (a.double() @ b.double()).float())
-
-    def test_operands_on_two_devices_are_refused(self):
-        with pytest.raises(RuntimeError, match="same device"):
-            ops.mm(torch.ones(2, 2), torch.ones(2, 2, device="cuda"))
-
-    @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-    @pytest.mark.parametrize("turned", [False, True])
-    def test_computes_rows_of_more_than_two_gigabytes(self, dtype, turned):
-        """2^30 + 4096 elements of a row: their bytes pass 32 bits."""
-        size = 2**30 + 4096
-        if torch.cuda.mem_get_info()[0] < 12 * size:
-            pytest.skip("less than 13 GB free")
-        one, long = torch.ones(1, 1, device="cuda", dtype=dtype), torch.ones(1, size, device="cuda", dtype=dtype)
-        product = ops.mm(long.t(), one).t() if turned else ops.mm(one, long)
-        assert product.shape == (1, size)
-        assert int((product != 1).sum()) == 0
-
-    def test_refuses_a_row_without_a_gpu_kernel(self):
-        size = 2**30 + 4096
-        if torch.cuda.mem_get_info()[0] < 6 * size:
-            pytest.skip("less than 7 GB free")
-        long = torch.ones(1, size, device="cuda", dtype=torch.float16)
-        with pytest.raises(RuntimeError, match="rows of up to 2147482623 bytes"):
-            ops.mm(long, long.t())
-
-    def test_uses_the_gpu_of_the_tensors(self):
-        if torch.cuda.device_count() < 2:
-            pytest.skip("one GPU")
-        a, b = exact(64, 64, torch.float32, "cuda:1"), exact(64, 64, torch.float32, "cuda:1")
-        product = ops.mm(a, b)
-        assert product.device == a.device and torch.cuda.current_device() == 0
-        assert torch.equal(product, (a.double() @ b.double()).float())
-
-
 def test_plans_are_kept_by_all_that_they_depend_on():
     a, b = exact(40, 56, torch.float32, "cpu"), exact(56, 24, torch.float32, "cpu")
     narrow = b.repeat(1, 2)[:, :24]  # the same shape, with other strides
