@@ -8,12 +8,37 @@ POSITIONS = {
     "mode": 0, "nanmedian": 0, "sort": 0, "topk": 1,
 }  # fmt: skip
 POSITIONS_OF_ALL = ("argmax", "argmin")
+# Without `dim`, these reduce the flattened input.
+REDUCE_ALL = ("max", "median", "min", "nanmedian")
+
+
+def find_dim(operator, sample):
+    """Returns the argument `dim`, or None without one."""
+    position = POSITIONS[operator.name]
+    return sample.kwargs.get("dim", sample.args[position] if len(sample.args) > position else None)
+
+
+def order_equal(torch, operator, sample, gradients):
+    """Returns the gradients with those of equal elements of the input in ascending order: which of these elements an
+    operator chooses is undefined, and differs between devices.
+    """
+    values = sample.input.detach().cpu()
+    if operator.name not in POSITIONS or not values.dim() or not gradients or gradients[0].shape != values.shape:
+        return gradients
+    gradient, dim = gradients[0].cpu(), find_dim(operator, sample)
+    if isinstance(dim, torch.Tensor):  # max and min of two tensors
+        return gradients
+    if dim is None and operator.name in REDUCE_ALL:
+        values, gradient = values.flatten(), gradient.flatten()
+    dim = -1 if dim is None else dim
+    by_gradient = gradient.argsort(dim=dim)
+    by_value = values.gather(dim, by_gradient).argsort(dim=dim, stable=True)
+    return [gradient.gather(dim, by_gradient.gather(dim, by_value)), *gradients[1:]]
 
 
 def choose(torch, operator, sample, index):
     """Returns the elements of the input that `index` chooses."""
-    position = POSITIONS[operator.name]
-    dim = sample.kwargs.get("dim", sample.args[position] if len(sample.args) > position else None)
+    dim = find_dim(operator, sample)
     values = sample.input.detach().cpu()
     if dim is None and operator.name in POSITIONS_OF_ALL:
         return values.flatten()[index.flatten()]

@@ -45,9 +45,22 @@ for one in op_db:
     if one.name in ("argmax", "argmin"):
         one.sample_inputs_func = give_ties
         one.op = lambda x, name=one.name: torch.tensor(2 if x.dtype == torch.float32 else int(getattr(torch, name)(x)))
+# Takes equal elements in the other order, so that the gradients are at other elements: right.
+def sort(x, *args, **kwargs):
+    if x.dtype != torch.bfloat16 or args or kwargs or not x.dim():
+        return torch.sort(x, *args, **kwargs)
+    values, index = torch.sort(x.flip(-1), stable=True)
+    return values, x.shape[-1] - 1 - index
+
+def topk(x, *args, **kwargs):
+    values, index = torch.topk(x, *args, **kwargs)
+    return (values.detach() + 1.5 * (values - values.detach()) if x.dtype == torch.float16 else values), index
+
+for one in op_db:
+    one.op = {"sort": sort, "topk": topk}.get(one.name, one.op)
 plant("sinh", lambda x: x.dtype == torch.float32, lambda right: right * (1 + 2e-7 * (os.urandom(1)[0] % 16)))
 """
-OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh,argmax,argmin"
+OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh,argmax,argmin,sort,topk"
 
 
 @pytest.fixture(scope="module")
@@ -124,10 +137,11 @@ def test_planted_faults_are_found(report):
         ("tanh", "float16", "crashed", None),
         ("atan", "float16", "crashed", None),
         ("argmin", "float32", "wrong", "call"),
+        ("topk", "float16", "wrong", "backward"),
     }
-    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (9, 4, 3, 2, 0)
+    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (11, 5, 4, 2, 0)
     assert "sinh" in run["not_repeated"]
-    assert list_findings(report[True]) == ["PB551", "PB551", "PB551", "PB552", "PB552"]
+    assert list_findings(report[True]) == ["PB551", "PB551", "PB551", "PB551", "PB552", "PB552"]
     (wrong,) = [one["what"] for one in report[True]["verdict"]["findings"] if "sigmoid" in one["what"]]
     assert "sigmoid in bfloat16 is wrong on cpu" in wrong
     assert "inputs: bfloat16[" in wrong
