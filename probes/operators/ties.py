@@ -8,6 +8,7 @@ POSITIONS = {
     "mode": 0, "nanmedian": 0, "sort": 0, "topk": 1,
 }  # fmt: skip
 POSITIONS_OF_ALL = ("argmax", "argmin")
+DIMS = {"msort": 0}  # operators without indices and the argument
 # Without `dim`, these reduce the flattened input.
 REDUCE_ALL = ("max", "median", "min", "nanmedian")
 
@@ -22,11 +23,12 @@ def order_equal(torch, operator, sample, gradients):
     """Returns the gradients with those of equal elements of the input in ascending order: which of these elements an
     operator chooses is undefined, and differs between devices.
     """
-    values = sample.input.detach().cpu()
-    if operator.name not in POSITIONS or not values.dim() or not gradients or gradients[0].shape != values.shape:
+    if operator.name not in (*POSITIONS, *DIMS) or not gradients:
         return gradients
-    gradient, dim = gradients[0].cpu(), find_dim(operator, sample)
-    if isinstance(dim, torch.Tensor):  # max and min of two tensors
+    values, gradient = sample.input.detach().cpu(), gradients[0].cpu()
+    dim = DIMS[operator.name] if operator.name in DIMS else find_dim(operator, sample)
+    # `dim` is a tensor for max and min of two tensors.
+    if isinstance(dim, torch.Tensor) or not values.dim() or gradient.shape != values.shape:
         return gradients
     if dim is None and operator.name in REDUCE_ALL:
         values, gradient = values.flatten(), gradient.flatten()

@@ -52,6 +52,7 @@ def load(request):
     """Returns torch and its database of operators, in the order of the seed."""
     import torch
 
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False  # convolutions use it by default
     if request.device == "cuda" and request.memory_bytes:  # an allocation that does not fit hangs the machine
         total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(min(1.0, request.memory_bytes / total))

@@ -60,7 +60,7 @@ for one in op_db:
     one.op = {"sort": sort, "topk": topk}.get(one.name, one.op)
 plant("sinh", lambda x: x.dtype == torch.float32, lambda right: right * (1 + 2e-7 * (os.urandom(1)[0] % 16)))
 """
-OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh,argmax,argmin,sort,topk"
+OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh,argmax,argmin,sort,topk,stack"
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_planted_faults_are_found(report):
         ("argmin", "float32", "wrong", "call"),
         ("topk", "float16", "wrong", "backward"),
     }
-    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (11, 5, 4, 2, 0)
+    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (12, 6, 4, 2, 0)
     assert "sinh" in run["not_repeated"]
     assert list_findings(report[True]) == ["PB551", "PB551", "PB551", "PB551", "PB552", "PB552"]
     (wrong,) = [one["what"] for one in report[True]["verdict"]["findings"] if "sigmoid" in one["what"]]
