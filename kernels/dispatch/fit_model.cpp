@@ -240,7 +240,13 @@ void print_worst(const Samples& samples) {
 }
 
 int run(const std::string& file, const std::string& output) {
-  Samples samples = read_samples(file);
+  Samples samples;
+  try {
+    samples = read_samples(file);
+  } catch (const nlohmann::json::exception& error) {
+    fmt::print(stderr, "{}: is no output of tools/measure-candidates: {}\n", file, error.what());
+    return 2;
+  }
   if (samples.cases.empty()) {
     fmt::print(stderr, "{}: has no samples of kernels that this program knows\n", file);
     return 2;

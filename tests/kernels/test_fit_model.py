@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""pbprobe_fit_model on samples of an H100 (fit/h100.json, of tools/measure-candidates), and on files that have none.
+
+test_fit_model.py PROGRAM
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+FITS = HERE.parents[1] / "kernels" / "dispatch" / "fits.inc"
+
+
+def run(program, *arguments):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_fit_lowers_the_loss_and_replaces_the_row(program, folder):
+    fits = folder / "fits.inc"
+    shutil.copy(FITS, fits)
+    samples = json.loads((HERE / "fit" / "h100.json").read_text())
+    (folder / "samples.json").write_text(json.dumps(samples))
+    done = run(program, folder / "samples.json", "--write", fits)
+    assert done.returncode == 0, done.stderr
+    before, after = (float(loss) for loss in re.findall(r"mean ([\d.]+) %", done.stdout))
+    assert after < before, done.stdout
+    assert fits.read_text().count(samples["device"]["name"]) == 1
+    assert fits.read_text() != FITS.read_text()
+    # A device without a row gets one; the others stay.
+    samples["device"]["name"] = "an unknown card"
+    (folder / "samples.json").write_text(json.dumps(samples))
+    assert run(program, folder / "samples.json", "--write", fits).returncode == 0
+    assert fits.read_text().count(".device = ") == FITS.read_text().count(".device = ") + 1
+
+
+def test_rejects_files_without_samples(program, folder):
+    broken = folder / "broken.json"
+    broken.write_text("{}")
+    for file in (folder / "missing.json", broken):
+        done = run(program, file)
+        assert done.returncode == 2, done.stdout
+        assert "measure-candidates" in done.stderr
+
+
+if __name__ == "__main__":
+    for test in (test_fit_lowers_the_loss_and_replaces_the_row, test_rejects_files_without_samples):
+        with tempfile.TemporaryDirectory() as folder:
+            test(sys.argv[1], Path(folder))
