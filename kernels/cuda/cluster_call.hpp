@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the host passes to a kernel of hopper_cluster.cuh. Included by host and device code: plain data only.
+// Arguments of the kernels of hopper_cluster.cuh besides GpuTileCall. Included by host and device code: plain data
+// only.
 #pragma once
 
 namespace pbprobe {

@@ -93,7 +93,7 @@ __device__ inline void produce_cluster(typename Tile::Stages& ring, const GpuTen
 }
 
 // Releases a stage to every block that fills it: the threads of `mates`, one for each block of the cluster.
-__device__ inline void release_to(unsigned empty, unsigned mates) {
+__device__ inline void release_stage(unsigned empty, unsigned mates) {
   const unsigned thread = threadIdx.x % 128;
   if (thread >= 16) return;
   if (mates >> thread & 1U) arrive_at(empty, thread);
@@ -165,11 +165,11 @@ __device__ inline void multiply_cluster(typename Tile::Stages& ring, int consume
     const unsigned long long of_a = describe<true>(ring.stage());
     if constexpr (Op::kNarrow) {
       add_stage<Op, Tile::kRows>(acc, of_b, of_a);
-      release_to(ring.empty(), mates);
+      release_stage(ring.empty(), mates);
     } else {
       multiply_stage<Op, kBKMajor, 0, Tile::kRows, false>(acc, of_b, of_a);
       wgmma_wait<1>();
-      if (stage > 0) release_to(before, mates);
+      if (stage > 0) release_stage(before, mates);
       before = ring.empty();
     }
     ring.advance();
@@ -184,7 +184,7 @@ __device__ inline void sync_consumers() {
   asm volatile("barrier.sync 1, %0;" ::"n"(128 * Tile::kGroups) : "memory");
 }
 
-// A thread's four columns of C: where they are, and their factors, which are loaded before the main loop.
+// A thread's four columns of C: their place and their factors, loaded before the main loop.
 template <class Tile>
 struct ClusterColumns {
   static constexpr int kThreadsOfRow = Tile::kColumns / 4;
@@ -193,7 +193,7 @@ struct ClusterColumns {
   int row;     // first row in the tile
   int there;   // columns of C from the first one on
   float scale[4], bias[4];
-  float scale_a = 1;  // of all rows, where scale_a has one element
+  float scale_a = 1;  // scale_a, if it has one element
 
   __device__ ClusterColumns(const GpuCall& call, int first_column, bool one_scale) {
     const int thread = static_cast<int>(threadIdx.x) - 128;

@@ -20,8 +20,8 @@ def find_dim(operator, sample):
 
 
 def order_equal(torch, operator, sample, gradients):
-    """Returns the gradients with those of equal elements of the input in ascending order: which of these elements an
-    operator chooses is undefined, and differs between devices.
+    """Returns the gradients, in ascending order for equal elements of the input: the choice between these elements is
+    undefined, and differs between devices.
     """
     if operator.name not in (*POSITIONS, *DIMS) or not gradients:
         return gradients

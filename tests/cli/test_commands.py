@@ -52,6 +52,8 @@ NOT_HERE = {
     ".venv/bin/ctest -L": "CI runs it",
     "build/bin/pbprobe report torch-2.11.0": "a wheel of 850 MB: test_recorded_host.py has small builds",
     "tools/evidence": "tests/ci/test_evidence.py",
+    "tools/measure-candidates": "it takes a GPU",
+    "build/bin/pbprobe_fit_model": "tests/kernels/test_fit_model.py",
     "tools/try-patches": "it takes files of nixpkgs: tests/ci/test_try_patches.py",
     "pbprobe audit --table torch-2.8.0": "five wheels of torch have 6 GB: test_cli.py has tables of small builds",
 }
