@@ -13,6 +13,7 @@
 
 #include "core/driver/driver_api.hpp"
 #include "core/host/host.hpp"
+#include "kernels/cuda/cluster_call.hpp"
 #include "kernels/cuda/host/gpu.hpp"
 #include "kernels/gemm/table.hpp"
 
@@ -271,6 +272,11 @@ const Forced& forced_kernel() {
 
 Result<void> force_kernel(Forced kernel) {
   if (!kernel.name.empty()) PBPROBE_CHECK(require_kernel(kernel.name));
+  const auto& [down, across] = kernel.cluster;
+  if (kernel.parts < 0 || std::min(down, across) < 1 || std::max(down, across) > kGpuMostCluster) {
+    return make_error(ErrorCode::usage, "{} parts in clusters of {} x {} tiles: give 1 part or more, and 1 to {} tiles",
+                      kernel.parts, down, across, kGpuMostCluster);
+  }
   forced = std::move(kernel);
   return {};
 }

@@ -90,7 +90,8 @@ struct Forced {
 };
 // Returns what is forced for the calling thread.
 [[nodiscard]] const Forced& forced_kernel();
-// Forces a kernel for the calling thread; "" restores the table's choice. Error `usage` for an unknown name.
+// Forces a kernel for the calling thread; "" restores the table's choice. Error `usage` for an unknown name, negative
+// parts, or a cluster of no tiles or more than 8 in a direction.
 [[nodiscard]] Result<void> force_kernel(Forced kernel);
 
 // Gop/s of one core for every peak loop that this host can run, each the fastest of five slices of 2 ms; some 20 ms a

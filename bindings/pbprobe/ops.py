@@ -319,8 +319,8 @@ def use(kernel: str, parts: int | None = None, cluster: tuple[int, int] = (1, 1)
     parts: parts of split-K on a GPU, at most what the kernel can; by default the model decides.
     cluster: if `parts` are given, tiles of a cluster one below the other and side by side, where the kernel can do so.
     A backward pass on a GPU runs in a thread of torch, for which the table decides.
-    Errors: ValueError for a name that the table lacks. An operator whose problem the kernel cannot solve raises
-    RuntimeError.
+    Errors: ValueError for a name that the table lacks, negative parts, or a cluster that is not of 1 to 8 tiles in each
+    direction. An operator whose problem the kernel cannot solve raises RuntimeError.
     """
     if not kernel:
         raise ValueError("the kernel name is empty: ops.which(a, b) returns one; outside of `use`, the table decides")

@@ -12,8 +12,8 @@
 m is drawn log-uniform from 1 to --most-m; n and k are the sizes of a layer. Both sides get the same operands. Each
 result is compared with FP64, calls alternate, and a time is the median. Ratio: torch's time over pbprobe's time; above
 1 pbprobe is faster. A CPU time is the time of the call. A GPU time is the device time of a CUDA graph ("graph") or of
-successive calls ("eager"). "tf32": both round FP32 operands to TF32. Shapes that other
-work disturbs are measured again, and omitted if the disturbance continues.
+successive calls ("eager"). "tf32": both round FP32 operands to TF32. Shapes
+that other work disturbs are measured again, and omitted if the disturbance continues.
 
 Exit code: 0; 1 if a result of pbprobe is wrong; 2 if nothing was measured.
 """

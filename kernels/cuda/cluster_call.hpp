@@ -7,6 +7,8 @@
 
 namespace pbprobe {
 
+constexpr int kGpuMostCluster = 8;  // blocks that every GPU with clusters can hold together
+
 // A cluster of down × across tiles, and one such for each part of k.
 struct GpuClusterCall {
   int down;       // blocks one below the other, which share B

@@ -254,7 +254,7 @@ template <class Tile, class Accumulator>
 __device__ inline void write_share(const GpuCall& call, const ClusterPlace& place, const ClusterColumns<Tile>& columns,
                                    unsigned at, int first_row, int first_column, bool one_scale) {
   constexpr int kStep = ClusterColumns<Tile>::kRowsAtOnce;
-  constexpr unsigned kMostParts = 8;
+  constexpr unsigned kMostParts = kGpuMostCluster;
   const int rows = min(Tile::kRows, call.m - first_row);
   const int column = first_column + columns.inside;
   if (columns.there <= 0) return;

@@ -314,8 +314,7 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts, c
     const int64_t together = count_sms(gpu) / plan.kernel->sms;
     plan.gpu.raster_group = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(together))), 1);
   } else {
-    plan.gpu.down = split.shape.down;
-    plan.gpu.across = split.shape.across;
+    plan.gpu.shape = split.shape;
     cut_warpgroups(plan, count_sms(gpu), split.parts);
   }
   plan.model_seconds = split.seconds;
@@ -403,9 +402,9 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
     if (plan.split > 1) why += fmt::format(", split-K: {} parts of {}", plan.split, plan.gpu.part);
     if (splits_in_cluster(*plan.kernel) && plan.gpu.cluster > 1) {
       const GpuBlocks& cut = plan.gpu;
-      if (cut.down > 1) why += fmt::format(", {} of a cluster share B", cut.down);
-      if (cut.across > 1) why += fmt::format(", {} of a cluster share A", cut.across);
-      const int64_t parts = cut.cluster / (cut.down * cut.across);
+      if (cut.shape.down > 1) why += fmt::format(", {} of a cluster share B", cut.shape.down);
+      if (cut.shape.across > 1) why += fmt::format(", {} of a cluster share A", cut.shape.across);
+      const int64_t parts = cut.cluster / cut.shape.blocks();
       if (parts > 1) why += fmt::format(", split-K among {} blocks of a cluster", parts);
     } else if (plan.gpu.cluster > 1) {
       why += fmt::format(", {} of a cluster share {}", plan.gpu.cluster, plan.kernel->across ? "A" : "B");

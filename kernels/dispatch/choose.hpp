@@ -11,7 +11,6 @@
 
 #include "core/facts/host.hpp"
 #include "core/result.hpp"
-#include "kernels/dispatch/model.hpp"
 #include "kernels/gemm/plan.hpp"
 
 namespace pbprobe {

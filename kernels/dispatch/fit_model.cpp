@@ -45,11 +45,13 @@ struct Samples {
   std::vector<Case> cases;
 };
 
-DType parse_type(const std::string& name) {
+// Throws what nlohmann::json throws for a field that is not as it must be.
+DType parse_type(const nlohmann::json& field) {
+  const auto name = field.get<std::string>();
   for (const auto& [type, known] : enum_names(DType{})) {
     if (known == name) return type;
   }
-  return DType::fp32;
+  throw nlohmann::json::type_error::create(302, fmt::format("no type is called {}", name), &field);
 }
 
 Problem make_row_problem(const nlohmann::json& row) {
@@ -60,7 +62,7 @@ Problem make_row_problem(const nlohmann::json& row) {
   return p;
 }
 
-constexpr double kMostRatio = 4;
+constexpr double kMostRatio = 4;  // over the fastest sample
 
 Samples read_samples(const std::string& path) {
   const auto document = nlohmann::json::parse(std::ifstream(path));
@@ -81,7 +83,7 @@ Samples read_samples(const std::string& path) {
     const auto fastest = std::min_element(one.samples.begin(), one.samples.end(),
                                           [](const Sample& a, const Sample& b) { return a.seconds < b.seconds; });
     one.fastest = fastest->seconds;
-    // Far slower samples were timed once, with what the host takes.
+    // No choice between far slower samples matters.
     std::erase_if(one.samples, [&](const Sample& sample) { return sample.seconds > kMostRatio * one.fastest; });
     samples.cases.push_back(std::move(one));
   }
@@ -207,16 +209,19 @@ std::string format_row(const Samples& samples, const Families& families) {
   return row + " }}},\n";
 }
 
-// Replaces the device's row of the file, or adds one.
-void write_row(const std::string& path, const std::string& device, const std::string& row) {
+// Replaces the device's row of the file, or adds one. Returns whether the file could be read and written.
+bool write_row(const std::string& path, const std::string& device, const std::string& row) {
   std::ifstream in(path);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in || text.empty()) return false;
   const size_t begin = text.find(fmt::format("{{.device = \"{}\"", device));
   if (begin != std::string::npos) {
     const std::string end = " }}},\n";
     text.erase(begin, text.find(end, begin) + end.size() - begin);
   }
-  std::ofstream(path) << text << row;
+  std::ofstream out(path);
+  out << text << row << std::flush;
+  return static_cast<bool>(out);
 }
 
 void print_worst(const Samples& samples) {
@@ -262,8 +267,9 @@ int run(const std::string& file, const std::string& output) {
   search(samples, families, measured);
   print_loss("fitted", samples);
   print_worst(samples);
-  if (!output.empty()) write_row(output, samples.gpu.name, format_row(samples, families));
-  return 0;
+  if (output.empty() || write_row(output, samples.gpu.name, format_row(samples, families))) return 0;
+  fmt::print(stderr, "{}: cannot be read or written: give kernels/dispatch/fits.inc, or a copy\n", output);
+  return 2;
 }
 
 }  // namespace
@@ -275,6 +281,10 @@ int main(int argc, char** argv) {
   std::string output;
   app.add_option("samples", samples, "JSON of tools/measure-candidates")->required();
   app.add_option("--write", output, "File of fits whose row of the device is replaced");
+  app.footer(
+      "Examples:\n"
+      "  pbprobe_fit_model samples.json                                       the losses, and the worst choices\n"
+      "  pbprobe_fit_model samples.json --write kernels/dispatch/fits.inc     and this device's row");
   CLI11_PARSE(app, argc, argv);
   return pbprobe::run(samples, output);
 }

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "core/targets.hpp"
+#include "kernels/cuda/cluster_call.hpp"
 #include "kernels/cuda/host/tcgen05.hpp"
 #include "kernels/cuda/host/warpgroups.hpp"
 #include "kernels/gemm/plan.hpp"
@@ -20,7 +21,6 @@ namespace {
 
 constexpr int64_t kVector = 16;  // bytes
 constexpr int64_t kMostParts = 32;
-constexpr int64_t kMostCluster = 8;  // blocks that every GPU with clusters can hold together
 
 // The fewest stages of a part of split-K.
 int64_t fewest_stages(FamilyId family) {
@@ -41,7 +41,7 @@ bool has_shape(const Kernel& kernel, const ClusterShape& shape) {
   constexpr int64_t kPattern = 8;
   constexpr int64_t kBoxRows = 64;  // rows of a box of B, if B is not contiguous along k
   return kernel.work == GpuWork::clusters && kernel.tile.m % (kPattern * shape.across) == 0 &&
-         std::min(kernel.tile.n, kBoxRows) % (kPattern * shape.down) == 0 && shape.down * shape.across <= kMostCluster;
+         std::min(kernel.tile.n, kBoxRows) % (kPattern * shape.down) == 0 && shape.blocks() <= kGpuMostCluster;
 }
 
 constexpr Fit kFits[] = {
@@ -113,8 +113,7 @@ struct Model {
   // Takes a shape of the cluster, whose last tiles may be outside of C.
   void set_shape(const ClusterShape& to) {
     shape = to;
-    const int64_t clusters = divide_up(p.m, kernel.tile.m * to.down) * divide_up(p.n, kernel.tile.n * to.across);
-    tiles = static_cast<double>(clusters * to.down * to.across);
+    tiles = static_cast<double>(count_tiles(kernel, p, to));
   }
 
   [[nodiscard]] static double bytes(int64_t rows, int64_t columns, DType type) {
@@ -122,7 +121,7 @@ struct Model {
   }
   [[nodiscard]] int64_t most_parts() const {
     if (is_tcgen05(kernel)) return 1;
-    const int64_t most = splits_in_cluster(kernel) ? kMostCluster : kMostParts;
+    const int64_t most = splits_in_cluster(kernel) ? kGpuMostCluster / shape.blocks() : kMostParts;
     return std::clamp<int64_t>(stages / fewest_stages(find_family(kernel)), 1, most);
   }
   // Blocks of a cluster, or SMs of a pair, that compute one tile of tiles_of() together.
@@ -174,7 +173,7 @@ struct Model {
     return std::max(compute + family.stage_clocks, read) / clock + (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
   }
   [[nodiscard]] double seconds(int64_t parts) const {
-    const int64_t clustered = splits_in_cluster(kernel) ? parts * shape.down * shape.across : 1;
+    const int64_t clustered = splits_in_cluster(kernel) ? parts * shape.blocks() : 1;
     const double slots = clustered > 1 ? fitting_blocks(clustered) : std::max(std::floor(sms / together()), 1.0);
     const double all = tiles * static_cast<double>(parts);
     const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
@@ -187,7 +186,7 @@ struct Model {
     const double tile = static_cast<double>(divide_up(stages, parts)) * stage + write_us * 1e-6;
     const double cluster =
         splits_in_cluster(kernel)
-            ? 1e-6 * (family.part_us * std::log2(parts) + family.share_us * std::log2(shape.down * shape.across))
+            ? 1e-6 * (family.part_us * std::log2(parts) + family.share_us * std::log2(shape.blocks()))
             : 0;
     return family.launch_us * 1e-6 + std::max(waves * tile, memory_seconds()) + cluster + pass_seconds(parts);
   }
@@ -289,7 +288,7 @@ Split best_clusters(const Kernel& kernel, const Problem& problem, const Gpu& gpu
       const ClusterShape shape{down, across};
       if (!has_shape(kernel, shape)) continue;
       model.set_shape(shape);
-      for (int64_t parts = 1; parts <= model.most_parts() && parts * down * across <= kMostCluster; ++parts) {
+      for (int64_t parts = 1; parts <= model.most_parts(); ++parts) {
         const double seconds = model.seconds(parts);
         if (seconds < best.seconds) best = {parts, shape, seconds};
       }
@@ -323,9 +322,7 @@ Split make_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu, i
   Model model(kernel, problem, gpu);
   const ClusterShape taken = has_shape(kernel, shape) ? shape : ClusterShape{};
   if (kernel.work == GpuWork::clusters) model.set_shape(taken);
-  const int64_t most =
-      std::min(model.most_parts(), splits_in_cluster(kernel) ? kMostCluster / (taken.down * taken.across) : kMostParts);
-  const int64_t there = std::clamp<int64_t>(parts, 1, most);
+  const int64_t there = std::clamp<int64_t>(parts, 1, model.most_parts());
   return {there, taken, model.seconds(there)};
 }
 

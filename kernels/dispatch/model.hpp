@@ -13,6 +13,7 @@
 
 #include "core/facts/host.hpp"
 #include "core/fields.hpp"
+#include "kernels/gemm/plan.hpp"
 #include "kernels/gemm/problem.hpp"
 #include "kernels/gemm/table.hpp"
 
@@ -44,12 +45,6 @@ enum class FamilyId {
 };
 [[nodiscard]] std::span<const EnumName<FamilyId>> enum_names(FamilyId);
 [[nodiscard]] FamilyId find_family(const Kernel& kernel);
-
-// Blocks of a cluster that share operands (GpuWork::clusters): one below the other B, side by side A.
-struct ClusterShape {
-  int64_t down = 1;
-  int64_t across = 1;
-};
 
 // Cost of a family besides its instruction's rate.
 struct Family {

@@ -24,6 +24,18 @@ namespace pbprobe {
   return divide_up(p.k, kernel.tile.k) + (p.k == 0 ? 1 : 0);
 }
 
+// Blocks of a cluster that share operands (GpuWork::clusters): one below the other B, side by side A.
+struct ClusterShape {
+  int64_t down = 1;
+  int64_t across = 1;
+
+  [[nodiscard]] constexpr int64_t blocks() const { return down * across; }
+};
+// Returns the tiles of whole clusters that cover C. The last ones may be outside of it.
+[[nodiscard]] constexpr int64_t count_tiles(const Kernel& kernel, const Problem& p, const ClusterShape& shape) {
+  return divide_up(p.m, kernel.tile.m * shape.down) * divide_up(p.n, kernel.tile.n * shape.across) * shape.blocks();
+}
+
 struct Grid {
   int64_t x = 1;
   int64_t y = 1;
@@ -61,8 +73,7 @@ struct GpuBlocks {
   int64_t partials_offset = 0;
   int64_t scales_offset = 0;  // a vector of A's scale, then of B's scale, if each is one number
   int64_t cluster = 1;        // blocks of a cluster
-  int64_t down = 1;           // GpuWork::clusters: blocks of a cluster one below the other, which share B
-  int64_t across = 1;         // GpuWork::clusters: blocks side by side, which share A
+  ClusterShape shape;         // GpuWork::clusters
   bool overlaps = false;      // launches may begin before earlier kernels have ended (kernels/cuda/pdl.cuh)
   // Kernels by TMA: tiles of a raster group in one direction (warpgroups: rows of tiles).
   int64_t raster_group = 0;

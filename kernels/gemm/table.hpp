@@ -54,10 +54,9 @@ enum class GpuWork {
 
 // One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
 struct Kernel {
-  std::string_view target;  // "avx512"
-  std::string_view part =
-      {};                 // GPU: the target's cubin that holds it ("tcgen05", "blocks", "cluster"); "" is the main one
-  std::string_view name;  // "gemm_fp32_14x32_avx512"
+  std::string_view target;         // "avx512"
+  std::string_view part = {};      // GPU: the further cubin that holds it ("blocks"); "" is the main one
+  std::string_view name;           // "gemm_fp32_14x32_avx512"
   std::string_view function_name;  // "gemm_fp32_14x32": the function, and the beginning of the GPU symbols
   bool built = false;
   CpuFunction function = nullptr;  // nullptr for a GPU kernel, or if not built

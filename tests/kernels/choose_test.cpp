@@ -343,6 +343,7 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   }
   EXPECT_EQ(of(4096, 4096, 4096, DType::tf32).kernel->name, "wgmma_tf32_128x256_sm90");
   EXPECT_THAT(of(4096, 4096, 4096, DType::int8).why, HasSubstr("2 of a cluster share A, ping-pong"));
+  EXPECT_THAT(of(4096, 4096, 4096).why, HasSubstr("times by the costs of an NVIDIA H200")) << "no fit has its name";
   EXPECT_THAT(of(4096, 4096, 4096, DType::tf32).why, HasSubstr("2 of a cluster share B"));
   // BF16 interleaved where C is a larger part of the work, or tiles of 128 × 256 divide worse.
   for (const auto& [m, n, k] : {Sizes{4096, 4096, 4096}, Sizes{8192, 8192, 8192}, Sizes{8192, 1024, 8192}}) {

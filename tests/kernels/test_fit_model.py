@@ -42,13 +42,26 @@ def test_fit_lowers_the_loss_and_replaces_the_row(program, folder):
 def test_rejects_files_without_samples(program, folder):
     broken = folder / "broken.json"
     broken.write_text("{}")
-    for file in (folder / "missing.json", broken):
+    unknown = folder / "unknown.json"
+    unknown.write_text((HERE / "fit" / "h100.json").read_text().replace('"type": "bf16"', '"type": "bf17"'))
+    for file in (folder / "missing.json", broken, unknown):
         done = run(program, file)
         assert done.returncode == 2, done.stdout
         assert "measure-candidates" in done.stderr
 
 
+def test_reports_fits_that_cannot_be_written(program, folder):
+    done = run(program, HERE / "fit" / "h100.json", "--write", folder / "missing.inc")
+    assert done.returncode == 2, done.stdout
+    assert "missing.inc: cannot be read or written" in done.stderr
+    assert not (folder / "missing.inc").exists()
+
+
 if __name__ == "__main__":
-    for test in (test_fit_lowers_the_loss_and_replaces_the_row, test_rejects_files_without_samples):
+    for test in (
+        test_fit_lowers_the_loss_and_replaces_the_row,
+        test_rejects_files_without_samples,
+        test_reports_fits_that_cannot_be_written,
+    ):
         with tempfile.TemporaryDirectory() as folder:
             test(sys.argv[1], Path(folder))

@@ -31,7 +31,7 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, GpuFp32Blo
   PBPROBE_CHECK(write_map(driver, maps.b, b));
   GpuTensorMap c{};
   if (maps.tiles.by_map) PBPROBE_CHECK(write_map(driver, maps.c, c));
-  GpuClusterCall cluster{static_cast<int>(plan.gpu.down), static_cast<int>(plan.gpu.across),
+  GpuClusterCall cluster{static_cast<int>(plan.gpu.shape.down), static_cast<int>(plan.gpu.shape.across),
                          plan.problem.per_tensor ? 1 : 0};
   // C's map may be unused; a kernel without scales of blocks takes four.
   void* const last = plan.kernel->work == GpuWork::clusters ? static_cast<void*>(&cluster) : &blocks;

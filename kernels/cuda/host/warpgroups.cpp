@@ -19,16 +19,12 @@ bool reads_unaligned_b(const Kernel& kernel, const Problem& p) {
 void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
-  const int64_t tiles = tiles_of(kernel, p);
   plan.grid = {};
   if (splits_in_cluster(kernel)) {
     plan.split = 1;
     plan.gpu.part = stages_of(kernel, p) * kernel.tile.k;
-    const int64_t shared = plan.gpu.down * plan.gpu.across;  // blocks that share operands; 1 for small M
-    plan.gpu.cluster = parts * shared;
-    plan.grid.x = shared == 1 ? tiles * parts
-                              : divide_up(p.m, kernel.tile.m * plan.gpu.down) *
-                                    divide_up(p.n, kernel.tile.n * plan.gpu.across) * plan.gpu.cluster;
+    plan.gpu.cluster = parts * plan.gpu.shape.blocks();
+    plan.grid.x = count_tiles(kernel, p, plan.gpu.shape) * parts;
     return;
   }
   // If writing C takes most of the time, bands of half the rows are faster with ping-pong.
@@ -38,7 +34,7 @@ void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts) {
   plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
   plan.gpu.cluster = kernel.cluster;
   plan.gpu.raster_group = group_rows / (kernel.tile.m * (kernel.across ? 1 : kernel.cluster));
-  plan.grid.x = std::min(tiles * plan.split, std::max<int64_t>(sms / kernel.cluster, 1)) * kernel.cluster;
+  plan.grid.x = std::min(tiles_of(kernel, p) * plan.split, std::max<int64_t>(sms / kernel.cluster, 1)) * kernel.cluster;
 }
 
 namespace {
@@ -129,11 +125,11 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   if (p.k == 0 || plan.gpu.unaligned_b) b = nothing;
   // Lines that a block fetches: its own lines of one operand, its share of the cluster's lines of the other.
   const int64_t a_lines =
-      in_cluster ? kernel.tile.m / plan.gpu.across : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
+      in_cluster ? kernel.tile.m / plan.gpu.shape.across : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
   const int64_t b_lines =
-      in_cluster ? kernel.tile.n / plan.gpu.down : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
+      in_cluster ? kernel.tile.n / plan.gpu.shape.down : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
   maps.a = map_of(a, k, a_mk ? a_lines : k);
-  maps.b = map_of(b, k, b_nk ? b_lines : k / plan.gpu.down);
+  maps.b = map_of(b, k, b_nk ? b_lines : k / plan.gpu.shape.down);
   // They read 128 bytes of a column of B at a time, other blocks the rest later: filling 256 bytes was slower.
   if (in_cluster) maps.b.promotion = 2;
   PBPROBE_CHECK(check_limits(maps.a, plan, "A"));
