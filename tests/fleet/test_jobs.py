@@ -95,8 +95,11 @@ def torchrun(folder, *more):
                 os.killpg(one.pid, signal.SIGKILL)
     file = folder / "out" / "fleet.json"
     assert file.exists(), texts
-    assert [one.returncode for one in agents] == [0, 0], texts  # unknown ends with 0: torchrun prints no traceback
-    return texts[0], json.loads(file.read_text())
+    fleet = json.loads(file.read_text())
+    # Unknown ends with 0: torchrun prints no traceback. Ranks that share two cores may be slow, which fails.
+    codes = [one.returncode for one in agents]
+    assert codes[0] == int(fleet["outcome"] == "fail") and codes[1] <= codes[0], texts
+    return texts[0], fleet
 
 
 def test_measures_and_compares_under_torchrun(tmp_path):
