@@ -34,7 +34,7 @@ def test_passes_a_true_claim_and_fails_a_false_one(sound):
 
 @pytest.mark.parametrize("level", ["loaded", "executed", "measured"])
 def test_does_not_pass_an_unproved_claim(sound, level):
-    result = run("gate", sound, "--claim", CLAIM, "--require", level)
+    result = run("gate", sound, "--claim", CLAIM, "--require", level, "--budget", "1", "--baseline", sound)
     assert result.returncode == FAILED, result.stdout
     assert f"must be {level}" in result.stdout
 
@@ -87,7 +87,7 @@ def test_does_not_change_the_artifact(sound):
         return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sound.rglob("*")}
 
     before = state()
-    run("gate", sound, "--claim", CLAIM, "--require", "executed")
+    run("gate", sound, "--claim", CLAIM, "--require", "executed", "--budget", "1")
     assert state() == before
 
 
@@ -321,8 +321,8 @@ def test_refuses_a_verdict_that_contradicts_the_facts(evidence, tmp_path):
 
 def test_does_not_attest_an_incomplete_run(sound, keys, tmp_path):
     folder = tmp_path / "dir"
-    command = ["gate", sound, "--claim", CLAIM, "--require", "measured", "--evidence", folder, "--sign", keys / "key"]
-    result = run(*command)
+    command = ["gate", sound, "--claim", CLAIM, "--require", "measured", "--budget", "1", "--baseline", sound]
+    result = run(*command, "--evidence", folder, "--sign", keys / "key")
     assert result.returncode == FAILED
     assert "no evidence was written" in result.stderr
     assert list(tmp_path.iterdir()) == []
