@@ -9,7 +9,8 @@ purity  no instruction outside the row's flags, no symbol that other objects cou
         intrinsics, <cstddef>, <cstdint> and family headers
 loops   of each main tile: how much of the K loop multiplies, on how many accumulators, and an untouched stack
 
-LEVEL is -O0, -O3 or asan; an object that was built is read instead of compiled. Exit code 77: a tool is missing.
+LEVEL is -O0, -O3 or asan; an object that was built is read instead of compiled. Instructions of an object are judged
+once for every clone on this machine. Exit code 77: a tool is missing.
 """
 
 import argparse
@@ -21,6 +22,9 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "shared"))
+from made import compute_digest, kept, read_version_text
 
 SKIPPED = 77
 LEVELS = {
@@ -35,8 +39,8 @@ LIBRARY = "cstddef cstdint c++config.h os_defines.h cpu_defines.h mm_malloc.h st
 SANITIZERS = re.compile(r"asan|ubsan|sanitizer|__(start|stop)_|^typeinfo (name )?for ")
 
 
-def run(*command, text=None):
-    done = subprocess.run(list(map(str, command)), input=text, capture_output=True, text=True, check=False)
+def run(*command, text=None, cwd=None):
+    done = subprocess.run(list(map(str, command)), input=text, capture_output=True, text=True, cwd=cwd, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -71,8 +75,11 @@ def compile_source(options, row):
     target = Path(options.folder) / f"{source.stem}-{digest}.o"
     target.parent.mkdir(parents=True, exist_ok=True)
     warnings = ["-std=c++20", "-w", "-fPIC", "-fvisibility=hidden", f"-I{options.root}"]
-    run(*compiler, *warnings, *words, "-MD", "-MF", f"{target}.d", "-c", source, "-o", target)
-    return target, source, Path(f"{target}.d").read_text(encoding="utf-8").replace("\\\n", " ").split()[1:]
+    cached = Path(options.root) / "cmake/cached"  # through ccache, which names files of the tree from its root
+    depend = ["-MD", "-MF", f"{target}.d"]
+    run(cached, *compiler, *warnings, *words, *depend, "-c", source, "-o", target, cwd=options.root)
+    read = Path(f"{target}.d").read_text(encoding="utf-8").replace("\\\n", " ").split()[1:]
+    return target, source, [str(Path(options.root) / name) for name in read]
 
 
 # ---- instructions -------------------------------------------------------------------------------------------------
@@ -136,6 +143,20 @@ def foreign_instructions(options, row, code):
         sys.exit(f"only {len(lines)} instructions were read")
 
 
+def judge_instructions(options, row, target):
+    """Returns the number of instructions and the faults among them, from the last time if nothing changed since."""
+
+    def write(answer):
+        code = functions(options, target)
+        faults = list(foreign_instructions(options, row, code))
+        answer.write_text(json.dumps({"count": sum(map(len, code.values())), "faults": faults}))
+
+    tools = (read_version_text(tool(options.cxx, name)) for name in ("objdump", "as"))
+    inputs = (options.id, json.dumps(row["flags"]), *tools, *map(compute_digest, (Path(__file__), target)))
+    answer = kept("instructions.json", hashlib.sha256("\0".join(inputs).encode()), write)
+    return json.loads(answer.read_text()).values()
+
+
 # ---- purity -------------------------------------------------------------------------------------------------------
 
 
@@ -166,14 +187,14 @@ def check_purity(options, row):
         target = Path(options.object)
     else:
         target, source, files = compile_source(options, row)
-    code = functions(options, target)
-    faults = [*foreign_instructions(options, row, code), *escaping_symbols(options, target)]
+    count, faults = judge_instructions(options, row, target)
+    faults += escaping_symbols(options, target)
     if source:
         faults += forbidden_includes(options, source, files)
     if faults:
         print("\n".join(faults[:40]))
         return 1
-    print(f"{options.id} {target.name}: {sum(map(len, code.values()))} instructions, all of {assembler_options(row)}")
+    print(f"{options.id} {target.name}: {count} instructions, all of {assembler_options(row)}")
     return 0
 
 

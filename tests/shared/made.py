@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Cache of compiler, linker and nvcc output. The name of a file is the digest of its inputs."""
+"""Cache of compiler, linker and nvcc output, for every clone on this machine. The name of a file is the digest of its
+inputs.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,18 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import pytest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "ci"))
+import kept as kept_for_clones
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build"))
 PROGRAM = BUILD / "bin/pbprobe"
-MADE = BUILD / "tests/made"
+MADE = kept_for_clones.folder() / "pbprobe/made"
 MACHINE = os.uname().machine
 OUT = "@OUT@"  # in a command: the file that it writes
 IN = "@IN@"  # end of a word: the last path of the command replaces it
