@@ -6,13 +6,14 @@ nvdisasm.
 
   peers.py --pbprobe PROGRAM --cuobjdump CUOBJDUMP [--nvdisasm NVDISASM] [--speed] FILE...
 
-With --nvdisasm each cubin is extracted and disassembled: for small files. With --speed both list each file interleaved,
-and the medians and their ratio are printed. Exit code 77: a tool is missing. Never run NVIDIA's tools on files from
-strangers.
+With --nvdisasm each cubin is extracted and disassembled: for small files. Counts of its instructions are kept for every
+clone on this machine. With --speed both list each file interleaved, and the medians and their ratio are printed. Exit
+code 77: a tool is missing. Never run NVIDIA's tools on files from strangers.
 """
 
 import argparse
 import collections
+import hashlib
 import json
 import pathlib
 import re
@@ -23,6 +24,9 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "shared"))
+from made import kept
+
 SKIPPED = 77
 RUNS = 7
 INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[T0-9]+\s+)?([A-Z0-9_]+)", re.MULTILINE)
@@ -30,6 +34,18 @@ INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[T0-9]+\s+)?([A-Z0-
 
 def run(*command, cwd=None):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True, cwd=cwd).stdout
+
+
+def count_instructions(tool, option, file):
+    """Returns how often each mnemonic occurs in what the tool prints of the file."""
+
+    def write(answer):
+        answer.write_text(json.dumps(collections.Counter(INSTRUCTION.findall(run(tool, option, file)))))
+
+    digests = (hashlib.sha256(pathlib.Path(one).read_bytes()).hexdigest() for one in (tool, file))
+    inputs = (INSTRUCTION.pattern, option, *digests)
+    answer = kept("instructions.json", hashlib.sha256("\0".join(inputs).encode()), write)
+    return collections.Counter(json.loads(answer.read_text()))
 
 
 def audited(pbprobe, file, *flags):
@@ -70,7 +86,7 @@ def count_mnemonics(nvdisasm, cubins):
     words = 0
     tensor = []
     for cubin in cubins:
-        mnemonics = collections.Counter(INSTRUCTION.findall(run(nvdisasm, "-c", cubin)))
+        mnemonics = count_instructions(nvdisasm, "-c", cubin)
         words += mnemonics.total()
         counts.update({name: count for name, count in mnemonics.items() if uses.get(name, "memory") != "memory"})
         if any(uses.get(name) == "tensor" for name in mnemonics):

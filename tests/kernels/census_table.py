@@ -14,8 +14,6 @@ What cuobjdump answers for a cubin, in up to a minute, is kept for every clone o
 import argparse
 import collections
 import concurrent.futures
-import hashlib
-import json
 import os
 import pathlib
 import re
@@ -23,9 +21,7 @@ import shutil
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "audit"))
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "shared"))
 import peers
-from made import compute_digest, kept
 
 USES = {
     "math": "arithmetic",
@@ -44,14 +40,8 @@ def uses():
 
 
 def theirs(cuobjdump, file, counted):
-    def write(answer):
-        counts = collections.Counter(peers.INSTRUCTION.findall(peers.run(cuobjdump, "-sass", file)))
-        answer.write_text(json.dumps(counts))
-
-    inputs = (peers.INSTRUCTION.pattern, *map(compute_digest, (pathlib.Path(cuobjdump), file)))
-    answer = kept("instructions.json", hashlib.sha256("\0".join(inputs).encode()), write)
-    counts = json.loads(answer.read_text())
-    return {name: count for name, count in counts.items() if name in counted}, sum(counts.values())
+    counts = peers.count_instructions(cuobjdump, "-sass", file)
+    return {name: count for name, count in counts.items() if name in counted}, counts.total()
 
 
 def look(options, file, counted):
