@@ -31,7 +31,7 @@ const ToolkitComponent& component(const std::string& release, const std::string&
 
 TEST(CudaReleases, EmbedsTheFile) {
   std::ostringstream text;
-  text << std::ifstream(PBPROBE_SOURCE_DIR "/recipes/cuda_components.json").rdbuf();
+  text << std::ifstream(std::string(PBPROBE_SOURCE_DIR) + "/recipes/cuda_components.json").rdbuf();
   const ToolkitTable embedded{all_cuda_releases()};
   const auto file = parse_json(text.str());
   ASSERT_TRUE(file.ok()) << file.error().message;

@@ -17,7 +17,7 @@ namespace {
 
 // tests/recipes/test_torch_symbols.py reads the same examples.
 std::vector<std::string> read_examples(const char* kind) {
-  const auto text = read_whole_file(PBPROBE_SOURCE_DIR "/tests/core/torch_names.json");
+  const auto text = read_whole_file(std::string(PBPROBE_SOURCE_DIR) + "/tests/core/torch_names.json");
   return text ? Json::parse(*text).at(kind).get<std::vector<std::string>>() : std::vector<std::string>();
 }
 

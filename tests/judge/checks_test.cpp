@@ -74,7 +74,7 @@ TEST(Catalogue, HasUniqueSortedIdsAndCompleteRows) {
 TEST(Catalogue, NamesNoCheckInCode) {
   const std::regex named(R"("PB[0-9])");
   size_t files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(PBPROBE_SOURCE_DIR "/probes")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(PBPROBE_SOURCE_DIR) + "/probes")) {
     const std::string path = entry.path().string();
     if (!path.ends_with(".cpp")) continue;
     std::ostringstream text;

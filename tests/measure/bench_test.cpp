@@ -305,7 +305,7 @@ TEST_F(Bench, NamesCasesBeyondBudget) {
 TEST_F(Bench, KeepsOwnRowsAfterLibtorchCrash) {
   if (built_cpu_targets(request_.host, DType::fp32).empty())
     GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
-  request_.libtorch_dir = PBPROBE_FAKES "/abort";
+  request_.libtorch_dir = std::string(PBPROBE_FAKES) + "/abort";
   request_.benches = {{.shapes = {{40, 40, 40}}, .against = {"libtorch"}}};
   const Measurements m = measure();
   ASSERT_TRUE(m.libtorch);

@@ -4,6 +4,7 @@
 // One real torch against itself behind libraries that forward to it: one as it is, one whose softmax waits.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,12 +23,13 @@ class LibtorchGain : public testing::Test {
       GTEST_SKIP() << "set PBPROBE_TEST_TORCH to a site-packages folder";
   }
 
-  static Result<Measurements> run(const char* folder) {
+  static Result<Measurements> run(const std::filesystem::path& folder) {
     MeasureRequest request{.host = small_host(), .libtorch_dir = folder, .timings = true};
     return measure_in_child(request, {.program = self()});
   }
 
-  static std::vector<AreaGain> gains(const char* build, const char* baseline, int64_t rounds) {
+  static std::vector<AreaGain> gains(const std::filesystem::path& build, const std::filesystem::path& baseline,
+                                     int64_t rounds) {
     auto gains = measure_gains({.build = [=] { return run(build); },
                                 .baseline = [=] { return run(baseline); },
                                 .least_rounds = rounds,
@@ -39,7 +41,7 @@ class LibtorchGain : public testing::Test {
 };
 
 TEST_F(LibtorchGain, TimesEachAreaAndStart) {
-  const auto measurements = run(PBPROBE_FAKES "/same_area");
+  const auto measurements = run(std::string(PBPROBE_FAKES) + "/same_area");
   ASSERT_TRUE(measurements.ok()) << measurements.error().message;
   ASSERT_TRUE(measurements->libtorch);
   std::vector<std::string> areas;
@@ -53,7 +55,7 @@ TEST_F(LibtorchGain, TimesEachAreaAndStart) {
 }
 
 TEST_F(LibtorchGain, ReportsDeliberateSlowdown) {
-  auto areas = gains(PBPROBE_FAKES "/slow_area", PBPROBE_FAKES "/same_area", 5);
+  auto areas = gains(std::string(PBPROBE_FAKES) + "/slow_area", std::string(PBPROBE_FAKES) + "/same_area", 5);
   const auto softmax =
       std::find_if(areas.begin(), areas.end(), [](const AreaGain& gain) { return gain.area == "softmax"; });
   ASSERT_NE(softmax, areas.end());

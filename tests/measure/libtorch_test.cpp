@@ -97,7 +97,7 @@ TEST_F(RealLibtorch, StartsInEachTierOfTheDispatcher) {
 
 // Puts the same torch behind a library that computes one area wrong, or dies in it.
 TEST_F(RealLibtorch, NamesWrongAreaAndElement) {
-  request_.libtorch_dir = PBPROBE_FAKES "/wrong_area";
+  request_.libtorch_dir = std::string(PBPROBE_FAKES) + "/wrong_area";
   const Measurements m = measure();
   ASSERT_TRUE(m.libtorch);
   EXPECT_TRUE(m.libtorch->executed);
@@ -111,7 +111,7 @@ TEST_F(RealLibtorch, NamesWrongAreaAndElement) {
 }
 
 TEST_F(RealLibtorch, NamesAreaOfCrash) {
-  request_.libtorch_dir = PBPROBE_FAKES "/deadly_area";
+  request_.libtorch_dir = std::string(PBPROBE_FAKES) + "/deadly_area";
   const Measurements m = measure();
   ASSERT_TRUE(m.libtorch);
   EXPECT_THAT(m.libtorch->problem.value_or(""),

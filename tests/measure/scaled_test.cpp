@@ -26,7 +26,7 @@ class ScaledAreas : public testing::Test {
   void TearDown() override { unsetenv("PBPROBE_TEST_FAULT"); }
 
   static Result<void> check(const area::ScaledKind& kind, const area::ScaledDevice& device) {
-    static const auto library = Libtorch::load(PBPROBE_FAKES "/scaled_torch");
+    static const auto library = Libtorch::load(std::string(PBPROBE_FAKES) + "/scaled_torch");
     if (!library.ok()) return library.error();
     return area::check_scaled({*library, nullptr}, kind, device);
   }

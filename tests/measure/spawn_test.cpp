@@ -74,9 +74,9 @@ TEST_F(Spawn, AnswersNothingToEmptyRequest) {
 }
 
 TEST_F(Spawn, NamesSignalOfAbortInInitializer) {
-  EXPECT_THAT(load_problem("abort"),
-              AllOf(HasSubstr("loading " PBPROBE_FAKES "/abort/libtorch_cpu.so ended its process by SIGABRT"),
-                    HasSubstr("reinstall or rebuild"), HasSubstr("std::runtime_error")));
+  EXPECT_THAT(load_problem("abort"), AllOf(HasSubstr("loading " + std::string(PBPROBE_FAKES) +
+                                                     "/abort/libtorch_cpu.so ended its process by SIGABRT"),
+                                           HasSubstr("reinstall or rebuild"), HasSubstr("std::runtime_error")));
   EXPECT_EQ(classify_status("abort"), std::nullopt);
 }
 
@@ -136,7 +136,7 @@ TEST_F(Spawn, NamesMissingDependency) {
 }
 
 TEST_F(Spawn, NamesOtherPlatform) {
-  if (!std::filesystem::exists(PBPROBE_FAKES "/foreign/libtorch_cpu.so"))
+  if (!std::filesystem::exists(std::string(PBPROBE_FAKES) + "/foreign/libtorch_cpu.so"))
     GTEST_SKIP() << "no compiler for the other platform: install g++-aarch64-linux-gnu";
   EXPECT_THAT(load_problem("foreign"),
               AllOf(HasSubstr("it is built for "), HasSubstr("take the build for this machine")));
@@ -249,7 +249,7 @@ TEST_F(Spawn, RejectsAnswerDuringLoad) {
   EXPECT_EQ(result->libtorch->version, std::nullopt);
   EXPECT_THAT(result->libtorch->intruded.value_or("nothing"),
               AllOf(HasSubstr("bytes that begin with \"{\"libtorch\": "),
-                    HasSubstr("while " PBPROBE_FAKES "/forger/libtorch_cpu.so was loaded")));
+                    HasSubstr("while " + std::string(PBPROBE_FAKES) + "/forger/libtorch_cpu.so was loaded")));
   EXPECT_THAT(result->libtorch->problem.value_or(""), HasSubstr("with exit code 0 and without an answer"));
 }
 

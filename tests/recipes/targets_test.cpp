@@ -24,7 +24,7 @@ using testing::ElementsAre;
 
 Json table() {
   std::ostringstream text;
-  text << std::ifstream(PBPROBE_SOURCE_DIR "/recipes/targets.json").rdbuf();
+  text << std::ifstream(std::string(PBPROBE_SOURCE_DIR) + "/recipes/targets.json").rdbuf();
   const auto json = parse_json(text.str());
   EXPECT_TRUE(json.ok());
   return *json;

@@ -12,7 +12,7 @@
 namespace pbprobe::host {
 namespace {
 
-const std::string kFolder = PBPROBE_SOURCE_DIR "/tests/core/host/";
+const std::string kFolder = std::string(PBPROBE_SOURCE_DIR) + "/tests/core/host/";
 
 uint64_t number(const Json& text) {
   return std::stoull(text.get<std::string>(), nullptr, 0);

@@ -138,7 +138,7 @@ TEST(Evaluate, MatchesTheExamplesOfThePages) {
 
 TEST(Evaluate, OurOwnFolderIsAllRight) {
   if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
-  const auto found = evaluate_folder(PBPROBE_SOURCE_DIR "/.flox/pkgs");
+  const auto found = evaluate_folder(std::string(PBPROBE_SOURCE_DIR) + "/.flox/pkgs");
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->evaluated, list_variants({})->size());
   EXPECT_THAT(found->findings, IsEmpty());

@@ -18,7 +18,7 @@ const std::string kHash = "sha256-0123456789abcdefghijABCDEFGHIJ0123456789abc=";
 const std::string kRev = "0123456789abcdef0123456789abcdef01234567";
 
 std::string committed() {
-  return nix::read(PBPROBE_SOURCE_DIR "/recipes/matrix.json");
+  return nix::read(std::string(PBPROBE_SOURCE_DIR) + "/recipes/matrix.json");
 }
 
 Result<std::string> unreachable(const std::string& url) {

@@ -27,7 +27,7 @@ std::string read(const std::string& path) {
 }
 
 Json committed() {
-  return *parse_json(read(PBPROBE_SOURCE_DIR "/recipes/matrix.json"));
+  return *parse_json(read(std::string(PBPROBE_SOURCE_DIR) + "/recipes/matrix.json"));
 }
 
 // Every SM of a row with every ISA of that row, and the ISAs without CUDA.
@@ -73,7 +73,7 @@ TEST(Matrix, HoldsEverySmOfTheTableInSomeLine) {
 }
 
 TEST(Matrix, SchemaIsWhatTheCodeReads) {
-  EXPECT_EQ(read(PBPROBE_SOURCE_DIR "/recipes/matrix.schema.json"), matrix_schema());
+  EXPECT_EQ(read(std::string(PBPROBE_SOURCE_DIR) + "/recipes/matrix.schema.json"), matrix_schema());
 }
 
 struct Broken {

@@ -227,8 +227,8 @@ TEST_F(RecipesInNix, WritesImportsOutsideACheckout) {
     EXPECT_EQ(seen["cuda"], "12.9");
     EXPECT_EQ(seen["pname"], "pytorch-python313-cuda12_9-sm61-avx2");
   }
-  EXPECT_FALSE(find_imports(PBPROBE_SOURCE_DIR "/.flox/pkgs").written);
-  EXPECT_FALSE(find_imports(PBPROBE_SOURCE_DIR "/.flox/pkgs/").written);
+  EXPECT_FALSE(find_imports(std::string(PBPROBE_SOURCE_DIR) + "/.flox/pkgs").written);
+  EXPECT_FALSE(find_imports(std::string(PBPROBE_SOURCE_DIR) + "/.flox/pkgs/").written);
 }
 
 TEST_F(RecipesInNix, NixpkgsPatchesAreKeptOrDroppedByOneSwitch) {

@@ -221,7 +221,7 @@ TEST(Verify, PlantsAFaultForEveryCheck) {
 }
 
 TEST(Verify, OurOwnRecipesHaveTheOneAllowedFinding) {
-  const auto verified = verify_folder(PBPROBE_SOURCE_DIR "/.flox/pkgs");
+  const auto verified = verify_folder(std::string(PBPROBE_SOURCE_DIR) + "/.flox/pkgs");
   ASSERT_TRUE(verified) << verified.error().message;
   const size_t variants = list_variants({})->size();
   EXPECT_EQ(verified->recipes, variants);

@@ -25,7 +25,7 @@ std::vector<GeneratedFile> files(const std::string& line = "cuda13_0") {
 }
 
 TEST(Write, MatchesTheCommittedRecipes) {
-  const auto differences = compare_recipes(PBPROBE_SOURCE_DIR "/.flox/pkgs", files());
+  const auto differences = compare_recipes(std::string(PBPROBE_SOURCE_DIR) + "/.flox/pkgs", files());
   ASSERT_TRUE(differences) << differences.error().message;
   std::string names;
   for (const auto& d : *differences) names += d.name + "\n" + d.text;
@@ -33,8 +33,8 @@ TEST(Write, MatchesTheCommittedRecipes) {
 }
 
 TEST(Write, MatchesTheCommittedDocument) {
-  EXPECT_EQ(nix::read(PBPROBE_SOURCE_DIR "/docs/variants.md"),
-            variants_markdown(nix::read(PBPROBE_SOURCE_DIR "/docs/matrix.md")))
+  EXPECT_EQ(nix::read(std::string(PBPROBE_SOURCE_DIR) + "/docs/variants.md"),
+            variants_markdown(nix::read(std::string(PBPROBE_SOURCE_DIR) + "/docs/matrix.md")))
       << "run `make generate`";
 }
 
@@ -76,7 +76,7 @@ TEST(Write, GithubsMatrixHasEveryVariantAndItsRunner) {
 TEST(Write, ContainsTheFieldsThatPackagersNeed) {
   const nix::TempFolder scratch;
   ASSERT_TRUE(write_recipes(scratch.path(), files(), false));
-  const std::string check = PBPROBE_SOURCE_DIR "/ci/check-recipes '" + scratch.path().string() + "' >'" +
+  const std::string check = std::string(PBPROBE_SOURCE_DIR) + "/ci/check-recipes '" + scratch.path().string() + "' >'" +
                             (scratch.path() / "stated").string() + "'";
   ASSERT_EQ(std::system(check.c_str()), 0) << nix::read(scratch.path() / "stated");
   const auto broken = scratch.path() / "pytorch-python313-cuda13_0-sm90-avx512.nix";
