@@ -128,12 +128,11 @@ std::string checks_markdown() {
   std::string text =
       "# Checks\n\n"
       "Written by `make generate` from the catalogue in `probes/judge`. An identifier is stable, and never "
-      "used again for another check. A check whose facts are missing has no answer; where it decides, the verdict is "
-      "then unknown, and unknown is not pass. What needs a claim is asked where there is one, and of a CUDA build, a "
-      "Python package or a Nix result where it is one; where no machine was "
-      "looked "
-      "at (`pbprobe audit`), what needs a host or a started libtorch is not asked, and of a single file nothing that "
-      "needs a whole artifact.\n\n"
+      "used again for another check. A check whose facts are missing has no answer; if it decides, the verdict is "
+      "then unknown, and unknown is not pass. pbprobe asks a check that needs a claim only if there is a claim, and a "
+      "check that needs a CUDA build, a Python package or a Nix result only for such an artifact. Without facts of a "
+      "machine (`pbprobe audit`), pbprobe asks no check that needs a host or a started libtorch. For a single file, "
+      "pbprobe asks no check that needs a whole artifact.\n\n"
       "| check | about | level | severity | asks | needs | decides | remedy |\n|---|---|---|---|---|---|---|---|\n";
   for (const auto& check : all_checks()) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", check.id, name_of(check.subject),

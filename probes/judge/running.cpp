@@ -32,9 +32,9 @@ Answer answers_channel_was_left_alone(const Facts& facts) {
 Answer libcuda_is_in_reach(const Facts& facts) {
   const auto& loader = facts.run->loader;
   if (!loader || loader->finds_libcuda || !facts.inventory->cuda_version || facts.host->gpus.empty()) return {};
-  Seen seen{
-      say("libcuda is not reachable for this torch: {} (glibc {}) does not look where this machine's driver lies{}",
-          loader->path, loader->glibc, loader->driver ? "; for this run pbprobe gave it the driver's files" : "")};
+  Seen seen{say(
+      "libcuda is not reachable for this torch: {} (glibc {}) does not search the folder of this machine's driver{}",
+      loader->path, loader->glibc, loader->driver ? "; for this run pbprobe gave it the driver's files" : "")};
   return {.seen = {seen}, .unknown = seen};
 }
 

@@ -30,9 +30,9 @@ def answer(tmp_path, reference, *options, change=lambda build: build):
 @pytest.mark.parametrize(
     ("counts", "says"),
     [
-        ({"units": 3}, "holds 2 translation units for it; that of a generic one holds 3 for sm_90"),
-        ({"kernels": 9}, "holds 3 kernels for it; that of a generic one holds 9 for sm_90"),
-        ({"code_bytes": 1 << 20}, "bytes of code for it; that of a generic one holds 1048576 for sm_90"),
+        ({"units": 3}, "holds 2 translation units for it; the file of a generic one holds 3 for sm_90"),
+        ({"kernels": 9}, "holds 3 kernels for it; the file of a generic one holds 9 for sm_90"),
+        ({"code_bytes": 1 << 20}, "bytes of code for it; the file of a generic one holds 1048576 for sm_90"),
     ],
     ids=["units", "kernels", "bytes"],
 )
@@ -48,11 +48,11 @@ def test_fails_a_build_with_less_code(tmp_path, counts, says):
     [
         (
             lambda build: build,
-            "libtorch_cuda_linalg.so holds 1 kernel for it; that of a generic one holds 2 for sm_90",
+            "libtorch_cuda_linalg.so holds 1 kernel for it; the file of a generic one holds 2 for sm_90",
         ),
         (
             lambda build: build.but({LINALG: build.libraries[LINALG].but(units=())}),
-            "libtorch_cuda_linalg.so holds 0 translation units for it; that of a generic one holds 1 for sm_90",
+            "libtorch_cuda_linalg.so holds 0 translation units for it; the file of a generic one holds 1 for sm_90",
         ),
     ],
     ids=["less", "nothing"],
@@ -102,7 +102,7 @@ def test_takes_a_baseline_for_an_unlisted_version(tmp_path):
     unknown = table(version="1.0.0")
     found = answer(tmp_path / "less", unknown, "--baseline", generic.write(tmp_path / "generic"))
     assert "PB335" in found.failed
-    assert "holds 2 translation units for it; that of" in found.found["PB335"]
+    assert "holds 2 translation units for it; the file of" in found.found["PB335"]
     twin = answer(tmp_path / "twin", unknown, "--baseline", sound(NAME).write(tmp_path / "same"))
     assert twin.code == 0
 
@@ -121,7 +121,7 @@ def test_names_missing_kernels_of_a_baseline(tmp_path):
     baseline = generic.write(tmp_path / "generic")
     found = answer(tmp_path / "build", table(), "--baseline", baseline)
     assert "PB336" in found.failed
-    assert "3 of the 5 kernels that the baseline has for sm_90 are not there for sm_90: kernel0" in found.found["PB336"]
+    assert "3 of the 5 kernels that the baseline has for sm_90 are missing for sm_90: kernel0" in found.found["PB336"]
     twin = answer(tmp_path / "twin", table(), "--baseline", sound(NAME).write(tmp_path / "same"))
     assert "PB336" not in twin.found
     emptied = answer(

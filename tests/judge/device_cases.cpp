@@ -184,11 +184,12 @@ Report make_reference_report(ReferenceCode code) {
 void add_reference_cases(std::vector<Case>& cases) {
   const Report alike = make_reference_report({.units = 456, .kernels = 21747, .code_bytes = 620'000'000});
   cases.push_back({"PB335",
-                   "libtorch_cuda.so holds 444 translation units for it; that of the wheel holds 600 for sm_90",
+                   "libtorch_cuda.so holds 444 translation units for it; the file of the wheel holds 600 for sm_90",
                    make_reference_report({.units = 600, .kernels = 21747, .code_bytes = 620'000'000}), alike});
-  cases.push_back({"PB335", "libtorch_cuda.so holds 21742 kernels for it; that of the wheel holds 30000 for sm_90",
+  cases.push_back({"PB335", "libtorch_cuda.so holds 21742 kernels for it; the file of the wheel holds 30000 for sm_90",
                    make_reference_report({.units = 444, .kernels = 30000, .code_bytes = 620'000'000}), alike});
-  cases.push_back({"PB335", "libtorch_cuda.so holds 600000000 bytes of code for it; that of the wheel holds 1600000000",
+  cases.push_back({"PB335",
+                   "libtorch_cuda.so holds 600000000 bytes of code for it; the file of the wheel holds 1600000000",
                    make_reference_report({.units = 444, .kernels = 21747, .code_bytes = 1'600'000'000}), alike});
   const auto linalg = [](int64_t kernels, const std::string& magma) {
     return with(make_reference_report({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
@@ -202,7 +203,8 @@ void add_reference_cases(std::vector<Case>& cases) {
                                                        .code = {{"sm_80", {99, kernels, 54'000'000}}}};
     });
   };
-  cases.push_back({"PB333", "libtorch_cuda_linalg.so holds 1673 kernels for it; that of the wheel holds 3000 for sm_80",
+  cases.push_back({"PB333",
+                   "libtorch_cuda_linalg.so holds 1673 kernels for it; the file of the wheel holds 3000 for sm_80",
                    linalg(3000, "2.6.1"), linalg(3000, "2.9.0")});
   cases.push_back(
       {"PB333", "libtorch_cuda_linalg.so takes no symbol of torch, and so registers nothing with torch: it is a stub",
@@ -219,7 +221,7 @@ void add_reference_cases(std::vector<Case>& cases) {
     });
   };
   cases.push_back({"PB336",
-                   "1200 of the 21495 kernels that the baseline has for sm_90 are not there for sm_90: add(int), mul",
+                   "1200 of the 21495 kernels that the baseline has for sm_90 are missing for sm_90: add(int), mul",
                    missing(1200), missing(12)});
 }
 

@@ -83,7 +83,7 @@ void add_environment_cases(std::vector<Case>& cases) {
   lost.recorded->missing = 1;
   lost.recorded->reinstall = true;
   lost.recorded->first_missing = {"nvidia/cu13/lib/libcublas.so.13"};
-  cases.push_back({"PB168", "1 of the 3 files of its RECORD are not there, the first nvidia/cu13/lib/libcublas.so.13",
+  cases.push_back({"PB168", "1 of the 3 files of its RECORD are missing, the first nvidia/cu13/lib/libcublas.so.13",
                    make_row_report(lost), make_row_report(cublas())});
   cases.push_back({"PB169", "ext 1.0 holds nothing for GPU 0 NVIDIA H200 (9.0): its device code is sm_80, sm_120",
                    make_row_report(make_device_row("ext", {{"sm_80", 1}, {"sm_120", 2}})), sound});
@@ -92,8 +92,8 @@ void add_environment_cases(std::vector<Case>& cases) {
   cases.push_back({"PB170",
                    "ext 1.0 has only PTX for GPU 0 NVIDIA H200 (9.0), of ISA 9.2, and the driver supports CUDA 13.0",
                    make_row_report(make_ptx_row("sm_80", "9.2")), make_row_report(make_ptx_row("sm_80", "9.0"))});
-  cases.push_back({"PB170", "of ISA 9.1", make_row_report(make_ptx_row("sm_90", "9.1")),
-                   make_row_report(make_ptx_row("sm_90", "10.0"))});
+  cases.push_back({"PB170", "only PTX for GPU 0 NVIDIA H200 (9.0), of ISA 9.1",
+                   make_row_report(make_ptx_row("sm_90", "9.1")), make_row_report(make_ptx_row("sm_90", "10.0"))});
 }
 
 void add_other_machine_cases(std::vector<Case>& cases) {

@@ -85,7 +85,7 @@ void add_pinned_toolkit_cases(std::vector<Case>& cases) {
                                       {"cuSOLVER", "11.7.1.2"},    {"nvJitLink", "12.9.86"}, {"cuFile", "1.11.1.6"}};
     };
   };
-  cases.push_back({"PB111", "most of CUDA's libraries are those of release 12.6; not NVRTC 12.8.93",
+  cases.push_back({"PB111", "most CUDA libraries belong to release 12.6; not NVRTC 12.8.93",
                    with(audited(), torch27("12.8.93")), with(audited(), torch27("12.6.77"))});
   cases.push_back({"PB112",
                    "CUDA 12.6 is claimed, and these are of no release of it: NVRTC 12.8.93",
@@ -110,7 +110,7 @@ void add_cuda_cases(std::vector<Case>& cases) {
   cases.push_back({"PB110", "built with CUDA 13.0, and it needs libcudart.so.12 (there it is libcudart.so.13)",
                    with(audited(), [](Report& r) { libtorch_cuda(r).needed[2] = "libcudart.so.12"; }),
                    with(audited(), [](Report& r) { EXPECT_EQ(libtorch_cuda(r).needed[2], "libcudart.so.13"); })});
-  cases.push_back({"PB111", "most of CUDA's libraries are those of release 13.0; not cuFFT 11.4.1.4",
+  cases.push_back({"PB111", "most CUDA libraries belong to release 13.0; not cuFFT 11.4.1.4",
                    with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4"; }),
                    audited()});
   cases.push_back(
@@ -146,7 +146,7 @@ void add_closure_cases(std::vector<Case>& cases) {
   const auto opening_linalg = [](Report& r) {
     libtorch_cuda(r).links->opened = {Dependency{"libtorch_cuda_linalg.so"}};
   };
-  cases.push_back({"PB140", "libtorch_cuda.so needs libc10_made_up.so, which is a file of libtorch and is not there",
+  cases.push_back({"PB140", "libtorch_cuda.so needs libc10_made_up.so, a file of libtorch that is missing",
                    with(audited(), needing({{"libc10_made_up.so"}})),
                    with(audited(), needing({{"libtorch_cpu.so", Provider::artifact, "torch/lib/libtorch_cpu.so"}}))});
   cases.push_back({"PB140",
@@ -165,12 +165,12 @@ void add_closure_cases(std::vector<Case>& cases) {
       file.links->opened = {{{"libcudnn_heuristic.so", provider}, {"libibverbs.so.1", Provider::unresolved}}};
     };
   };
-  cases.push_back({"PB116", "libcudnn_ops.so.9 opens libcudnn_heuristic.so as it runs, which is not there",
+  cases.push_back({"PB116", "libcudnn_ops.so.9 opens libcudnn_heuristic.so at run time, and that file is missing",
                    with(audited(), opening(Provider::unresolved)), with(audited(), opening(Provider::artifact))});
   cases.push_back({"PB117", "2 OpenMP libraries are loaded together",
                    with(audited(), needing({gomp, {"libiomp5.so", Provider::artifact, "torch/lib/libiomp5.so"}})),
                    with(audited(), needing({gomp, gomp}))});
-  cases.push_back({"PB118", "where a stub of the driver lies",
+  cases.push_back({"PB118", "which holds a stub of the driver",
                    with(audited(), [](Report& r) { libtorch_cuda(r).rpath = {"/opt/cuda/lib64/stubs"}; }),
                    with(audited(), [](Report& r) { libtorch_cuda(r).rpath = {"/opt/cuda/lib64"}; })});
   cases.push_back({"PB118", "it ships a libcuda",
@@ -212,7 +212,7 @@ void add_identity_cases(std::vector<Case>& cases) {
   const Package torch{"torch-2.11.0.dist-info", "torch", "2.11.0"};
   cases.push_back({"PB134", "2 packages: torch-2.11.0.dist-info (torch 2.11.0), torch-2.9.1.dist-info (torch 2.9.1)",
                    packaged({torch, {"torch-2.9.1.dist-info", "torch", "2.9.1"}}), packaged({torch})});
-  cases.push_back({"PB134", "its metadata is that of numpy 2.0", packaged({{"torch-2.11.0.dist-info", "numpy", "2.0"}}),
+  cases.push_back({"PB134", "its metadata names numpy 2.0", packaged({{"torch-2.11.0.dist-info", "numpy", "2.0"}}),
                    packaged({{"torch-2.11.0.dist-info", std::nullopt, std::nullopt}})});
   cases.push_back({"PB135", "torch/version.py:1 says torch 2.9.1, and torch/version.py:2 says 2.11.0+cu130",
                    saying({{"torch", "torch/version.py:1", "2.9.1"}, {"torch", "torch/version.py:2", "2.11.0+cu130"}}),
@@ -240,13 +240,13 @@ void add_runpath_cases(std::vector<Case>& cases) {
   const auto open = [](const char* folder) {
     return with(make_rpath_report("/usr/lib/x"), [&](Report& r) { r.inventory->open_folders = {folder}; });
   };
-  cases.push_back({"PB137", "in /usr/lib/x, where anybody may put one", open("/usr/lib/x"), open("/usr/lib/y")});
+  cases.push_back({"PB137", "in /usr/lib/x, which every user may write to", open("/usr/lib/x"), open("/usr/lib/y")});
   for (const auto& [folder, twin] : {std::pair("/home/someone/pytorch/torch/lib", "/usr/local/cuda-13.0/lib64"),
                                      {"/root/pytorch", "/nix/store/0123456789abcdfghijklmnpqrsvwxyz-x/lib"},
                                      {"$ORIGIN/../../../../../../lib", "$ORIGIN/../../../../lib"}})
     cases.push_back({"PB138", std::string("libtorch_cuda.so looks for libraries in ") + folder,
                      make_rpath_report(folder), make_rpath_report(twin)});
-  cases.push_back({"PB139", "in /opt/intel/lib, which is neither its own, the system's nor CUDA's",
+  cases.push_back({"PB139", "in /opt/intel/lib, which belongs neither to its package, nor to the system, nor to CUDA",
                    make_rpath_report("/opt/intel/lib"), make_rpath_report("/opt/cuda/lib")});
   const auto bare = [](std::vector<std::string> folders) {
     return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath = std::move(folders); });
@@ -311,7 +311,7 @@ void add_component_cases(std::vector<Case>& cases) {
   cases.push_back({"PB126", "it has no MAGMA",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cuda_linalg.so").links->contains.clear(); }),
                    audited()});
-  cases.push_back({"PB128", "it links to a shared object that is not there",
+  cases.push_back({"PB128", "it links to a missing shared object",
                    with(audited(), [](Report& r) { r.inventory->broken_links = {{"lib/libtorch_old.so"}}; }),
                    with(audited(), [](Report& r) { r.inventory->broken_links.emplace(); })});
   const auto no_nvshmem = [](Report& r) {

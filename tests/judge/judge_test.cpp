@@ -265,7 +265,7 @@ TEST(Judge, NamesVersionAndIndexForReinstall) {
   EXPECT_EQ(remedy("PB111"),
             "pip install --force-reinstall torch==2.11.0+cu130 --index-url https://download.pytorch.org/whl/cu130");
   report.inventory->packages.clear();
-  EXPECT_THAT(remedy("PB119"), HasSubstr("install torch again from where it came"));
+  EXPECT_THAT(remedy("PB119"), HasSubstr("install torch again from the same source"));
 }
 
 // CUDA 13 dropped the V100, and a newer GPU needs a newer CUDA.

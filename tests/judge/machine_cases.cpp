@@ -132,7 +132,7 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
     code.unguarded_instructions = instructions;
     return code;
   };
-  cases.push_back({"PB208", "of 1000000 instructions that run everywhere 9 are of avx2, fma",
+  cases.push_back({"PB208", "and of 1000000 instructions that run everywhere 9 are of avx2, fma",
                    counted(of_all(1000000), claim_cpu("avx2", true)), counted(of_all(1000), claim_cpu("avx2", true))});
   // A flag is missing, or a later flag disabled it. Claims that are not exact, and small libraries, pass without it.
   const auto of_a_library = [](std::map<std::string, int64_t> unguarded) {
@@ -250,7 +250,7 @@ void add_driver_cases(std::vector<Case>& cases) {
                    with(h200(), [](Report& r) { r.host->driver.cuda_version = "13.2"; })});
   cases.push_back({"PB308", "GPU 0 NVIDIA H200: fell off the bus",
                    with(h200(), [](Report& r) { r.host->gpus[0].problem = "fell off the bus"; }), h200()});
-  cases.push_back({"PB309", "no GPU is here", cpu_report(), h200()});
+  cases.push_back({"PB309", "no GPU is visible", cpu_report(), h200()});
   cases.push_back({"PB310", "none of libtorch's files holds device code",
                    with(h200(),
                         [](Report& r) {

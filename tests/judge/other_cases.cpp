@@ -371,7 +371,8 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
                    claimed_of_other({.targets = {"sm90", "sm80"}}), claimed_of_other({.targets = {"sm90", "sm120"}})});
   cases.push_back({"PB172", "CUDA 12.8 is claimed, and ext 1.0 links libraries of CUDA 13",
                    claimed_of_other({.cuda = "12.8"}), claimed_of_other({.cuda = "13.0"})});
-  cases.push_back({"PB173", "of ext 1.0 takes symbols that only torch 2.10 to 2.11 has",
+  cases.push_back({"PB173",
+                   "_C.cpython-311-x86_64-linux-gnu.so of ext 1.0 takes symbols that only torch 2.10 to 2.11 has",
                    claimed_of_other({.torch = "2.12.0"}), claimed_of_other({.torch = "2.11.0"})});
   add_unknown_name_cases(cases);
   cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp311",

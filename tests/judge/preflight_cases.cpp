@@ -63,7 +63,7 @@ void add_called_cases(std::vector<Case>& cases) {
                      p.c_compiler = CalledCompiler{"clang-18", "CC", "/usr/bin/clang-18"};
                    })});
   cases.push_back({"PB532",
-                   "/usr/include/python3.11/Python.h is not there",
+                   "/usr/include/python3.11/Python.h is missing",
                    on(cpu_report(), [](Preflight& p) { p.python_header->there = false; }),
                    change_h200([](Preflight& p) { p.python_header.reset(); }),
                    {"PB309"}});
@@ -72,7 +72,7 @@ void add_called_cases(std::vector<Case>& cases) {
 void add_driver_link_cases(std::vector<Case>& cases) {
   const auto driver = [](LinkedDriver found) { return [found](Preflight& p) { p.driver = found; }; };
   const LinkedDriver no_ldconfig{.name = "libcuda.so.1", .ldconfig = "/sbin/ldconfig"};
-  cases.push_back({"PB533", "Triton asks /sbin/ldconfig where libcuda lies, and it is not there",
+  cases.push_back({"PB533", "Triton asks /sbin/ldconfig for the folder of libcuda, and that program is missing",
                    change_h200(driver(no_ldconfig)), on(cpu_report(), driver(no_ldconfig))});
   cases.push_back({"PB533", "/sbin/ldconfig knows no libcuda.so.1",
                    change_h200(driver({.name = "libcuda.so.1", .ldconfig = "/sbin/ldconfig", .ldconfig_there = true})),

@@ -267,7 +267,7 @@ std::vector<Check> claimed_cpus_checks() {
        .severity = Severity::fail,
        .needs = {inventory},
        .question = "Are all files that are loaded together for one processor?",
-       .remedy = "look where that file came from: ld.so does not load it beside the others",
+       .remedy = "find out which package installed that file: ld.so does not load it beside the others",
        .ask = files_are_of_one_processor},
       {.id = "PB214",
        .subject = Subject::cpu,

@@ -79,7 +79,7 @@ Answer torch_is_claimed(const Facts& facts) {
   if (!facts.claim->torch) return {};
   if (!facts.inventory->torch_version)
     return cannot_tell("the files do not say which torch this is",
-                       "audit the whole package: its version stands in torch/version.py");
+                       "audit the whole package: torch/version.py has its version");
   const auto there = parse_python_version(*facts.inventory->torch_version);
   const auto claimed = parse_python_version(*facts.claim->torch);
   if (there && claimed && is_release(*there, *claimed)) return {};
@@ -115,7 +115,7 @@ Answer cuda_is_claimed(const Facts& facts) {
   if (!facts.claim->cuda) return {};
   if (!facts.inventory->cuda_version)
     return cannot_tell("the files do not say which CUDA this is built with",
-                       "audit the whole package: its CUDA version stands in torch/version.py");
+                       "audit the whole package: torch/version.py has its CUDA version");
   if (parse_major_minor(*facts.inventory->cuda_version) == parse_major_minor(*facts.claim->cuda)) return {};
   return {
       .seen = {{.what = say("{} is claimed, and the files say {}", make_words(claimed), *facts.inventory->cuda_version),

@@ -32,7 +32,7 @@ Answer package_is_one(const Facts& facts) {
   const Package& package = packages.front();
   const bool torch = file_named(*facts.inventory, kLibtorchCpu) != nullptr || facts.inventory->torch_version;
   if (!torch || !package.name || package_name(*package.name) == kTorch) return {};
-  return {.seen = {{say("its files are torch's, and its metadata is that of {} {}", *package.name,
+  return {.seen = {{say("its files belong to torch, and its metadata names {} {}", *package.name,
                         package.version.value_or("without a version")),
                     package.folder + "/METADATA"}}};
 }
@@ -132,7 +132,7 @@ std::vector<Check> identity_checks() {
        .of_any = true,
        .question = "Is it whole, as its RECORD lists it, and does an installer take it?",
        .remedy =
-           "pack it again with a wheel builder after the last change: `python -m wheel pack`; of an installed one, "
+           "pack it again with a wheel builder after the last change: `python -m wheel pack`; if it is installed, "
            "install it again",
        .ask = is_as_recorded},
   };

@@ -360,7 +360,7 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::files,
-       .question = "Is each pattern of a claim file one of files that are there?",
+       .question = "Does each pattern of a claim file match a file of the artifact?",
        .remedy = "was a library lost? Else correct the pattern: `pbprobe audit ARTIFACT --format json` lists the files",
        .ask = patterns_name_files},
   };

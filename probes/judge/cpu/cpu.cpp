@@ -64,7 +64,7 @@ std::vector<Check> cpu_checks() {
        .severity = Severity::warn,
        .needs = {host, run},
        .question = "Does libtorch take the best CPU code that this CPU can run?",
-       .remedy = "unset ATEN_CPU_CAPABILITY; where it is not set, this build has lost its CPU capability: use another",
+       .remedy = "unset ATEN_CPU_CAPABILITY; if it is not set, this build has lost its CPU capability: use another",
        .ask = takes_best_cpu_capability},
   };
 }

@@ -401,7 +401,7 @@ std::vector<Check> host_code_checks() {
        .severity = Severity::warn,
        .needs = {cpu_claim, inventory},
        .proves = ClaimPart::isa,
-       .question = "Does libtorch use what the claimed CPU adds to the one before it?",
+       .question = "Does libtorch use the features that the claimed CPU adds to its predecessor?",
        .remedy = "nothing to fix if compilers give it none: then it is no faster than the build for the CPU before it",
        .ask = claimed_sub_row_differs},
       {.id = "PB210",

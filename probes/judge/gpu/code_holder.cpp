@@ -71,7 +71,7 @@ void add(HeldUnits& sum, const HeldUnits& more) {
   sum.all += more.all;
 }
 
-// Returns the path with "#" for the number of the file's only SM: spam/sm90/ops.so becomes spam/sm#/ops.so.
+// Returns the path with "#" for the number of the only SM of the file: spam/sm90/ops.so becomes spam/sm#/ops.so.
 std::string path_without_sm(const File& file) {
   std::set<std::string> own;
   for (const DeviceCode* code : list_code(file)) {

@@ -110,7 +110,7 @@ Answer device_code_is_linked(const Facts& facts) {
   return answer;
 }
 
-Answer cuda_library_is_there(const Facts& facts) {
+Answer has_cuda_library(const Facts& facts) {
   if (!says_cuda(facts) && (facts.claimed_gpus.empty() || !cuda_matches_claim(facts))) return {};
   if (facts.cuda_build && facts.main_file == nullptr) return {};  // without device code: PB310, PB314
   const File* library = file_named(*facts.inventory, kLibtorchCuda);
@@ -175,7 +175,7 @@ std::vector<Check> device_entries_checks() {
        .question = "Has a CUDA build libtorch_cuda.so, with device code in it?",
        .remedy =
            "look at the step that installs torch's libraries: without libtorch_cuda.so torch has no kernel for a GPU",
-       .ask = cuda_library_is_there},
+       .ask = has_cuda_library},
       {.id = "PB334",
        .subject = Subject::gpu,
        .severity = Severity::fail,

@@ -163,7 +163,7 @@ Answer gpu_is_visible(const Facts& facts) {
   const DriverState state = facts.host->driver.state;
   const bool absent = state == DriverState::no_driver || state == DriverState::no_gpu;
   if (!facts.cuda_build || facts.wrong_platform || !facts.no_gpu || !absent) return {};
-  return {.seen = {{.what = say("{} is built for CUDA, and no GPU is here", facts.torch)}}};
+  return {.seen = {{.what = say("{} is built for CUDA, and no GPU is visible", facts.torch)}}};
 }
 
 Answer has_device_code(const Facts& facts) {

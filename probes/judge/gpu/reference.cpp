@@ -59,15 +59,16 @@ struct Theirs {
 
 std::optional<Sentence> compare_to_reference(const ReferenceCode& code, const Theirs& theirs, std::string_view target) {
   if (too_few(code.units, theirs.code.units, kLeastCounts))
-    return say("{} is claimed, and {} holds {} translation {} for it; that of {} holds {} for {}", target, theirs.file,
-               code.units, select_by_number(code.units, "unit", "units"), theirs.build, theirs.code.units, theirs.sm);
+    return say("{} is claimed, and {} holds {} translation {} for it; the file of {} holds {} for {}", target,
+               theirs.file, code.units, select_by_number(code.units, "unit", "units"), theirs.build, theirs.code.units,
+               theirs.sm);
   if (too_few(code.kernels, theirs.code.kernels, kLeastCounts))
-    return say("{} is claimed, and {} holds {} {} for it; that of {} holds {} for {}", target, theirs.file,
+    return say("{} is claimed, and {} holds {} {} for it; the file of {} holds {} for {}", target, theirs.file,
                code.kernels, select_by_number(code.kernels, "kernel", "kernels"), theirs.build, theirs.code.kernels,
                theirs.sm);
   if (too_few(code.code_bytes, theirs.code.code_bytes, kLeastBytes))
-    return say("{} is claimed, and {} holds {} bytes of code for it; that of {} holds {} for {}", target, theirs.file,
-               code.code_bytes, theirs.build, theirs.code.code_bytes, theirs.sm);
+    return say("{} is claimed, and {} holds {} bytes of code for it; the file of {} holds {} for {}", target,
+               theirs.file, code.code_bytes, theirs.build, theirs.code.code_bytes, theirs.sm);
   return std::nullopt;
 }
 
@@ -137,8 +138,8 @@ Answer has_the_baselines_kernels(const Facts& facts) {
       continue;
     std::vector<std::string> first;
     for (const auto& name : row.first) first.push_back(kernel_name(name));
-    answer.seen.push_back({say("{} of the {} kernels that the baseline has for {} are not there for {}: {}",
-                               row.missing, row.kernels, row.baseline_sm, row.sm, fmt::join(first, ", "))});
+    answer.seen.push_back({say("{} of the {} kernels that the baseline has for {} are missing for {}: {}", row.missing,
+                               row.kernels, row.baseline_sm, row.sm, fmt::join(first, ", "))});
   }
   return answer;
 }
@@ -154,8 +155,8 @@ std::vector<Check> reference_checks() {
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
        .question = "Do libtorch's other files hold, for the claimed SM, about as many translation units and kernels as "
-                   "those of builds of that version do?",
-       .remedy = "look for sources of that file that were not compiled; where that is meant, give a build of the same "
+                   "in builds of that version?",
+       .remedy = "look for sources of that file that were not compiled; if that is intended, give a build of the same "
                  "switches by --baseline, or waive it",
        .ask = other_files_hold_what_theirs_hold},
       {.id = "PB335",
@@ -167,7 +168,7 @@ std::vector<Check> reference_checks() {
        .question =
            "Does libtorch_cuda.so hold, for the claimed SM, about as many translation units and kernels as builds "
            "of that version do?",
-       .remedy = "look for sources of torch that were not compiled, or a USE_ switch that is off; where that is meant, "
+       .remedy = "look for sources of torch that were not compiled, or a USE_ switch that is off; if that is intended, "
                  "give a build of the same switches by --baseline, or waive it",
        .ask = holds_what_such_builds_hold},
       {.id = "PB336",

@@ -197,7 +197,7 @@ Answer toolkit_is_one_release(const Facts& facts) {
   if (fit.mismatches.size() * 2 > versions.size()) return {};  // a release that the table does not contain
   std::erase_if(fit.mismatches, [&](const auto& one) { return is_pinned_by_torch(inventory, one.first, one.second); });
   if (fit.mismatches.empty()) return {};
-  return {.seen = {{.what = say("most of CUDA's libraries are those of release {}; not {}", fit.release,
+  return {.seen = {{.what = say("most CUDA libraries belong to release {}; not {}", fit.release,
                                 join_versions(fit.mismatches)),
                     .remedy = reinstall_torch(inventory)}}};
 }
@@ -232,14 +232,14 @@ Answer compilers_know_host(const Facts& facts) {
   return answer;
 }
 
-Answer opened_parts_are_there(const Facts& facts) {
+Answer opened_parts_exist(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     for (const auto& opened : list_opened(file)) {
       const bool part = opened.name.starts_with("libcudnn_") || opened.name.starts_with("libnvrtc-builtins");
       if (!part || opened.provider != Provider::unresolved) continue;
       answer.seen.push_back(
-          {say("{} opens {} as it runs, which is not there", base_name(file.path), opened.name), file.path});
+          {say("{} opens {} at run time, and that file is missing", base_name(file.path), opened.name), file.path});
     }
   }
   return answer;
@@ -248,7 +248,7 @@ Answer opened_parts_are_there(const Facts& facts) {
 Answer openmp_is_one(const Facts& facts) {
   std::map<std::string, const File*> runtimes;  // a file that needs the library, by path, else by name
   for (const File* file : collect_closure(*facts.inventory)) {
-    for (const auto& dependency : needed_by(*file)) {
+    for (const auto& dependency : list_dependencies(*file)) {
       constexpr std::array kRuntimes{"libgomp", "libiomp5", "libomp"};
       const std::string stem(get_soname_stem(dependency.name));
       const bool runtime = std::any_of(kRuntimes.begin(), kRuntimes.end(), [&](const char* name) {
@@ -277,7 +277,7 @@ Answer driver_is_not_shipped(const Facts& facts) {
         return folder.find("/stubs") != std::string::npos;
       });
       if (found == folders->end()) continue;
-      answer.seen.push_back({say("it searches {}, where a stub of the driver lies", *found), file.path});
+      answer.seen.push_back({say("it searches {}, which holds a stub of the driver", *found), file.path});
     }
   }
   return answer;
@@ -294,7 +294,7 @@ std::vector<const File*> collect_closure(const Inventory& inventory) {
     if (is_own(inventory, file) && seen.insert(&file).second) closure.push_back(&file);
   }
   for (size_t i = 0; i < closure.size(); ++i) {
-    for (const auto& dependency : needed_by(*closure[i])) {
+    for (const auto& dependency : list_dependencies(*closure[i])) {
       const auto found = dependency.path ? by_path.find(*dependency.path) : by_path.end();
       if (found != by_path.end() && seen.insert(found->second).second) closure.push_back(found->second);
     }
@@ -315,13 +315,13 @@ std::vector<Check> closure_checks() {
       {.id = "PB111",
        .severity = Severity::warn,
        .needs = {inventory, whole},
-       .question = "Are CUDA's libraries those of one toolkit release?",
-       .remedy = "install torch again from where it came: that brings the versions that its package asks for",
+       .question = "Do CUDA's libraries belong to one toolkit release?",
+       .remedy = "install torch again from the same source: that brings the versions that its package asks for",
        .ask = toolkit_is_one_release},
       {.id = "PB112",
        .severity = Severity::fail,
        .needs = {cuda_claim, inventory, whole},
-       .question = "Are CUDA's libraries those of the release that is claimed?",
+       .question = "Do CUDA's libraries belong to the claimed release?",
        .remedy = "move the whole package set to that CUDA, not only torch",
        .ask = toolkit_is_claimed},
       {.id = "PB113",
@@ -343,7 +343,7 @@ std::vector<Check> closure_checks() {
        .needs = {inventory, whole},
        .question = "Are the parts of cuDNN and NVRTC there that they open as they run?",
        .remedy = "install that library again: one of its files is missing",
-       .ask = opened_parts_are_there},
+       .ask = opened_parts_exist},
       {.id = "PB117",
        .severity = Severity::warn,
        .needs = {inventory},

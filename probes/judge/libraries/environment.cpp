@@ -60,7 +60,7 @@ Answer libraries_are_as_installed(const Facts& facts) {
     if (recorded.changed_libraries.empty()) {
       const std::string first = recorded.first_missing.empty() ? "a library" : recorded.first_missing.front();
       answer.seen.push_back(
-          {.what = say("{}: {} of the {} files of its RECORD are not there, the first {}{}", format_row_label(row),
+          {.what = say("{}: {} of the {} files of its RECORD are missing, the first {}{}", format_row_label(row),
                        recorded.missing, recorded.files, first, make_words(broken)),
            .where = first,
            .remedy = reinstall,
@@ -229,7 +229,7 @@ std::vector<Check> environment_checks() {
       make_rows_check({.id = "PB167",
                        .severity = Severity::note,
                        .question = "Are packages in order that neither link torch nor hold device code?",
-                       .remedy = "install the package again, or the build of it for what is here",
+                       .remedy = "install the package again, or its build for this environment",
                        .ask = the_rest_loads}),
       make_rows_check({.id = "PB168",
                        .severity = Severity::fail,

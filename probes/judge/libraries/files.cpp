@@ -25,7 +25,7 @@ Answer unreadable(const Inventory& inventory, bool of_libtorch) {
       not_read =
           Seen{.what = *file.problem,
                .where = file.path,
-               .remedy = "free memory, or raise the limit of this process (`ulimit -v`, `ulimit -n`, the cgroup's)"};
+               .remedy = "free memory, or raise the limit of this process (`ulimit -v`, `ulimit -n`) or of its cgroup"};
     } else {
       answer.seen.push_back({*file.problem, file.path, choose_remedy(inventory)});
     }
@@ -59,7 +59,7 @@ Answer rest_readable(const Facts& facts) {
 Answer links_lead_somewhere(const Facts& facts) {
   Answer answer;
   for (const auto& link : facts.inventory->broken_links.value_or(std::vector<std::string>{}))
-    answer.seen.push_back({.what = "it links to a shared object that is not there", .where = link});
+    answer.seen.push_back({.what = "it links to a missing shared object", .where = link});
   return answer;
 }
 

@@ -100,7 +100,8 @@ std::vector<Check> imports_checks() {
           {.id = "PB542",
            .severity = Severity::warn,
            .question = "Does it import what links torch?",
-           .remedy = "install the build of that package for this torch; if it is here, report the crash to its project",
+           .remedy =
+               "install the build of that package for this torch; if it is installed, report the crash to its project",
            .ask = extensions_are_imported}),
       make_imports_check(
           {.id = "PB543",

@@ -109,7 +109,7 @@ std::optional<std::string> make_install_command(const std::vector<ProvidedLibrar
     if (!library.package || library.package->find(' ') != std::string::npos) return std::nullopt;
     packages.insert(*library.package);
   }
-  return fmt::format("pip install {}, or the build of it for the libraries that are here", fmt::join(packages, " "));
+  return fmt::format("pip install {}, or the build of it for the installed libraries", fmt::join(packages, " "));
 }
 
 Answer check_missing_libraries(const Facts& facts, bool of_part) {
@@ -294,8 +294,8 @@ Answer files_are_of_the_environment_s_processor(const Facts& facts) {
   Seen seen{.where = other.first, .remedy = other.reinstall};
   if (other.expected == kMusl)
     seen.remedy =
-        "install a musllinux wheel of it, or build it in this container; where there is none, as of torch, take one "
-        "with glibc, as Debian's";
+        "install a musllinux wheel of it, or build it in this container; if no such wheel exists, as for torch, use a "
+        "container with glibc, such as Debian";
   if (other.expected.find("Python") != other.expected.npos) {
     seen.what = say("{} is built for {}, and the environment has {}: its modules are not found", facts.torch,
                     make_words(other.processor), make_words(other.expected));
@@ -346,7 +346,7 @@ std::vector<Check> loading_checks() {
        .needs = {inventory, environment},
        .of_any = true,
        .question = "Does the loader find the libraries that a package's extension modules need?",
-       .remedy = "install the package that brings the library, or the build for the one that is here",
+       .remedy = "install the package that brings the library, or the build for the installed one",
        .ask = libraries_are_found},
       {.id = "PB162",
        .severity = Severity::fail,
@@ -360,7 +360,7 @@ std::vector<Check> loading_checks() {
        .needs = {inventory, environment},
        .of_any = true,
        .question = "Does the loader resolve every symbol of a package's extension modules?",
-       .remedy = "install the build that is made for the libraries that are here",
+       .remedy = "install the build for the installed libraries",
        .ask = symbols_are_resolved},
       {.id = "PB164",
        .severity = Severity::warn,
@@ -381,7 +381,7 @@ std::vector<Check> loading_checks() {
        .needs = {inventory, environment},
        .of_any = true,
        .question = "Are the libraries there that single parts of a package need?",
-       .remedy = "nothing to fix where that part is not used; else install the library",
+       .remedy = "nothing to fix if that part is not used; else install the library",
        .ask = libraries_of_parts_are_found},
       {.id = "PB178",
        .severity = Severity::fail,

@@ -11,7 +11,7 @@
 namespace pbprobe {
 
 // Returns where the libraries that a file needs come from.
-inline const std::vector<Dependency>& needed_by(const File& file) {
+inline const std::vector<Dependency>& list_dependencies(const File& file) {
   static const std::vector<Dependency> kNone;
   return file.links ? file.links->dependencies : kNone;
 }

@@ -147,8 +147,8 @@ std::vector<Check> nix_checks() {
        .severity = Severity::fail,
        .needs = {store, inventory, whole},
        .question = "Does a Nix result find all that its files need in its own closure?",
-       .remedy = "make what holds it an input of the build, and build again: what the closure lacks is not where it is "
-                 "installed",
+       .remedy = "add what holds it to the inputs of the build, and build again: an installation copies only "
+                 "the closure",
        .ask = files_stay_in_store_closure},
       {.id = "PB130",
        .subject = Subject::closure,

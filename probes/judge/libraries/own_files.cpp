@@ -42,7 +42,7 @@ std::set<std::string_view> names_after_import(const Inventory& inventory) {
   }
   std::set<std::string_view> names;
   for (size_t i = 0; i < loaded.size(); ++i) {
-    for (const auto& dependency : needed_by(*loaded[i])) {
+    for (const auto& dependency : list_dependencies(*loaded[i])) {
       const auto found = dependency.path ? by_path.find(*dependency.path) : by_path.end();
       if (dependency.provider != Provider::unresolved && names.insert(dependency.name).second && found != by_path.end())
         loaded.push_back(found->second);
@@ -78,7 +78,7 @@ Answer closure_resolves(const Facts& facts) {
   if (!is_whole(*facts.inventory) || file_named(*facts.inventory, kLibtorchCpu) == nullptr) return answer;
   std::map<std::string, const File*> missing;  // first file that needs the library, by library name
   for (const File* file : collect_closure(*facts.inventory)) {
-    for (const auto& dependency : needed_by(*file)) {
+    for (const auto& dependency : list_dependencies(*file)) {
       const bool of_libtorch = is_missing_part(*facts.inventory, dependency) ||
                                (is_own(*facts.inventory, *file) && is_unreachable(*facts.inventory, dependency, {}));
       if (dependency.provider == Provider::unresolved && !of_libtorch) missing.emplace(dependency.name, file);
@@ -99,7 +99,7 @@ Answer libtorch_is_complete(const Facts& facts) {
   std::map<std::string, std::pair<const File*, bool>> missing;  // first file, and whether it needs or opens the library
   for (const auto& file : inventory.files) {
     if (!is_own(inventory, file)) continue;
-    for (const auto& needed : needed_by(file))
+    for (const auto& needed : list_dependencies(file))
       if (is_missing_part(inventory, needed)) missing.emplace(needed.name, std::pair(&file, true));
     for (const auto& opened : list_opened(file))
       if (is_missing_part(inventory, opened)) missing.emplace(opened.name, std::pair(&file, false));
@@ -107,7 +107,7 @@ Answer libtorch_is_complete(const Facts& facts) {
   const auto loaded = names_after_import(inventory);
   for (const auto& file : inventory.files) {
     if (!is_own(inventory, file)) continue;
-    for (const auto& needed : needed_by(file)) {
+    for (const auto& needed : list_dependencies(file)) {
       if (is_unreachable(inventory, needed, loaded))
         answer.seen.push_back(
             {.what = say("{} needs {}, which its RPATH does not lead to", base_name(file.path), needed.name),
@@ -116,7 +116,7 @@ Answer libtorch_is_complete(const Facts& facts) {
     }
   }
   for (const auto& [name, by] : missing) {
-    answer.seen.push_back({say("{} {} {}, which is a file of libtorch and is not there", base_name(by.first->path),
+    answer.seen.push_back({say("{} {} {}, a file of libtorch that is missing", base_name(by.first->path),
                                by.second ? "needs" : "opens", name),
                            by.first->path});
   }

@@ -166,7 +166,7 @@ Answer commit_is_known(const Facts& facts) {
   return {.seen = {{"the files do not say which commit this torch is built from", "torch/version.py"}}};
 }
 
-Answer matrix_library_is_there(const Facts& facts) {
+Answer has_matrix_library(const Facts& facts) {
   const File* file = file_named(*facts.inventory, kLibtorchCpu);
   if (file == nullptr || !file->links || has(*file, "oneDNN", "libdnnl")) return {};
   if (file->links->contains.empty()) return {};  // stripped of the names that show oneDNN
@@ -175,25 +175,25 @@ Answer matrix_library_is_there(const Facts& facts) {
                 file->path}}};
 }
 
-Answer cudnn_is_there(const Facts& facts) {
+Answer has_cudnn(const Facts& facts) {
   if (!facts.cuda_build) return {};
   const File* file = file_named(*facts.inventory, kLibtorchCuda);
   if (file == nullptr || !file->links || has(*file, "cuDNN", "libcudnn")) return {};
   return {.seen = {{"libtorch_cuda.so needs no cuDNN: convolutions are slow on the GPU", file->path}}};
 }
 
-Answer magma_is_there(const Facts& facts) {
+Answer has_magma(const Facts& facts) {
   if (!facts.cuda_build) return {};
   for (const std::string_view name : {std::string_view("libtorch_cuda_linalg.so"), kLibtorchCuda}) {
     const File* file = file_named(*facts.inventory, name);
     if (file == nullptr || !file->links) continue;
     if (has(*file, "MAGMA", "libmagma")) return {};
-    return {.seen = {{"it has no MAGMA: linear algebra on the GPU is only cuSOLVER's", file->path}}};
+    return {.seen = {{"it has no MAGMA: linear algebra on the GPU uses only cuSOLVER", file->path}}};
   }
   return {};
 }
 
-Answer nvshmem_is_there(const Facts& facts) {
+Answer has_nvshmem(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto version = parse_major_minor(inventory.torch_version.value_or(""));
   if (!facts.cuda_build || !version || *version < kFirstNvshmem) return {};
@@ -215,7 +215,7 @@ std::vector<Check> packages_checks() {
        .severity = Severity::warn,
        .needs = {package, inventory, whole},
        .question = "Are the installed libraries those that torch's package asks for?",
-       .remedy = "install torch again from where it came: that brings the versions that its package asks for",
+       .remedy = "install torch again from the same source: that brings the versions that its package asks for",
        .ask = requirements_are_met},
       {.id = "PB120",
        .severity = Severity::fail,
@@ -246,25 +246,25 @@ std::vector<Check> packages_checks() {
        .needs = {inventory},
        .question = "Is oneDNN there?",
        .remedy = "build it with USE_MKLDNN=1, on aarch64 with USE_MKLDNN_ACL=1",
-       .ask = matrix_library_is_there},
+       .ask = has_matrix_library},
       {.id = "PB125",
        .severity = Severity::warn,
        .needs = {cuda_build, inventory, whole},
        .question = "Has a CUDA build cuDNN?",
        .remedy = "build it with USE_CUDNN=1 and cuDNN among its inputs",
-       .ask = cudnn_is_there},
+       .ask = has_cudnn},
       {.id = "PB126",
        .severity = Severity::note,
        .needs = {cuda_build, inventory, whole},
        .question = "Has a CUDA build MAGMA?",
        .remedy = "build it with USE_MAGMA=1 where linear algebra on the GPU matters",
-       .ask = magma_is_there},
+       .ask = has_magma},
       {.id = "PB127",
        .severity = Severity::note,
        .needs = {cuda_build, inventory, whole},
        .question = "Has a CUDA build since 2.9 NVSHMEM?",
        .remedy = "build it with USE_NVSHMEM=1 and NVSHMEM among its inputs where symmetric memory between GPUs matters",
-       .ask = nvshmem_is_there},
+       .ask = has_nvshmem},
   };
 }
 

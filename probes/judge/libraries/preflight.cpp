@@ -65,7 +65,7 @@ Seen named_in_vain(const CalledCompiler& compiler, std::string_view who) {
           .remedy = fmt::format("unset {}, or set it to the path of a compiler", *compiler.variable)};
 }
 
-Answer compilers_are_there(const Facts& facts) {
+Answer compilers_exist(const Facts& facts) {
   const Preflight& preflight = *facts.report.preflight;
   const auto& c = preflight.c_compiler;
   const auto& cxx = preflight.cxx_compiler;
@@ -89,13 +89,13 @@ Answer compilers_are_there(const Facts& facts) {
   return answer;
 }
 
-Answer python_header_is_there(const Facts& facts) {
+Answer python_header_exists(const Facts& facts) {
   const auto& header = facts.report.preflight->python_header;
   if (!header || header->there) return {};
   // "3.11" for "/usr/include/python3.11/Python.h"
   const std::string folder = header->path.substr(0, header->path.rfind('/'));
   const std::string version = folder.substr(folder.rfind("python") + 6);
-  Seen seen{.what = say("{} is not there: what torch.compile and Triton compile includes it", header->path)};
+  Seen seen{.what = say("{} is missing: code that torch.compile and Triton compile includes it", header->path)};
   const Packages* const packages = get_packages(facts);
   const bool of_system = header->path.starts_with("/usr/include/");
   if (of_system && packages != nullptr && !packages->headers.empty())
@@ -120,7 +120,8 @@ Answer driver_can_be_linked(const Facts& facts) {
                       .remedy = name_it}}};
   if (!driver->ldconfig) return {};  // this Triton finds the library without ldconfig
   if (!driver->ldconfig_there)
-    return {.seen = {{.what = say("Triton asks {} where libcuda lies, and it is not there", *driver->ldconfig),
+    return {.seen = {{.what = say("Triton asks {} for the folder of libcuda, and that program is missing",
+                                  *driver->ldconfig),
                       .remedy = name_it}}};
   if (driver->folders.empty())
     return {.seen = {{.what = say("{} knows no libcuda.so.1: Triton does not find the driver to link with",
@@ -213,11 +214,11 @@ std::vector<Check> preflight_checks() {
       make_preflight_check({.id = "PB531",
                             .question = "Are the compilers there that torch.compile and Triton call?",
                             .remedy = "install gcc and g++, or name others: CC=/path/to/gcc CXX=/path/to/g++",
-                            .ask = compilers_are_there}),
+                            .ask = compilers_exist}),
       make_preflight_check({.id = "PB532",
                             .question = "Is Python.h there, which what they compile includes?",
                             .remedy = "install the headers of this Python, or use one that brings them (uv, conda)",
-                            .ask = python_header_is_there}),
+                            .ask = python_header_exists}),
       make_preflight_check({.id = "PB533",
                             .question = "Does Triton find a libcuda to link with?",
                             .remedy = "export TRITON_LIBCUDA_PATH=/folder/of/libcuda",

@@ -92,7 +92,7 @@ std::string why_open(const Inventory& inventory, const std::string& folder) {
   if (is_own_place(inventory, path)) return "";
   const auto& open = inventory.open_folders;
   const bool seen = open && std::find(open->begin(), open->end(), folder) != open->end();
-  return seen || is_in_any(path, kShared) ? "where anybody may put one" : "";
+  return seen || is_in_any(path, kShared) ? "which every user may write to" : "";
 }
 
 enum class Place { known, installed, elsewhere };
@@ -137,7 +137,7 @@ Answer build_folder_is_forgotten(const Facts& facts) {
     const auto found = std::find_if(folders.begin(), folders.end(), is_build_folder);
     if (found == folders.end()) continue;
     answer.seen.push_back(
-        {say("{} looks for libraries in {}, where it was built", base_name(file.path), *found), file.path});
+        {say("{} looks for libraries in {}, its build folder", base_name(file.path), *found), file.path});
   }
   return answer;
 }
@@ -161,12 +161,12 @@ Answer runpaths_are_nobodys_else(const Facts& facts) {
 }
 
 Answer runpaths_are_installed(const Facts& facts) {
-  return ask_places(facts, Place::elsewhere, "where no installed software lies");
+  return ask_places(facts, Place::elsewhere, "which is no place for installed software");
 }
 
 Answer runpaths_are_known(const Facts& facts) {
   if (facts.inventory->store_closure) return {};  // PB129 reports libraries outside of the closure
-  return ask_places(facts, Place::installed, "which is neither its own, the system's nor CUDA's");
+  return ask_places(facts, Place::installed, "which belongs neither to its package, nor to the system, nor to CUDA");
 }
 
 }  // namespace
@@ -178,28 +178,28 @@ std::vector<Check> runpaths_checks() {
        .severity = Severity::fail,
        .needs = {claim, inventory},
        .question = "Do libtorch's files look for nothing in the folder that they were built in?",
-       .remedy = "install it by its own install step, or set the RUNPATH by patchelf: that folder is gone, or somebody "
-                 "else's",
+       .remedy =
+           "install it by its own install step, or set the RUNPATH by patchelf: on another machine that folder is "
+           "missing, or another user owns it",
        .ask = build_folder_is_forgotten},
       {.id = "PB137",
        .severity = Severity::fail,
        .needs = {inventory},
-       .question = "Does libtorch look for libraries only where not everybody can put one?",
+       .question = "Does libtorch look for libraries only in folders that are protected from other users?",
        .remedy = "set the RUNPATH to $ORIGIN and to folders of the package: patchelf --set-rpath '$ORIGIN' FILE",
        .ask = runpaths_are_nobodys_else},
       {.id = "PB138",
        .severity = Severity::fail,
        .needs = {claim, inventory},
-       .question = "Does libtorch look for libraries only where installed software lies?",
-       .remedy =
-           "set the RUNPATH to $ORIGIN and to folders of the package: another machine does not have that folder, or "
-           "has somebody else's",
+       .question = "Does libtorch look for libraries only in places for installed software?",
+       .remedy = "set the RUNPATH to $ORIGIN and to folders of the package: another machine lacks that folder, or "
+                 "another user owns it",
        .ask = runpaths_are_installed},
       {.id = "PB139",
        .severity = Severity::note,
        .needs = {claim, inventory},
        .question = "Does libtorch look for libraries only in its package, the system's folders and CUDA's?",
-       .remedy = "ship what it needs from there, or see that the folder is there wherever this is installed",
+       .remedy = "ship what it needs from there, or make sure that each machine has the folder",
        .ask = runpaths_are_known},
   };
 }

@@ -55,9 +55,9 @@ std::string_view get_obstacle_remedy(Obstacle why) {
     case Obstacle::missing: return "install what is missing, or add its folder to LD_LIBRARY_PATH, and run it again";
     case Obstacle::time_limit: return "run it again on an idle machine, and allow more time with --budget";
     case Obstacle::driver:
-      return "install the driver that the sentence asks for; `pbprobe host` tells which one is there";
+      return "install the driver that the sentence asks for; `pbprobe host` prints the installed one";
     case Obstacle::permission:
-      return "run it where that is allowed: see `ulimit -a`, the devices' permissions, the container";
+      return "run it with that permission: see `ulimit -a`, the devices' permissions, the container";
     case Obstacle::no_device: return "run it where the GPU is: CUDA_VISIBLE_DEVICES or the container may hide it";
     case Obstacle::unsupported: return "run it on a device and a driver that have it";
     case Obstacle::killed: return "see `dmesg` for the system being out of memory; free some, and run it again";

@@ -90,7 +90,7 @@ def test_python_s_header_is_missing(compiling):
     compiling.header.unlink()
     name, severity, what = only(compiling.findings())
     assert (name, severity) == ("PB532", "warn")
-    assert what.startswith(f"{compiling.header} is not there")
+    assert what.startswith(f"{compiling.header} is missing")
 
 
 def test_reports_a_driver_that_triton_does_not_find(compiling):

@@ -79,7 +79,7 @@ NAMED = [
     ),
     Row(
         "PB133",
-        "libtorch_cpu.so looks for libraries in /build/source/build/lib, where it was built",
+        "libtorch_cpu.so looks for libraries in /build/source/build/lib, its build folder",
         lambda: cpu(Library(runpath=("$ORIGIN", "/build/source/build/lib"))),
         lambda: cpu(Library(runpath=("$ORIGIN", "/usr/lib/build-tools"))),
         ANY,
@@ -165,7 +165,7 @@ IDENTITY = [
     Row("PB120", "torch-2.11.0.post1.dist-info says torch 2.11.0.post1", lambda: cpu(package="2.11.0.post1"), cpu, ANY),
     Row(
         "PB134",
-        "its files are torch's, and its metadata is that of torchvision 2.11.0",
+        "its files belong to torch, and its metadata names torchvision 2.11.0",
         lambda: cpu(texts=metadata(ONE, "2.11.0", "torchvision")),
         lambda: cpu(texts=metadata(ONE, "2.11.0", "Torch")),
         ANY,
@@ -225,17 +225,17 @@ RUNPATHS = [
     Row("PB137", '"", which means', lambda: looking("$ORIGIN", ""), lambda: looking("${ORIGIN}"), ANY),
     Row("PB137", "in ., which begins where", lambda: looking("."), lambda: looking("$ORIGIN/."), ANY),
     Row("PB137", "in lib, which begins where", lambda: looking("lib", "$ORIGIN"), lambda: looking("/lib"), ANY),
-    Row("PB137", "in /tmp/libs, where anybody", lambda: looking("/tmp/libs"), lambda: looking("/usr/lib64/libs"), ANY),
+    Row("PB137", "in /tmp/libs, which every", lambda: looking("/tmp/libs"), lambda: looking("/usr/lib64/libs"), ANY),
     Row(
         "PB137",
-        "in /opt/../var/tmp, where anybody",
+        "in /opt/../var/tmp, which every user",
         lambda: looking("/opt/../var/tmp"),
         lambda: looking("/opt/../usr/lib"),
         ANY,
     ),
     Row(
         "PB137",
-        "where anybody may put one",
+        "which every user may write to",
         lambda: looking(shared("open", 0o777)),
         lambda: looking(shared("closed", 0o755)),
         ANY,
@@ -243,21 +243,21 @@ RUNPATHS = [
     ),
     Row(
         "PB138",
-        "in /home/someone/pytorch/torch/lib, where no installed software lies",
+        "in /home/someone/pytorch/torch/lib, which is no place for installed software",
         lambda: looking("$ORIGIN", "/home/someone/pytorch/torch/lib"),
         lambda: looking("$ORIGIN", "$ORIGIN/../../nvidia/cu13/lib", "/usr/local/cuda/lib64"),
         ANY,
     ),
     Row(
         "PB138",
-        "in $ORIGIN/../../../../../../lib, where no",
+        "in $ORIGIN/../../../../../../lib, which is no",
         lambda: looking("$ORIGIN/../../../../../../lib"),
         lambda: looking("$ORIGIN/../../../../../lib"),
         ANY,
     ),
     Row(
         "PB139",
-        "in /opt/intel/lib, which is neither",
+        "in /opt/intel/lib, which belongs neither",
         lambda: looking("/opt/intel/lib"),
         lambda: looking("/opt/cuda/lib"),
         ANY,
@@ -315,7 +315,7 @@ TOGETHER = [
     ),
     Row(
         "PB111",
-        "most of CUDA's libraries are those of release 13.0; not cuFFT 11.4.1.4",
+        "most CUDA libraries belong to release 13.0; not cuFFT 11.4.1.4",
         lambda: cuda(installed=MIXED),
         lambda: cuda(installed=TOOLKIT_13_0),
         ANY,
@@ -343,14 +343,14 @@ TOGETHER = [
     ),
     Row(
         "PB140",
-        "libtorch_cpu.so needs libc10.so, which is a file of libtorch and is not there",
+        "libtorch_cpu.so needs libc10.so, a file of libtorch that is missing",
         lambda: cpu(Library(needs=("libc10.so",))),
         lambda: cpu(Library(needs=("libc10.so",))).but({C10: Library()}),
         ANY,
     ),
     Row(
         "PB116",
-        "opens libcudnn_graph.so as it runs",
+        "opens libcudnn_graph.so at run time",
         lambda: cpu().but({CUDNN: OPENS}),
         lambda: cpu().but({CUDNN: OPENS, PART: Library()}),
         ANY,
@@ -375,7 +375,7 @@ TOGETHER = [
     ),
     Row(
         "PB118",
-        "where a stub of the driver lies",
+        "which holds a stub of the driver",
         lambda: cpu(Library(runpath=("/opt/cuda/lib64/stubs",))),
         lambda: cpu(Library(runpath=("/opt/cuda/lib64",))),
         ANY,
@@ -444,7 +444,7 @@ PACKAGES = [
     Row("PB125", "libtorch_cuda.so needs no cuDNN", lambda: without(BESIDE[0]), cuda, ANY),
     Row("PB126", "it has no MAGMA", lambda: without(BESIDE[1]), cuda, ANY),
     Row("PB127", "no file of libtorch needs NVSHMEM", lambda: without(BESIDE[2]), cuda, ANY),
-    Row("PB128", "it links to a shared object", lambda: cpu(links=("torch/lib/libtorch_old.so",)), cpu, ANY),
+    Row("PB128", "it links to a missing shared object", lambda: cpu(links=("torch/lib/libtorch_old.so",)), cpu, ANY),
 ]
 
 
@@ -479,7 +479,7 @@ HWCAPS = [
         levelled("x86-64-v4", "avx512"),
         ANY,
     ),
-    Row("PB150", "of its folder does not promise", levelled("x86-64-v2", "avx2"), levelled("x86-64-v3", "avx2"), ANY),
+    Row("PB150", "its folder does not promise", levelled("x86-64-v2", "avx2"), levelled("x86-64-v3", "avx2"), ANY),
 ]
 STACKS = [
     Row(
