@@ -81,8 +81,8 @@ std::optional<std::string> describe_changed_files(const RecordedFiles& recorded,
   std::vector<std::string> parts;
   if (recorded.missing > 0) parts.push_back(fmt::format("{} missing", recorded.missing));
   if (recorded.changed > 0) parts.push_back(fmt::format("{} changed", recorded.changed));
-  return fmt::format("{}: of the {} files of its RECORD {}, no library among them; the first is {}", info,
-                     recorded.files, fmt::join(parts, " and "), first.front());
+  return fmt::format("{}: {} of the {} files of its RECORD, no library among them; the first is {}", info,
+                     fmt::join(parts, " and "), recorded.files, first.front());
 }
 
 std::optional<std::string> read_module_version(const fs::path& module) {

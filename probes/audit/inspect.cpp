@@ -152,7 +152,7 @@ std::optional<Error> why_not_loadable(const File& file, const Elf& elf) {
   };
   const uint8_t abi = elf.header.e_ident[EI_OSABI];
   if (abi != ELFOSABI_SYSV && abi != ELFOSABI_GNU)
-    return fault(fmt::format("made for the OS ABI {}, not Linux's", abi));
+    return fault(fmt::format("made for the OS ABI {}, not for Linux", abi));
   if (elf.header.e_type != ET_DYN) return fault("an executable, no shared object (ET_DYN)");
   const auto has = [&](auto test) { return std::any_of(elf.segments.begin(), elf.segments.end(), test); };
   if (!has([](const Elf64_Phdr& segment) { return segment.p_type == PT_DYNAMIC; })) return fault("no dynamic section");

@@ -272,7 +272,7 @@ bool share_bytes(const std::vector<ElfSection>& sections) {
 }
 
 // Reports whether no dynamic name and no segment other than PT_LOAD is in a part that was left out.
-bool dynamic_is_there(const Elf& elf, const std::vector<LeftOut>& left_out) {
+bool has_dynamic_parts(const Elf& elf, const std::vector<LeftOut>& left_out) {
   for (const Elf64_Phdr& header : elf.segments) {
     if (header.p_type == PT_LOAD || header.p_filesz == 0) continue;
     const auto after = std::upper_bound(left_out.begin(), left_out.end(), header.p_offset,
@@ -309,7 +309,7 @@ bool left_out_nothing_else(const StreamedMember& member, const std::string& name
   const Bytes file(member.memory.bytes(), name);
   std::map<uint64_t, uint64_t> payloads;
   const auto elf = read_elf(file);
-  if (elf && (share_bytes(elf->sections) || !dynamic_is_there(*elf, member.left_out))) return false;
+  if (elf && (share_bytes(elf->sections) || !has_dynamic_parts(*elf, member.left_out))) return false;
   if (elf) {
     add_payloads(read_embedded_fatbins(*elf), file, payloads);
     add_payloads(read_fatbin_sections(*elf, kRelocatableSection), file, payloads);

@@ -260,13 +260,13 @@ TEST_P(BrokenEntry, IsReportedByItsDefect) {
 
 const std::vector<Defect> kDefects{
     {"NoZstdFrame", Compression::zstd, [](Packed& p) { p.payload[0] ^= 1; },
-     "libx.so fatbin entry at 0x40 (sm_90): no zstd frame where one is announced"},
+     "libx.so fatbin entry at 0x40 (sm_90): no zstd frame, but the fatbin entry's header announces one"},
     {"AZstdFrameOfAnotherSize", Compression::zstd, [](Packed& p) { p.entry.uncompressed_bytes += 1; },
      "libx.so fatbin entry at 0x40 (sm_90): a zstd frame of 496 bytes, 497 announced by the fatbin entry's header"},
     {"CutZstdData", Compression::zstd, [](Packed& p) { p.payload.resize(p.payload.size() - 9); },
      "libx.so fatbin entry at 0x40 (sm_90): broken zstd data (Src size is incorrect)"},
     {"NoZstdData", Compression::zstd, [](Packed& p) { p.payload.clear(); },
-     "libx.so fatbin entry at 0x40 (sm_90): no zstd frame where one is announced"},
+     "libx.so fatbin entry at 0x40 (sm_90): no zstd frame, but the fatbin entry's header announces one"},
     {"AZstdBomb", Compression::zstd,
      [](Packed& p) {
        p.payload.resize(100);
@@ -284,7 +284,7 @@ const std::vector<Defect> kDefects{
     {"NoElfInside", Compression::none, [](Packed& p) { p.payload[0] = 0; },
      "libx.so fatbin entry at 0x40 (sm_90): not an ELF file"},
     {"AnotherMachineInside", Compression::none, [](Packed& p) { patch<uint16_t>(p.payload, 18, EM_X86_64); },
-     "libx.so fatbin entry at 0x40 (sm_90): an ELF file of machine 62, where 190 is CUDA's"},
+     "libx.so fatbin entry at 0x40 (sm_90): an ELF file of machine 62; CUDA uses 190"},
     {"CutBeforeItsSectionHeaders", Compression::none, [](Packed& p) { p.payload.resize(200); },
      "libx.so fatbin entry at 0x40 (sm_90)+0xf0: section header needs 64 bytes, 0 left"},
     {"ASectionOutside", Compression::none,

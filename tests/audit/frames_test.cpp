@@ -71,7 +71,7 @@ TEST(Frames, MalformedOnesAreNamed) {
   Content beyond = frame(common(), 0x1000);
   testing::patch<uint32_t>(beyond, common().size(), 400);
   EXPECT_EQ(message(beyond), "libx.so .eh_frame+0x14: a frame of 400 bytes, 20 left");
-  EXPECT_EQ(message(frame(common(), 0x1000, 4)), "libx.so .eh_frame+0x14: a frame whose common entry is not there");
+  EXPECT_EQ(message(frame(common(), 0x1000, 4)), "libx.so .eh_frame+0x14: a frame whose common entry is missing");
   Content wide = common();
   append<uint32_t>(wide, 0xFFFFFFFF);
   EXPECT_EQ(message(wide), "libx.so .eh_frame+0x14: a frame with a 64-bit length");

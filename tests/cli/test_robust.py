@@ -194,7 +194,7 @@ def test_names_a_sparse_library_at_once(build, size, content):
     os.truncate(library, size)
     for command in (["audit"], ["gate", "--claim", CLAIM, "--format", "json"]):
         reported = " ".join(bounded(*command, build).split())
-        assert f"libtorch_cuda.so: of its {size} bytes at least 4294967296 are a hole" in reported
+        assert f"libtorch_cuda.so: at least 4294967296 of its {size} bytes are a hole" in reported
     assert "libtorch_cuda.so" in bounded("audit", library)
 
 

@@ -55,10 +55,10 @@ Result<Elf64_Ehdr> cuda_header(const Bytes& file) {
     return make_error(ErrorCode::malformed, "{}: not an ELF file", file.name());
   PBPROBE_TRY(const auto header, file.read<Elf64_Ehdr>(0, "ELF header"));
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
-    return make_error(ErrorCode::malformed, "{}: ELF class {}, byte order {}, where 2 and 1 are CUDA's", file.name(),
+    return make_error(ErrorCode::malformed, "{}: ELF class {}, byte order {}; CUDA uses 2 and 1", file.name(),
                       header.e_ident[EI_CLASS], header.e_ident[EI_DATA]);
   if (header.e_machine != kMachineCuda)
-    return make_error(ErrorCode::malformed, "{}: an ELF file of machine {}, where {} is CUDA's", file.name(),
+    return make_error(ErrorCode::malformed, "{}: an ELF file of machine {}; CUDA uses {}", file.name(),
                       header.e_machine, kMachineCuda);
   return header;
 }

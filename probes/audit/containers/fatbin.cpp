@@ -391,7 +391,7 @@ constexpr uint64_t kLeastScratch = 16 << 20;
 Result<void> unpack_zstd(std::span<const uint8_t> from, std::span<uint8_t> to, const std::string& name) {
   const auto announced = ZSTD_getFrameContentSize(from.data(), from.size());
   if (announced == ZSTD_CONTENTSIZE_ERROR)
-    return make_error(ErrorCode::malformed, "{}: no zstd frame where one is announced", name);
+    return make_error(ErrorCode::malformed, "{}: no zstd frame, but the fatbin entry's header announces one", name);
   if (announced != ZSTD_CONTENTSIZE_UNKNOWN && announced != to.size())
     return make_error(ErrorCode::malformed, "{}: a zstd frame of {} bytes, {} announced by the fatbin entry's header",
                       name, announced, to.size());

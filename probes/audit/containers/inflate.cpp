@@ -83,7 +83,7 @@ Result<void> run(std::span<const uint8_t> data, Output& output, const std::strin
 }  // namespace
 
 Inflate best_inflate() {
-  return isal_is_there() ? Inflate::isal : Inflate::zlib;
+  return has_isal() ? Inflate::isal : Inflate::zlib;
 }
 
 Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink, Inflate library) {

@@ -37,7 +37,7 @@ const Functions& functions() {
 
 }  // namespace
 
-bool isal_is_there() {
+bool has_isal() {
   const Functions& f = functions();
   return f.init != nullptr && f.inflate != nullptr && f.crc != nullptr;
 }
@@ -73,7 +73,7 @@ uint32_t isal_crc32(uint32_t crc, std::span<const uint8_t> bytes) {
 #else
 namespace pbprobe {
 
-bool isal_is_there() {
+bool has_isal() {
   return false;
 }
 InflateEnd isal_inflate_raw(std::span<const uint8_t>, std::span<uint8_t>, const PieceSink&) {

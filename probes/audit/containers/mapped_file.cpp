@@ -58,8 +58,8 @@ Result<Mapping> map_file(const std::filesystem::path& path) {
   const uint64_t size = file.size();
   if (size == 0) return Mapping();
   if (size >= kMostHoleBytes && file.hole_bytes(kMostHoleBytes) == kMostHoleBytes)
-    return make_error(ErrorCode::malformed, "{}: of its {} bytes at least {} are a hole that was never written",
-                      path.string(), size, kMostHoleBytes);
+    return make_error(ErrorCode::malformed, "{}: at least {} of its {} bytes are a hole that was never written",
+                      path.string(), kMostHoleBytes, size);
   if (size > kMostFileBytes)
     return make_error(ErrorCode::limit, "{}: {} bytes, {} are the limit of a file", path.string(), size,
                       kMostFileBytes);

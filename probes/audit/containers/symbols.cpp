@@ -29,8 +29,8 @@ Result<void> visit_symbols(const Elf& elf, std::string_view section,
   const ElfSection* table = find_section(elf, section);
   if (table == nullptr) return {};
   if (table->header.sh_link >= elf.sections.size())
-    return make_error(ErrorCode::malformed, "{} {}: its names are to stand in section {} of {}", elf.file.name(),
-                      section, table->header.sh_link, elf.sections.size());
+    return make_error(ErrorCode::malformed, "{} {}: its names are in section {}, but the file has {} sections",
+                      elf.file.name(), section, table->header.sh_link, elf.sections.size());
   PBPROBE_TRY(const Bytes symbols, section_bytes(elf, *table));
   PBPROBE_TRY(const Bytes strings, section_bytes(elf, elf.sections[table->header.sh_link]));
   const std::string_view text = strings.text();
@@ -60,8 +60,9 @@ Result<std::map<std::string, std::string>> read_version_floors(const Elf& elf) {
   const ElfSection* section = find_section(elf, ".gnu.version_r");
   if (section == nullptr) return floors;
   if (section->header.sh_link >= elf.sections.size())
-    return make_error(ErrorCode::malformed, "{} .gnu.version_r: its names are to stand in section {} of {}",
-                      elf.file.name(), section->header.sh_link, elf.sections.size());
+    return make_error(ErrorCode::malformed,
+                      "{} .gnu.version_r: its names are in section {}, but the file has {} sections", elf.file.name(),
+                      section->header.sh_link, elf.sections.size());
   PBPROBE_TRY(const Bytes needs, section_bytes(elf, *section));
   PBPROBE_TRY(const Bytes names, section_bytes(elf, elf.sections[section->header.sh_link]));
   uint64_t versions = 0;

@@ -123,9 +123,8 @@ Result<Directory> find_directory(const Bytes& file) {
   }
   if (directory.offset > limit || directory.bytes != limit - directory.offset)
     return make_error(ErrorCode::malformed,
-                      "{}: a directory of {} bytes at 0x{:x} does not end at 0x{:x}, where its end "
-                      "record stands",
-                      file.name(), directory.bytes, directory.offset, limit);
+                      "{}: a directory of {} bytes at 0x{:x} does not end at its end record at 0x{:x}", file.name(),
+                      directory.bytes, directory.offset, limit);
   if (directory.bytes > kMaxZipDirectoryBytes)
     return make_error(ErrorCode::limit, "{}: a directory of {} bytes, {} are the limit", file.name(), directory.bytes,
                       kMaxZipDirectoryBytes);
@@ -266,7 +265,7 @@ Result<ZipArchive> read_zip(const Bytes& file) {
     PBPROBE_CHECK(read_zip64_extra(extra, header, member), "{}: member {}", file.name(), member.name);
     auto fault = fault_of_name(member.name);
     if (!fault && is_readable(header)) fault = fault_of_member(header, member);
-    if (!fault && !names.insert(member.name).second) fault = "is there twice";
+    if (!fault && !names.insert(member.name).second) fault = "appears twice";
     if (!fault && !is_readable(header)) {
       archive.unread.push_back({member.name, member.size_bytes, header.method, (header.flags & kFlagEncrypted) != 0});
       continue;

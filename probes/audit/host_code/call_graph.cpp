@@ -77,15 +77,16 @@ Result<void> follow_capability_roots(const Elf& elf, Census& census) {
   if (!any || functions.source == FunctionSource::symtab) return {};
   PBPROBE_TRY(const Roots roots, read_roots(elf));
   const Walk walk(census);
-  std::vector<bool> by_default(functions.all.size());
-  if (const auto found = roots.find(kDefaultCapability); found != roots.end()) by_default = walk.reach(found->second);
+  std::vector<bool> default_reached(functions.all.size());
+  if (const auto found = roots.find(kDefaultCapability); found != roots.end())
+    default_reached = walk.reach(found->second);
   std::vector<CodeOwner> decided = owners;
   for (const auto& [capability, addresses] : roots) {
     if (capability == kDefaultCapability) continue;
     const auto reached = walk.reach(addresses);
     for (size_t i = 0; i < reached.size(); ++i) {
       // A function that the default CPU capability reaches too may be guarded on that way, or not: its owner stays.
-      if (reached[i] && !by_default[i]) decided[i] = {CodeClass::cpu_capability, capability};
+      if (reached[i] && !default_reached[i]) decided[i] = {CodeClass::cpu_capability, capability};
     }
   }
   if (const auto found = roots.find(kDefaultCapability); found != roots.end()) {

@@ -235,7 +235,7 @@ class Decoder {
 
   Decoded asked(const uint8_t* start, size_t length, uint32_t form, const uint8_t* operand) const {
     if (length > kLongest) return {};
-    const uint8_t set = forms_.set_of(form, {start, length});
+    const uint8_t set = forms_.find_set(form, {start, length});
     if (set == X86Forms::kInvalid) return {};
     return {.length = length,
             .set = set,

@@ -174,7 +174,7 @@ Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf, FunctionEnds* en
     } else {
       const auto common = back > begin ? encodings.end() : encodings.find(begin - back);
       if (common == encodings.end())
-        return make_error(ErrorCode::malformed, "{}: a frame whose common entry is not there", frames.at(at));
+        return make_error(ErrorCode::malformed, "{}: a frame whose common entry is missing", frames.at(at));
       if (common->second != kOmitted) {
         Cursor cursor(frames, begin + 4);
         PBPROBE_TRY(const uint64_t start, cursor.pointer(common->second, section->header.sh_addr));

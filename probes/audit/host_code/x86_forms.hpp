@@ -24,7 +24,7 @@ class X86Forms {
   static constexpr uint8_t kInvalid = 0;       // no instruction, as Zydis sees it
 
   // Returns the number of the feature set that a form needs. `code` begins with an instruction of the form.
-  [[nodiscard]] uint8_t set_of(uint32_t form, std::span<const uint8_t> code) {
+  [[nodiscard]] uint8_t find_set(uint32_t form, std::span<const uint8_t> code) {
     const uint8_t known = form == kVaried ? kInvalid : sets_[form].load(std::memory_order_relaxed);
     return known != kInvalid ? known : ask(form, code);
   }

@@ -18,7 +18,7 @@ namespace pbprobe {
 // When torch/__init__.py opens libraries by their paths.
 enum class PreloadTime {
   after_start,  // libtorch_global_deps.so was loaded: none before torch 2.6, NVRTC and nvJitLink before 2.11, then all
-  after_failure,  // its loading failed: the libraries that this __init__.py names
+  after_failure,  // loading libtorch_global_deps.so failed: the libraries that this __init__.py names
 };
 
 // Returns the paths in order, up to the first library that is not installed beside `torch`, where torch stops.

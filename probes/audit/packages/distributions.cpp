@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kNotThere = "and it is not there: install the package again";
+constexpr std::string_view kMissing = "and it is missing: install the package again";
 constexpr std::string_view kInfo = ".dist-info";
 constexpr uint64_t kMaxInfoBytes = 1 << 20;
 
@@ -79,8 +79,7 @@ Result<CondaMeta> read_conda_meta(const fs::path& path) {
   };
   if (json.is_object()) meta = {word("name"), word("version"), {}};
   if (meta.name.empty())
-    return make_error(ErrorCode::malformed, "{}: it is not a record of conda's: install the package again",
-                      path.string());
+    return make_error(ErrorCode::malformed, "{}: it is not a conda record: install the package again", path.string());
   for (const auto& file : json.contains("files") && json["files"].is_array() ? json["files"] : Json::array()) {
     if (file.is_string()) meta.files.push_back(file.get<std::string>());
   }
@@ -195,8 +194,7 @@ class Packages {
     if (!is_wanted_name(path.filename().string())) return false;
     const fs::path disk = (packages_.folder / path).lexically_normal();
     if (!stays_inside(packages_, path)) {
-      layout.problems.push_back(
-          fmt::format("{}/RECORD: {} lies outside of the environment: not read", info, file.path));
+      layout.problems.push_back(fmt::format("{}/RECORD: {} is outside of the environment: not read", info, file.path));
       return false;
     }
     struct stat status {};
@@ -205,7 +203,7 @@ class Packages {
         closed.push_back(path.string());
         return false;
       }
-      layout.problems.push_back(fmt::format("{}: {}/RECORD has it, {}", path.string(), info, kNotThere));
+      layout.problems.push_back(fmt::format("{}: {}/RECORD has it, {}", path.string(), info, kMissing));
     } else if (S_ISREG(status.st_mode)) {
       layout.items.push_back({path.string(), static_cast<uint64_t>(status.st_size), disk, nullptr, {}});
       return !is_inside(fs::canonical(disk, error_), environment_);
@@ -253,8 +251,9 @@ class Packages {
     for (const auto& folder : folders)
       walk_shared_objects(get_package_path(folder), folder + "/", WalkScope::tree, is_wanted_name, layout);
     if (!layout.items.empty())
-      packages_.notes.push_back(fmt::format("{}: its RECORD names no files: those in {} are taken to be its own", info,
-                                            fmt::join(folders, ", ")));
+      packages_.notes.push_back(
+          fmt::format("{}: its RECORD names no files: pbprobe counts the files in {} as its files", info,
+                      fmt::join(folders, ", ")));
   }
 
   // Marks packages that pip takes for one.
@@ -270,7 +269,7 @@ class Packages {
       if (twins.size() < 2) continue;
       for (InstalledPackage* twin : twins) {
         twin->twin = true;
-        std::erase_if(twin->layout.problems, [](const std::string& problem) { return problem.ends_with(kNotThere); });
+        std::erase_if(twin->layout.problems, [](const std::string& problem) { return problem.ends_with(kMissing); });
       }
       packages_.problems.push_back(
           fmt::format("{} is installed {} times, as {} and {}: remove it until pip finds none, "
@@ -313,8 +312,7 @@ class Packages {
     struct stat status {};
     if (stat(disk.c_str(), &status) != 0) {
       if (errno == EACCES) return closed.push_back(file);
-      package.layout.problems.push_back(
-          fmt::format("{}: conda-meta/{}.json has it, {}", file, package.info, kNotThere));
+      package.layout.problems.push_back(fmt::format("{}: conda-meta/{}.json has it, {}", file, package.info, kMissing));
     } else if (S_ISREG(status.st_mode) && !owned_.contains({status.st_dev, status.st_ino})) {
       package.layout.items.push_back(
           {disk.lexically_relative(packages_.folder).string(), static_cast<uint64_t>(status.st_size), disk, nullptr});

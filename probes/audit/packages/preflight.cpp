@@ -265,9 +265,9 @@ class Looking {
     if (!fs::is_directory(there, error)) return name + " is no folder";
     struct statvfs system {};
     if (statvfs(there.c_str(), &system) == 0) {
-      if ((system.f_flag & ST_RDONLY) != 0) return name + " lies on a read-only file system";
+      if ((system.f_flag & ST_RDONLY) != 0) return name + " is on a read-only file system";
       if (loads && (system.f_flag & ST_NOEXEC) != 0)
-        return name + " lies on a file system that is mounted with noexec, so that no library is loaded from it";
+        return name + " is on a file system that is mounted with noexec, so that no library is loaded from it";
       if (system.f_blocks > 0 && system.f_bavail == 0) return "no space is left on its file system";
     }
     if (access(there.c_str(), W_OK | X_OK) == 0) return std::nullopt;

@@ -241,14 +241,14 @@ bool is(const Token& token, std::string_view text) {
   return token.kind != Kind::text && token.text == text;
 }
 
-bool all_of(const Tokens& tokens, size_t from, bool (*test)(const Token&)) {
+bool all_match(const Tokens& tokens, size_t from, bool (*test)(const Token&)) {
   return std::all_of(tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.end(), test);
 }
 
 // Accepts "import x" and "from typing import Optional", but no import that binds an assigned name or all names.
 bool is_import(const Tokens& statement) {
   const bool begins = is(statement[0], "import") || is(statement[0], "from");
-  return begins && all_of(statement, 1, [](const Token& token) {
+  return begins && all_match(statement, 1, [](const Token& token) {
            constexpr std::array<std::string_view, 5> kOurs{"__version__", "cuda", "git_version", "*", "="};
            return std::none_of(kOurs.begin(), kOurs.end(), [&](std::string_view name) { return is(token, name); });
          });
@@ -280,15 +280,15 @@ bool is_plain_annotation(const Tokens& statement, size_t value) {
 
 Result<void> read_statement(const Tokens& statement, std::vector<Assignment>& assignments) {
   const auto is_text = [](const Token& token) { return token.kind == Kind::text; };
-  if (is_import(statement) || all_of(statement, 0, is_text)) return {};
+  if (is_import(statement) || all_match(statement, 0, is_text)) return {};
   const auto value = place_of_value(statement);
   if (!value) return only_known_when_run(statement[0].line);
   if (!is_plain_annotation(statement, *value)) return only_known_when_run(statement[0].line);
   if (*value > statement.size()) return {};  // "name: annotation" assigns nothing
-  if (*value == statement.size() || !all_of(statement, *value, is_constant))
+  if (*value == statement.size() || !all_match(statement, *value, is_constant))
     return only_known_when_run(statement[0].line);
   Assignment assignment{.name = statement[0].text, .line = statement[0].line};
-  assignment.is_text = all_of(statement, *value, is_text);
+  assignment.is_text = all_match(statement, *value, is_text);
   for (size_t i = *value; assignment.is_text && i < statement.size(); ++i) assignment.text += statement[i].text;
   assignments.push_back(std::move(assignment));
   return {};

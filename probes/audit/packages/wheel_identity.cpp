@@ -226,7 +226,7 @@ class Identity {
       for (const auto& abi : name_->abi) {
         for (const auto& platform : name_->platform) {
           std::string tag = fmt::format("{}-{}-{}", python, abi, platform);
-          // A build for "linux" that was renamed, as torchvision's: ask_tags() checks the promise of the name.
+          // Accepts "linux" too: the wheels of torchvision are renamed. ask_tags() checks the promise of the name.
           const std::string plain = fmt::format("{}-{}-linux{}", python, abi, find_named_processor(platform));
           const auto known = [&](const std::string& one) { return one == tag || one == plain; };
           if (std::none_of(tags.begin(), tags.end(), known)) missing.push_back(std::move(tag));
@@ -251,7 +251,7 @@ class Identity {
         const bool glibc = std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end();
         if (musl ? !glibc : !needed || *needed <= *promised) continue;
         broken.push_back(file.path);
-        most = musl ? "libc.so.6, glibc's" : "glibc " + floor->second;
+        most = musl ? "libc.so.6 of glibc" : "glibc " + floor->second;
       }
       if (!broken.empty()) fault("its tag is {}, and {} needs {}", platform, listed(broken), most);
     }

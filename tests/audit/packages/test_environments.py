@@ -44,7 +44,7 @@ def test_lists_conda_and_python_packages_once(tmp_path):
 def test_names_a_file_that_a_conda_package_lost(tmp_path):
     found, _ = rows(conda(tmp_path / "env", ["lib/libcublas.so.12", "lib/libcublasLt.so.12"]), exit_code=FAILED)
     [problem] = found["libcublas"]["problems"]
-    assert problem.startswith("lib/libcublasLt.so.12: conda-meta/libcublas-12.9.1.4-0.json has it, and it is not there")
+    assert problem.startswith("lib/libcublasLt.so.12: conda-meta/libcublas-12.9.1.4-0.json has it, and it is missing")
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", '{"name": 3}', '{"name": "x", "files": {"a": 1}}'])

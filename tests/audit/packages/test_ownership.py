@@ -52,7 +52,7 @@ def test_finds_no_fault_in_a_sound_environment(site):
 @pytest.mark.parametrize(
     ("change", "how"),
     [(change_byte, "another SHA-256"), (lambda content: content + bytes(8), "another size")],
-    ids=["of the same size", "longer"],
+    ids=["same size", "longer"],
 )
 def test_names_the_package_of_a_changed_library(site, change, how):
     own_copy(site / "one/lib/libone.so", change)
@@ -147,7 +147,8 @@ def test_notes_an_edited_text(site):
     found, document = rows(site)
     assert found["other"]["recorded"]["first_changed"] == ["other-1.0.dist-info/METADATA"]
     [note] = document["notes"]
-    assert "of its RECORD 1 changed, no library among them; the first is other-1.0.dist-info/METADATA" in note
+    assert "1 changed of the " in note
+    assert " files of its RECORD, no library among them; the first is other-1.0.dist-info/METADATA" in note
     assert document["reinstall"] is None
 
 

@@ -47,7 +47,7 @@ HOSTILE = [
     ("torch/lib/../../../evil.so", member("torch/lib/../../../evil.so"), "leads out of the archive"),
     ("/etc/evil.so", member("/etc/evil.so"), "has an absolute name"),
     ("C:evil.so", member("C:evil.so"), "has a drive in its name"),
-    (CPU, member(CPU), "is there twice"),
+    (CPU, member(CPU), "appears twice"),
     (SHM, link(SHM, "/etc/passwd"), "is a link"),
 ]
 
