@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A temporary folder for a test, which fails where none can be made.
+// Temporary folder of a test. Throws if the folder cannot be created.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ TEST_F(HostCodeOf, MinimumCpuIsWhatTheFlagsSay) {
       ++seen;
     }
   }
-  if (seen == 0) GTEST_SKIP() << "neither x86_64-linux-gnu-g++ nor aarch64-linux-gnu-g++ is here";
+  if (seen == 0) GTEST_SKIP() << "neither x86_64-linux-gnu-g++ nor aarch64-linux-gnu-g++ is installed";
 }
 
 // Names of CPU capabilities are gone; what DispatchStub's pointers reach tells the same.
@@ -83,11 +83,11 @@ TEST_F(HostCodeOf, StrippedFilesHaveTheSameMinimumCpu) {
       ++seen;
     }
   }
-  if (seen == 0) GTEST_SKIP() << "neither x86_64-linux-gnu-g++ nor aarch64-linux-gnu-g++ is here";
+  if (seen == 0) GTEST_SKIP() << "neither x86_64-linux-gnu-g++ nor aarch64-linux-gnu-g++ is installed";
 }
 
 TEST_F(HostCodeOf, CpuCapabilitiesHoldTheirInstructions) {
-  if (!built("generic")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
+  if (!built("generic")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not installed";
   for (const char* path : {"libgeneric.so", "stripped/libgeneric.so"}) {
     SCOPED_TRACE(path);
     const HostCode code = census(path);
@@ -102,7 +102,7 @@ TEST_F(HostCodeOf, CpuCapabilitiesHoldTheirInstructions) {
 }
 
 TEST_F(HostCodeOf, InlineFunctionOfACpuCapabilityIsALeak) {
-  if (!built("leak")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
+  if (!built("leak")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not installed";
   const HostCode code = census("libleak.so");
   ASSERT_EQ(code.offenders.size(), 1U);
   EXPECT_EQ(code.offenders[0].code_class, CodeClass::capability_leak);
@@ -113,7 +113,7 @@ TEST_F(HostCodeOf, InlineFunctionOfACpuCapabilityIsALeak) {
 
 // Hidden functions are local names, which show no CPU capability: their callers show it.
 TEST_F(HostCodeOf, InlineFunctionThatOneCpuCapabilityCallsIsItsOwn) {
-  if (!built("own")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
+  if (!built("own")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not installed";
   const HostCode leak = census("libhidden_leak.so");
   ASSERT_EQ(leak.offenders.size(), 1U);
   EXPECT_EQ(leak.offenders[0].code_class, CodeClass::capability_leak);
@@ -126,7 +126,7 @@ TEST_F(HostCodeOf, InlineFunctionThatOneCpuCapabilityCallsIsItsOwn) {
 }
 
 TEST_F(HostCodeOf, InitializersRunUnguarded) {
-  if (!built("initializer")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
+  if (!built("initializer")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not installed";
   for (const char* path : {"libinitializer.so", "stripped/libinitializer.so"}) {
     SCOPED_TRACE(path);
     const HostCode code = census(path);

@@ -50,7 +50,7 @@ void PrintTo(const Defect& defect, std::ostream* out) {
   *out << defect.name;
 }
 
-std::string name_of(const ::testing::TestParamInfo<Defect>& test) {
+std::string print_name(const ::testing::TestParamInfo<Defect>& test) {
   return test.param.name;
 }
 
@@ -177,7 +177,7 @@ const std::vector<Defect> kElf{
     {"CodeOutsideTheFile", changed(object, [](Content& c) { section(c, 1).sh_size = 1 << 20; }),
      "libx.so .text: 0x100000 bytes at 0x118, but the file ends at 0x230: copy, download or build it again"},
 };
-INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, ::testing::ValuesIn(kElf), name_of);
+INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, ::testing::ValuesIn(kElf), print_name);
 
 // ---- fatbins -------------------------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ const std::vector<Defect> kFatbins{
      "you trust "
      "its maker, else delete it"},
 };
-INSTANTIATE_TEST_SUITE_P(Fatbin, MalformedFile, ::testing::ValuesIn(kFatbins), name_of);
+INSTANTIATE_TEST_SUITE_P(Fatbin, MalformedFile, ::testing::ValuesIn(kFatbins), print_name);
 
 // ---- cubins --------------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ const std::vector<Defect> kCubins{
     {"AKernelOutside", changed(cubin, [](Content& c) { section(c, 3).sh_size = 1 << 20; }),
      "libx.so+0xa8: .text.kernel needs 1048576 bytes, 440 left: copy, download or build it again"},
 };
-INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, ::testing::ValuesIn(kCubins), name_of);
+INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, ::testing::ValuesIn(kCubins), print_name);
 
 TEST(MalformedFiles, AcceptsSoundTwinOfDeviceCode) {
   EXPECT_EQ(find_first_error(std::string(kFile), entries()), "sound");

@@ -24,7 +24,7 @@ SINGLE = ("fma", "f16c", "bmi1", "bmi2", "popcnt", "abm", "avx512_bf16", "avx512
 SINGLE_ARM = ("atomics", "sve", "asimddp", "i8mm", "bf16")
 
 
-def by_objdump(tool, arm, path):
+def count_with_objdump(tool, arm, path):
     # -z: runs of zeros too, which objdump leaves out by itself, and which are words like others
     with subprocess.Popen([tool, "-d", "-z", path], stdout=subprocess.PIPE) as objdump:
         counted = subprocess.run(
@@ -37,7 +37,7 @@ def by_objdump(tool, arm, path):
     return {name: int(count) for name, count in (line.split() for line in counted.stdout.splitlines())}
 
 
-def by_pbprobe(program, arm, path):
+def count_with_pbprobe(program, arm, path):
     done = subprocess.run([program, "audit", path, "--format", "json"], capture_output=True, text=True, check=False)
     document = json.loads(done.stdout)
     code = document["files"][0]["host_code"]
@@ -67,9 +67,9 @@ def compare(program, path, runs):
         return None
     times = ([], [])
     for _ in range(max(1, runs)):
-        theirs, seconds = timed(by_objdump, tool, arm, path)
+        theirs, seconds = timed(count_with_objdump, tool, arm, path)
         times[0].append(seconds)
-        ours, seconds = timed(by_pbprobe, program, arm, path)
+        ours, seconds = timed(count_with_pbprobe, program, arm, path)
         times[1].append(seconds)
     equal = True
     for name in sorted(ours):

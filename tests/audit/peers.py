@@ -160,7 +160,7 @@ def main():
     options = parser.parse_args()
     for tool in filter(None, (options.pbprobe, options.cuobjdump, options.nvdisasm)):
         if not shutil.which(tool):
-            print(f"{tool} is not here: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
+            print(f"{tool} is missing: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
             return SKIPPED
     wrong = 0
     for file in options.files:

@@ -53,7 +53,7 @@ def header(content: bytes) -> tuple[int, ...]:
 def sections(content: bytes) -> list[Section]:
     _, _, _, _, _, _, start, _, _, _, _, _, count, names = header(content)
     if start > len(content):
-        raise ValueError("its section headers lie behind its end")
+        raise ValueError("its section headers begin behind its end")
     rows = [SECTION.unpack_from(content, start + index * SECTION.size) for index in range(count)]
     table = rows[names][4] if rows else 0
     found = []

@@ -265,7 +265,7 @@ READING = [
     Fault("libtorch_cpu.so without an executable segment", "cpu-armv9", "PB101", patched(CPU, elves.without_code)),
     Fault("no libtorch_cpu.so", "cpu-avx512", "PB103", without(CPU)),
     Fault("the output with the libraries is gone", "cpu-avx2", "PB103", says(collected=True)),
-    Fault("a link to a library that is not there", "sm120-avx512", "PB128", says(links=("torch/libtorch_old.so",))),
+    Fault("a link to a missing library", "sm120-avx512", "PB128", says(links=("torch/libtorch_old.so",))),
 ]
 
 VERSIONS = [
@@ -275,7 +275,7 @@ VERSIONS = [
     Fault("a candidate", "cpu-avx", "PB105", says(version="2.10.0rc1")),
     Fault("a nightly build", "sm121-armv9", "PB105", says(version="2.10.0.dev20260101")),
     Fault(
-        "built from a checkout that nobody gave a number", "sm90-avx512", "PB105", says(version="2.10.0a0+git70d99e9")
+        "built from a checkout without a version number", "sm90-avx512", "PB105", says(version="2.10.0a0+git70d99e9")
     ),
     Fault("METADATA of another version", "sm103-armv9", "PB120", says(texts=metadata("2.10.0", "torch", "2.10.0rc1"))),
     Fault(
@@ -301,7 +301,7 @@ VERSIONS = [
     Fault("no BLAS", "cpu-avx512", "PB108", needs(CPU, less=("libopenblas.so.0",)), unknown=True),
     Fault("for x86-64", "cpu-armv9", "PB109", replace_by_other_processor("cpu-avx2")),
     Fault("for aarch64", "sm90-avx512", "PB109", replace_by_other_processor("sm90-armv9")),
-    Fault("of no known commit", "sm100-avx2", "PB123", says(commit="Unknown", store=None)),
+    Fault("built from an unknown commit", "sm100-avx2", "PB123", says(commit="Unknown", store=None)),
     Fault("the strings before C++11", "cpu-avx2", "PB122", but(C10, code=strings(OLD_STRINGS))),
 ]
 
@@ -354,7 +354,7 @@ BESIDE = [
         beside=frozenset({"PB140", "PB163"}),  # its RUNPATH leads nowhere from there, and Python finds no entry
     ),
     Fault("libc10.so is missing", "cpu-avx", "PB140", without(C10)),
-    Fault("libtorch_cpu.so is there by another name only", "cpu-avx2", "PB140", renamed(CPU, ".2.10")),
+    Fault("libtorch_cpu.so exists only under another name", "cpu-avx2", "PB140", renamed(CPU, ".2.10")),
     Fault("libc10_cuda.so is missing", "sm120-armv9", "PB140", without(TORCH + "libc10_cuda.so")),
     Fault("libtorch_python.so is missing", "sm86-avx2", "PB140", without(PYTHON)),
     Fault("libtorch_cuda_linalg.so is missing", "sm90-armv9", "PB140", without(LINALG), beside=frozenset({"PB126"})),

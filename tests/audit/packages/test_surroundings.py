@@ -141,7 +141,7 @@ def test_reports_a_driver_older_than_the_only_ptx(tmp_path):
     assert find_device_code_findings(tmp_path / "sound", "compute_90") == []
 
 
-def compared_with(place, **changes):
+def find_findings_on_host(place, **changes):
     """Findings on packages that a recorded machine does not run."""
     machine = host() | {"gpus": []}
     machine["glibc"] = changes.get("glibc", machine["glibc"])
@@ -154,10 +154,10 @@ def compared_with(place, **changes):
 
 def test_compares_packages_with_the_glibc_of_a_recorded_machine(tmp_path):
     place = environment(tmp_path, torch(), extension())
-    name, severity, what = only(compared_with(place, glibc="2.1"))
+    name, severity, what = only(find_findings_on_host(place, glibc="2.1"))
     assert (name, severity) == ("PB184", "fail")
     assert what.startswith("torch 2.11.0+cpu and ext 1.0 need glibc up to 2.") and what.endswith("this machine has 2.1")
-    assert compared_with(place) == []
+    assert find_findings_on_host(place) == []
 
 
 @pytest.mark.skipif(MACHINE != "x86_64", reason="AVX is of x86-64")
@@ -167,10 +167,10 @@ def test_compares_packages_with_the_cpu_of_a_recorded_machine(tmp_path):
         for name, flag in (("wide", "-mavx"), ("plain", "-msse2"))
     ]
     place = environment(tmp_path, torch(), *packages)
-    name, severity, what = only(compared_with(place, features=["pni", "ssse3", "sse4_1", "sse4_2", "popcnt"]))
+    name, severity, what = only(find_findings_on_host(place, features=["pni", "ssse3", "sse4_1", "sse4_2", "popcnt"]))
     assert (name, severity) == ("PB218", "fail")
     assert what.startswith("wide 1.0 is built for CPUs with avx, which ")
-    assert compared_with(place, features=["pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "avx"]) == []
+    assert find_findings_on_host(place, features=["pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "avx"]) == []
 
 
 def test_removes_the_other_cuda_major_of_a_shared_path(tmp_path):

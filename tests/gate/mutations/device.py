@@ -169,7 +169,7 @@ def the_claimed_cubin(tree, about, rng):
         return tuple(row for row in (*containers[: at[0]], rest, *containers[at[0] + 1 :]) if row)
 
     rewritten(tree, path, change)
-    return f"{path.rsplit('/', 1)[-1]}: of container {at[0]} {', '.join('sm_' + one.sm for one in gone)}"
+    return f"{path.rsplit('/', 1)[-1]}: {', '.join('sm_' + one.sm for one in gone)} of container {at[0]}"
 
 
 def have_same_chip(one: fatbins.Entry, other: fatbins.Entry) -> bool:
