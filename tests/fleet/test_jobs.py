@@ -37,7 +37,7 @@ def start(tmp_path):
 
 def test_names_five_faults_in_one_job(start, tmp_path):
     job = start(
-        6, minutes=0.3,
+        6, minutes=0.2,
         env={
             1: planted_faults.strike(tmp_path / "1", "links", signal.SIGKILL),
             2: planted_faults.strike(tmp_path / "2", "soak", signal.SIGSTOP),
@@ -133,7 +133,7 @@ def test_names_rank_without_gpu_and_others_continue(start, tmp_path):
 
 
 def test_blocked_ranks_keep_their_measurements(start, tmp_path):
-    job = start(3, env={rank: planted_faults.stuck(tmp_path / str(rank)) for rank in range(3)})
+    job = start(3, minutes=0.12, env={rank: planted_faults.stuck(tmp_path / str(rank)) for rank in range(3)})
     code, fleet, faults, text = job.end()
     assert (code, [faults.get(rank, set()) - NOISE for rank in range(3)]) == (1, [{"error"}] * 3), text
     assert "collectives could not run: it did not end by its deadline" in json.dumps(fleet) and job.seconds < job.limit
@@ -144,7 +144,7 @@ def test_blocked_ranks_keep_their_measurements(start, tmp_path):
 
 def test_does_not_blame_waiting_rank(start, tmp_path):
     stops = planted_faults.strike(tmp_path / "1", "collectives", signal.SIGSTOP)
-    job = start(2, env={0: planted_faults.stuck(tmp_path / "0"), 1: stops})
+    job = start(2, minutes=0.12, env={0: planted_faults.stuck(tmp_path / "0"), 1: stops})
     code, _, faults, text = job.end()
     assert (code, {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE}) == (1, {1: {"hung"}}), text
     assert job.seconds < job.limit

@@ -8,7 +8,7 @@
 Prints a row for each cubin: its kernels, its instructions, those that compute, copy, use local memory or trap. With
 --cuobjdump each count is compared: exit code 1 if one differs, 77 if cuobjdump is missing. SMs before 7.0 have
 words of another size, of which the census counts no instructions: their kernels are counted, and nothing is compared.
-What cuobjdump answers for a cubin, in up to a minute, is kept for every clone on this machine.
+Counts of cuobjdump, which disassembles a cubin for up to a minute, are kept for every clone on this machine.
 """
 
 import argparse
