@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -20,6 +22,7 @@
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/stable_abi.hpp"
 
 namespace pbprobe {
 namespace {
@@ -81,30 +84,12 @@ std::string listed(const std::vector<std::string>& names) {
   return fmt::format("{}{}", fmt::join(first, ", "), more);
 }
 
-// Names with an underscore that every Python 3 keeps. Source: Misc/stable_abi.toml of CPython 3.14.
-bool is_stable(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kBegins{
-      "_PyArg_",   "_PyObject_Call",      "_PyObject_GC_",           "_PyObject_New", "_PyWeakref_",
-      "_PyTrash_", "_PyThreadState_Init", "_PyThreadState_Prealloc", "_Py_Check"};
-  constexpr std::array<std::string_view, 17> kNames{"_PyErr_BadInternalCall",
-                                                    "_PyImport_FindExtensionObject",
-                                                    "_PyState_AddModule",
-                                                    "_Py_BuildValue_SizeT",
-                                                    "_Py_Dealloc",
-                                                    "_Py_DecRef",
-                                                    "_Py_EllipsisObject",
-                                                    "_Py_FalseStruct",
-                                                    "_Py_IncRef",
-                                                    "_Py_NegativeRefcount",
-                                                    "_Py_NoneStruct",
-                                                    "_Py_NotImplementedStruct",
-                                                    "_Py_RefTotal",
-                                                    "_Py_SetRefcnt",
-                                                    "_Py_SwappedOp",
-                                                    "_Py_TrueStruct",
-                                                    "_Py_VaBuildValue_SizeT"};
-  return !name.starts_with("_Py") || std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
-         std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
+// Returns 9 for "cp39"; nullopt for another tag.
+std::optional<int> find_minor(std::string_view tag) {
+  int minor = 0;
+  if (!tag.starts_with("cp3")) return std::nullopt;
+  const auto [end, error] = std::from_chars(tag.data() + 3, tag.data() + tag.size(), minor);
+  return error == std::errc() && end == tag.data() + tag.size() ? std::optional(minor) : std::nullopt;
 }
 
 // RECORD cannot list its own digest, nor the digests of its signatures.
@@ -290,13 +275,35 @@ class Identity {
     }
   }
 
+  // Returns the oldest Python that the tag names: 9 for cp39-abi3.
+  [[nodiscard]] std::optional<int> find_oldest_python() const {
+    std::optional<int> oldest;
+    for (const auto& tag : name_ ? name_->python : std::vector<std::string>()) {
+      const auto minor = find_minor(tag);
+      if (minor && (!oldest || *minor < *oldest)) oldest = minor;
+    }
+    return oldest;
+  }
+
+  [[nodiscard]] bool is_defined(const std::string& symbol) const {
+    return std::any_of(tables_.begin(), tables_.end(), [&](const auto& one) { return one.second.defines(symbol); });
+  }
+
   void ask_stable_abi(const std::string& path, const SymbolTable& table) {
+    const auto oldest = find_oldest_python();
     std::set<std::string> inner;
+    std::map<int, std::set<std::string>> added_later;
     for (const auto& symbol : table.wanted) {
-      if (!is_stable(symbol.name)) inner.insert(symbol.name);
+      if (!symbol.name.starts_with("Py") && !symbol.name.starts_with("_Py")) continue;
+      const auto release = find_stable_release(symbol.name);
+      if (release && oldest && *release > *oldest) added_later[*release].insert(symbol.name);
+      if (!release && !is_defined(symbol.name)) inner.insert(symbol.name);
     }
     if (!inner.empty())
       fault("{} needs {}, which the stable ABI does not have", path, listed({inner.begin(), inner.end()}));
+    for (const auto& [release, names] : added_later)
+      fault("its tag is for Python 3.{}, and {} needs {}, which the stable ABI has from Python 3.{} on", *oldest, path,
+            listed({names.begin(), names.end()}), release);
   }
 
   void ask_module_platform(const std::string& path, std::string_view name) {

@@ -160,16 +160,32 @@ def test_fails_a_module_that_breaks_the_promise_of_the_tag(tmp_path, tag):
     assert says in " ".join(what for _, what in found)
 
 
-@pytest.mark.parametrize(("symbol", "stable"), [("_PyLong_AsByteArray", False), ("_Py_IncRef", True)])
-def test_fails_a_private_symbol_under_abi3(tmp_path, symbol, stable):
+@pytest.mark.parametrize(
+    ("symbol", "python", "says"),
+    [
+        ("_PyLong_AsByteArray", 39, "spam/_C.abi3.so needs _PyLong_AsByteArray, which the stable ABI does not have"),
+        ("PyCode_NewEmpty", 312, "spam/_C.abi3.so needs PyCode_NewEmpty, which the stable ABI does not have"),
+        ("_Py_IncRef", 310, None),
+        ("PyArg_ParseTuple", 32, None),
+        ("PyType_FromModuleAndSpec", 310, None),
+        (
+            "PyType_FromModuleAndSpec",
+            39,
+            "its tag is for Python 3.9, and spam/_C.abi3.so needs PyType_FromModuleAndSpec, "
+            "which the stable ABI has from Python 3.10 on",
+        ),
+        ("Pyramid_volume", 39, None),  # of another library of the package
+    ],
+)
+def test_fails_symbols_that_the_stable_abi_of_the_tag_lacks(tmp_path, symbol, python, says):
     code = f'extern "C" void {symbol}();\nextern "C" void* PyInit__C() {{ {symbol}(); return nullptr; }}\n'
-    package = Package(
-        "spam-kernels", {"spam/_C.abi3.so": Library(units=UNITS, code=code)}, tag=f"cp39-abi3-linux_{MACHINE}"
-    )
-    found = gated(wheel(package, tmp_path), PASSED if stable else FAILED)
-    assert found == (
-        [] if stable else [("PB182", f"spam/_C.abi3.so needs {symbol}, which the stable ABI does not have")]
-    )
+    files = {
+        "spam/_C.abi3.so": Library(units=UNITS, code=code),
+        "spam/libpyramid.so": Library(code='extern "C" void Pyramid_volume() {}\n'),
+    }
+    package = Package("spam-kernels", files, tag=f"cp{python}-abi3-linux_{MACHINE}")
+    found = gated(wheel(package, tmp_path), FAILED if says else PASSED)
+    assert found == ([("PB182", says)] if says else [])
 
 
 def test_accepts_modules_for_several_pythons_under_one_tag(tmp_path):
