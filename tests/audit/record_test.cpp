@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/packages/distributions.hpp"
+#include "probes/audit/packages/record.hpp"
 
 #include <gmock/gmock.h>
 

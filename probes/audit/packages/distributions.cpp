@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <map>
 #include <set>
 #include <system_error>
@@ -383,57 +382,6 @@ std::vector<InstalledPackages> packages_on_path(const fs::path& folder) {
     path.push_back(std::move(installed));
   }
   return path;
-}
-
-namespace {
-
-constexpr size_t kFields = 3;
-
-// Splits a line of CSV; a doubled quote in a quoted field is one quote. Returns nullopt if a quote has no end.
-std::optional<std::vector<std::string>> split_csv_fields(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += line[++i];
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += line[i];
-    }
-  }
-  if (quoted) return std::nullopt;
-  return fields;
-}
-
-std::optional<uint64_t> parse_record_size(std::string_view text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-}  // namespace
-
-Record parse_record(std::string_view text) {
-  Record record;
-  size_t number = 0;
-  for (std::string_view line : split_lines(text)) {
-    ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) continue;
-    auto fields = line.find('\0') == line.npos ? split_csv_fields(line) : std::nullopt;
-    const bool sound = fields && fields->size() == kFields && !fields->front().empty() &&
-                       ((*fields)[2].empty() || parse_record_size((*fields)[2]));
-    if (sound) {
-      record.files.push_back({std::move((*fields)[0]), std::move((*fields)[1]), parse_record_size((*fields)[2])});
-    } else if (!record.fault) {
-      record.fault = make_error(ErrorCode::malformed, "RECORD: line {} is not \"path,hash,bytes\"", number);
-    }
-  }
-  return record;
 }
 
 }  // namespace pbprobe

@@ -11,23 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.hpp"
 #include "probes/audit/packages/layout.hpp"
+#include "probes/audit/packages/record.hpp"
 
 namespace pbprobe {
 
-struct RecordedFile {
-  std::string path;  // relative to the folder of packages, unchanged
-  std::string hash;  // "sha256=…", or empty
-  std::optional<uint64_t> size_bytes;
-};
-
-struct Record {
-  std::vector<RecordedFile> files;
-  std::optional<Error> fault;  // the first invalid line; the other lines are kept
-};
-
-[[nodiscard]] Record parse_record(std::string_view text);
 struct InstalledPackage {
   ArtifactLayout layout;  // layout of kind "distribution", with one package
   std::string info;       // "xformers-0.0.35.dist-info"; "" for files without an owner

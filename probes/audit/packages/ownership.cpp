@@ -8,9 +8,7 @@
 #include <cerrno>
 #include <string_view>
 
-#include "core/base64.hpp"
 #include "core/pep440.hpp"
-#include "core/sha256.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/walk.hpp"
 
@@ -20,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kNamedFiles = 10;
-constexpr std::string_view kSha256 = "sha256=";
 
 std::string plain_path(const std::string& path) {
   return fs::path(path).lexically_normal().string();
@@ -44,16 +41,6 @@ std::string difference(const RecordedFile& file, uint64_t size, const File* read
 }
 
 }  // namespace
-
-std::string hex_of_record(std::string_view hash) {
-  if (!hash.starts_with(kSha256)) return "";
-  std::string text(hash.substr(kSha256.size()));
-  std::replace(text.begin(), text.end(), '-', '+');
-  std::replace(text.begin(), text.end(), '_', '/');
-  text.resize((text.size() + 3) / 4 * 4, '=');
-  const auto bytes = decode_base64(text);
-  return bytes ? encode_hex({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
-}
 
 Owners::Owners(const std::vector<InstalledPackage>& packages) {
   for (const auto& package : packages) {

@@ -52,8 +52,4 @@ class Owners {
                                                                const InstalledPackage& package,
                                                                const std::vector<File>& files, const Owners& owners);
 
-// Converts a hash of RECORD ("sha256=" and URL-safe base64 without padding) to hex digits; returns "" for other
-// algorithms or without a hash.
-[[nodiscard]] std::string hex_of_record(std::string_view hash);
-
 }  // namespace pbprobe

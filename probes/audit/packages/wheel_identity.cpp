@@ -92,12 +92,6 @@ std::optional<int> find_minor(std::string_view tag) {
   return error == std::errc() && end == tag.data() + tag.size() ? std::optional(minor) : std::nullopt;
 }
 
-// RECORD cannot list its own digest, nor the digests of its signatures.
-bool is_signature(std::string_view member) {
-  return member.ends_with(".dist-info/RECORD") || member.ends_with(".dist-info/RECORD.jws") ||
-         member.ends_with(".dist-info/RECORD.p7s");
-}
-
 std::string find_wheel_folder(std::string_view member) {
   return std::string(member.substr(0, member.find('/')));
 }
@@ -321,28 +315,8 @@ class Identity {
     if (!text) return fault("{} has no RECORD: pip refuses it", *infos_.begin());
     const Record record = parse_record(*text);
     if (record.fault) return fault("{}", record.fault->message);
-    std::set<std::string> known;
-    std::vector<std::string> missing;
-    std::vector<std::string> changed;
-    std::vector<std::string> unproven;
-    for (const auto& file : record.files) {
-      known.insert(file.path);
-      const auto member = members_.find(file.path);
-      if (member == members_.end()) {
-        if (!file.path.ends_with('/') && !unread_.contains(file.path)) missing.push_back(file.path);
-        continue;
-      }
-      const auto digest = digests_.find(file.path);
-      const std::string wanted = hex_of_record(file.hash);
-      if (wanted.empty() && !is_signature(file.path)) unproven.push_back(file.path);
-      const bool other_size = file.size_bytes && *file.size_bytes != member->second->size_bytes;
-      const bool other = digest != digests_.end() && !wanted.empty() && digest->second != wanted;
-      if (other_size || other) changed.push_back(file.path);
-    }
-    std::vector<std::string> extra;
-    for (const auto& [name, member] : members_) {
-      if (!is_signature(name) && !known.contains(std::string(name))) extra.emplace_back(name);
-    }
+    const auto [missing, extra, changed, unproven] =
+        compare_members_with_record(layout_.wheel->archive, digests_, record);
     if (!missing.empty()) fault("RECORD lists what is not in it: {}", listed(missing));
     if (!extra.empty()) fault("RECORD does not list {}", listed(extra));
     if (!changed.empty()) fault("RECORD has another digest or size of {}", listed(changed));
