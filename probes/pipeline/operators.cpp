@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/host/host.hpp"
 #include "core/program.hpp"
@@ -25,8 +26,13 @@ namespace fs = std::filesystem;
 constexpr double kInstallSeconds = 300;
 constexpr double kComputeSeconds = 90;
 constexpr double kCompileSeconds = 300;  // 70 functions took 453 s on two busy cores
+// Prints what the database imports and the environment lacks. Up to torch 2.10 it imports setuptools too.
 constexpr const char* kFindMissing =
-    "import importlib.util as u; print(*[n for n in ('numpy', 'expecttest') if u.find_spec(n) is None])";
+    "import importlib.util as u, pathlib, re\n"
+    "torch = u.find_spec('torch').submodule_search_locations[0]\n"
+    "text = pathlib.Path(torch, 'utils/cpp_extension.py').read_text(encoding='utf-8')\n"
+    "wanted = ['numpy', 'expecttest', *re.findall(r'^import (setuptools)$', text, re.M)]\n"
+    "print(*[name for name in wanted if u.find_spec(name) is None])\n";
 
 // Installs what torch's database of operators imports and the environment lacks. Returns the cause of a failure.
 std::optional<std::string> install_missing(const fs::path& python, const fs::path& folder,
@@ -34,17 +40,21 @@ std::optional<std::string> install_missing(const fs::path& python, const fs::pat
   const auto asked = run_program({.arguments = {python.string(), "-c", kFindMissing}, .environment = environment});
   if (!asked || asked->exit_code != 0)
     return fmt::format("{} does not start: {}", python.string(), asked ? asked->err : asked.error().message);
+  std::vector<std::string> missing;
+  for (const char* name : {"numpy", "expecttest", "setuptools"}) {
+    if (asked->out.find(name) != asked->out.npos) missing.emplace_back(name);
+  }
+  if (missing.empty()) return std::nullopt;
   std::vector<std::string> words{
       python.string(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder.string()};
-  const size_t fixed = words.size();
-  for (const char* name : {"numpy", "expecttest"}) {
-    if (asked->out.find(name) != asked->out.npos) words.emplace_back(name);
-  }
-  if (words.size() == fixed) return std::nullopt;
+  // torch 2.11 requires setuptools below 82.
+  for (const auto& name : missing) words.push_back(name == "setuptools" ? "setuptools<82" : name);
   const auto installed = run_program({.arguments = words, .environment = environment, .seconds = kInstallSeconds});
   if (installed && installed->exit_code == 0) return std::nullopt;
-  return "torch's database of operators needs numpy and expecttest, and pip could not install them into a temporary "
-         "folder: install both into this environment";
+  return fmt::format(
+      "torch's database of operators needs {}, and pip could not install what is missing into a temporary folder: "
+      "install it into this environment",
+      fmt::join(missing, " and "));
 }
 
 // Run of all operators, or of torch.compile, on one device.
@@ -110,7 +120,7 @@ std::vector<OperatorRun> compute(const fs::path& packages, const Report& report,
   const std::string before = system_env()("PYTHONPATH").value_or("");
   const auto environment = move_writable_folders(
       scratch->path(), {{"PYTHONPATH", before.empty() ? installed.string() : before + ":" + installed.string()}});
-  if (options.progress) options.progress("looking for numpy and expecttest");
+  if (options.progress) options.progress("looking for the modules that torch's database of operators imports");
   if (const auto why = install_missing(python, installed, environment)) return refuse_all(*why, Obstacle::missing);
   for (const auto& mode : modes) {
     if (const auto missing = mode.compiled ? find_missing_tool(report, mode.device) : std::nullopt) {

@@ -291,6 +291,27 @@ def test_reports_an_extension_that_crashes_or_hangs(tmp_path, code, says):
     assert says in what
 
 
+@pytest.mark.parametrize(
+    ("extension_of_torch", "missing"),
+    [
+        (
+            "import setuptools\nfrom setuptools.command.build_ext import build_ext\n",
+            "numpy and expecttest and setuptools",
+        ),
+        ("def load():\n    import setuptools\n", "numpy and expecttest"),
+    ],
+)
+def test_names_modules_that_the_database_of_operators_lacks(tmp_path, extension_of_torch, missing):
+    place = environment(tmp_path, torch())
+    with (place / "pyvenv.cfg").open("a") as settings:
+        settings.write("include-system-site-packages = false\n")
+    utils = next(place.glob("lib/python3*/site-packages/torch")) / "utils"
+    utils.mkdir()
+    (utils / "cpp_extension.py").write_text(extension_of_torch)
+    _, document = reported(place, "--operators", "--no-figures", variables={"PIP_NO_INDEX": "1"})
+    assert f"operators needs {missing}, and pip could not" in document["operators"][0]["problem"]
+
+
 def test_reports_a_library_from_another_place(tmp_path, sound):
     """Python code opened another copy first, so that the loader takes that one by its DT_SONAME."""
     copy = tmp_path / "elsewhere/libc10.so"
