@@ -75,6 +75,7 @@ inline Tensor convert_to_fp32(const Tensor& tensor) {
 inline int64_t threads() {
   return torch::stable::get_num_threads();
 }
+// Calls function(begin, end) for parts of [0, count), on torch's threads.
 template <class Function>
 void parallel_for(int64_t count, const Function& function) {
   torch::stable::parallel_for(0, count, 1, function);
@@ -113,6 +114,7 @@ inline Tensor convert_to_fp32(const Tensor& tensor) {
 inline int64_t threads() {
   return at::get_num_threads();
 }
+// Calls function(begin, end) for parts of [0, count), on torch's threads.
 template <class Function>
 void parallel_for(int64_t count, const Function& function) {
   at::parallel_for(0, count, 1, function);

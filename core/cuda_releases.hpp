@@ -38,7 +38,8 @@ struct ToolkitTable {
 // Reports whether this version of a component belongs to the release.
 [[nodiscard]] bool belongs(const ToolkitComponent& component, std::string_view version);
 
-// Reports whether the newest toolkit release contains the component, named as in the inventory.
+// Reports whether the newest toolkit release contains the component, named as in the inventory: "cuBLAS", "CUDA
+// runtime"; not "cuDNN" or "NCCL".
 [[nodiscard]] bool is_toolkit_component(std::string_view component);
 
 template <class Visitor, SameAs<ToolkitComponent> T>

@@ -27,6 +27,7 @@ class Sha256 {
   evp_md_ctx_st* context_;
 };
 
+// Return the hash of the data as 64 lower-case hexadecimal digits.
 [[nodiscard]] std::string compute_sha256(std::span<const uint8_t> bytes);
 [[nodiscard]] std::string compute_sha256(std::string_view text);
 

@@ -77,7 +77,7 @@ struct Problem {
 // A problem of one data type with the least leading dimensions. INT8 accumulates in INT32, all others in FP32;
 // `c` is the type of the result.
 [[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, DType c, Layout layout = Layout::nt);
-// Makes a problem whose C has the type that needs no rounding: INT32 for INT8, else FP32.
+// Makes a problem whose C has the type that needs no rounding: INT32 for INT8 and UINT8, else FP32.
 [[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, Layout layout = Layout::nt);
 
 // Rows and columns of A, B, C as stored.

@@ -117,7 +117,8 @@ inline constexpr std::string_view kUnalignedVariant = "_nt_unaligned";
 // Returns the symbols of a GPU kernel in its cubin, without the target: one for each layout that it reads without a
 // pass, and one for the unaligned variant.
 [[nodiscard]] std::vector<std::string> symbols_of(const Kernel& kernel);
-// Returns the symbols of passes (kernels/cuda/passes.cuh) and memory probes (memory.cuh), which every cubin has.
+// Returns the symbols of passes, which align or transpose operands and reduce split-K (kernels/cuda/passes.cuh), and of
+// memory probes (memory.cuh). The main cubin of every target has them.
 [[nodiscard]] std::span<const std::string_view> pass_symbols();
 // Returns the symbols of tensor_probes.cuh, which a target with warpgroup kernels has; empty for other targets.
 [[nodiscard]] std::span<const std::string_view> tensor_probe_symbols(std::string_view target);

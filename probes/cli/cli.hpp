@@ -114,7 +114,8 @@ void add_documents(CLI::App& command, Documents& documents);
 // Checks that each document can be written. Call before any work. Errors as for check_output_file.
 [[nodiscard]] Result<void> check_documents(const Documents& documents, const std::filesystem::path& artifact);
 
-// Writes the documents of a report with a verdict. Reports errors. Returns kPassed or kCouldNotRun.
+// Writes the SARIF, JUnit and Markdown files that were asked for; none without a verdict. Reports errors. Returns
+// kPassed or kCouldNotRun.
 [[nodiscard]] int write_documents(const Report& report, const Documents& documents);
 
 }  // namespace pbprobe::cli

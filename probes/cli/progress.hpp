@@ -17,8 +17,8 @@ void expect_seconds(double seconds);
 // Erases the progress line.
 void clear_progress();
 
-// Returns "[#####-----]  6 s of about 10  measuring" in so many columns; `known` 0 draws a bar that moves back and
-// forth.
+// Returns "#########-------   6 s of about 10  measuring", cut to so many columns; `expected` 0 (unknown) draws a bar
+// that moves back and forth.
 [[nodiscard]] std::string progress_line(std::string_view step, double seconds, double expected, size_t columns,
                                         bool unicode);
 

@@ -31,6 +31,7 @@ enum class FleetFault : uint8_t {
 
 [[nodiscard]] std::span<const EnumName<FleetFault>> enum_names(FleetFault);
 
+// A fault of one rank: what was observed, and its fix.
 struct FleetFinding {
   FleetFault fault = FleetFault::error;
   Outcome outcome = Outcome::unknown;  // fail, or unknown; pass: only a note
@@ -92,7 +93,7 @@ struct FleetCollective {
 
 struct FleetDifference {
   std::string about;               // "NCCL", "libc10.so", "pbprobe"
-  std::string sentence;            // "node 17: NCCL 2.27.3, 31 others 2.28.9"
+  std::string sentence;            // "node 17: NCCL 2.27.3; 31 others 2.28.9"
   std::string most;                // value of the majority
   std::vector<std::string> hosts;  // hosts with another value
 };

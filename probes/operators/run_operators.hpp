@@ -20,7 +20,7 @@ struct OperatorRequest {
   std::filesystem::path python;          // interpreter of the environment
   std::filesystem::path program;         // pbprobe, which starts it in a sandbox
   std::string device = "cpu";            // "cpu" or "cuda"
-  bool compile = false;                  // compare functions of torch.compile
+  bool compile = false;                  // compare compiled functions (torch.compile) instead of the operators
   std::optional<int64_t> memory_bytes;   // limit of a GPU with unified memory; null for others
   double seconds = 90;                   // time limit for all operators, without the start of Python
   int64_t seed = 1;                      // decides samples and order

@@ -15,6 +15,7 @@
 
 namespace pbprobe {
 
+// Sizes of a GEMM: C has m rows and n columns, and k is summed over. Each must be at least 1.
 struct Shape {
   int64_t m = 0;
   int64_t n = 0;

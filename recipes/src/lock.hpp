@@ -37,7 +37,8 @@ struct Locked {
 // leaves a hash empty without `fill`), malformed (the text), errors of `fetch`.
 [[nodiscard]] Result<Locked> lock_matrix(std::string_view text, const LockRequest& request, const Fetch& fetch);
 
-// Fetches with nix-prefetch-url --unpack. Errors: unsupported (Nix is not installed), failed_child.
+// Fetches with nix-prefetch-url --unpack; returns the SRI hash, "sha256-…". Errors: usage (a character that no pin
+// has), unsupported (Nix is not installed), failed_child.
 [[nodiscard]] Result<std::string> fetch_by_nix(const std::string& url);
 
 }  // namespace pbprobe

@@ -60,7 +60,7 @@ inline constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
 // Returns the file's bytes from an address to the end of its segment.
 [[nodiscard]] Result<Bytes> bytes_at_address(const Elf& elf, uint64_t address, std::string_view what);
 
-// "x86_64", "aarch64", "cuda", else "machine 62".
+// Returns "x86_64", "aarch64" or "cuda"; "machine 40" for a machine without a known name.
 [[nodiscard]] std::string machine_name(uint16_t machine);
 
 }  // namespace pbprobe

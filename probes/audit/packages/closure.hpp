@@ -15,12 +15,12 @@
 
 namespace pbprobe {
 
-// Looks up a path that is absolute or relative to the root of the artifact. Returns the name in the artifact, or
-// nullopt.
+// A file that a lookup found, and who provides it.
 struct Found {
   Provider provider = Provider::artifact;
   std::string path;
 };
+// Returns the file at a path that is absolute or relative to the root of the artifact; nullopt if no such file exists.
 using Lookup = std::function<std::optional<Found>(const std::string& path)>;
 
 // Reports whether every system with a C and C++ compiler has a library of this name.

@@ -26,7 +26,7 @@ namespace pbprobe {
 // Reports whether ld.so loads a file on a CPU with these features.
 [[nodiscard]] bool is_loaded_with(const File& file, const std::vector<std::string>& features);
 
-// Returns the features of unguarded code in libtorch's files that the target's CPUs load.
+// Returns the features that unguarded code of libtorch uses, over the files that ld.so loads on the target's CPUs.
 [[nodiscard]] std::vector<std::string> used_by_libtorch(const Inventory& inventory, const Target& target);
 
 // Reports whether unguarded code of libtorch has marks of the target: in each file with torch's kernels, and in any

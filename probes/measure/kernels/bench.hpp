@@ -79,7 +79,8 @@ struct CasePlans {
 // layout, invalid shape).
 [[nodiscard]] Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int64_t sms);
 
-// Returns "square", "small", "skinny" or "ragged".
+// Returns the first class that fits: "small" (no size over 256), "skinny" (m or n at most 32, or 16 times the other),
+// "ragged" (a size is no multiple of 16), else "square".
 [[nodiscard]] std::string shape_class(int64_t m, int64_t n, int64_t k);
 
 // Compares the plans on a backend: each is verified, then all alternate with their peak loops and with libtorch.

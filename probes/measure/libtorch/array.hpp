@@ -63,7 +63,7 @@ struct Program {
   Result<void> (*check)(const Place&);
 };
 
-// Returns the programs of PyTorch's release gate that libtorch_areas.cpp lacks.
+// Returns the programs of PyTorch's release gate that areas.cpp lacks.
 [[nodiscard]] std::span<const Program> more_programs();
 
 }  // namespace pbprobe::area

@@ -25,7 +25,7 @@ struct LibtorchProbe {
 };
 
 // Loads libtorch, multiplies small integers exactly in FP32 and BF16, and compares every bit; for a CUDA build also on
-// the first usable GPU. Then runs the areas (libtorch_areas.hpp). `gpu_areas` adds GPU areas, which load cuDNN, cuFFT
+// the first usable GPU. Then runs the areas (areas.hpp). `gpu_areas` adds GPU areas, which load cuDNN, cuFFT
 // and cuSOLVER, speeds, cuDNN and NCCL. Announces each step and writes each fact at once. `begun` has the folder of
 // libtorch_cpu.so and the known facts.
 [[nodiscard]] LibtorchProbe probe_libtorch(LibtorchRun begun, const Host& host, bool gpu_areas, EventWriter& events);
