@@ -117,7 +117,7 @@ Result<std::string> read_whole_file(const std::filesystem::path& path, uint64_t 
   PBPROBE_TRY(const OpenFile file, OpenFile::open(path));
   PBPROBE_TRY(std::string text, read_prefix(file, path, file.size() > most ? 0 : most + 1));
   if (file.size() <= most && text.size() <= most) return text;
-  return make_error(ErrorCode::limit, "{}: {} bytes, {} are the limit of such a text", path.string(),
+  return make_error(ErrorCode::limit, "{}: this text has {} bytes, and pbprobe reads at most {}", path.string(),
                     std::max<uint64_t>(file.size(), text.size()), most);
 }
 

@@ -86,7 +86,8 @@ Result<NvmlApi> load_nvml_api(const std::string& path) {
   std::vector<std::string> lacks;
   PBPROBE_NVML_NEEDED(PBPROBE_NEED_FUNCTION)
   if (!lacks.empty())
-    return make_error(ErrorCode::unsupported, "{} is not an NVML library: it lacks {}", path, fmt::join(lacks, ", "));
+    return make_error(ErrorCode::unsupported, "{} is not an NVML library: it lacks {}; reinstall the NVIDIA driver",
+                      path, fmt::join(lacks, ", "));
   PBPROBE_NVML_OPTIONAL(PBPROBE_TAKE_FUNCTION)
   api.library = find_library_file(api.nvmlInit, path);
   return api;

@@ -31,7 +31,7 @@ EXEMPTIONS = (
     Exemption(("fmod", "remainder"), FLOATS[1:], ("backward",), 0, "rounds the quotient before it is truncated"),
     Exemption(("nn.functional.normalize", "corrcoef"), FLOATS[1:], ("backward",), 0, "adds large terms that cancel"),
     Exemption(("matrix_exp",), FLOATS[1:], (), 0, "squares in the type itself, which overflows"),
-    # The gradient is that of the absolute value, in which the terms of the angle cancel.
+    # The absolute value of the result does not depend on the angle: the terms of its gradient cancel.
     Exemption(("polar",), FLOATS[1:], ("backward",), 4, "adds terms that cancel, in the type itself"),
     Exemption(("nn.functional.soft_margin_loss",), ("float16",), (), 0, "computes exponentials, which overflow"),
     Exemption(("logcumsumexp",), FLOATS, ("backward",), 0, "subtracts the result, so that large inputs cancel"),

@@ -126,7 +126,8 @@ Result<void> check_matrix(const Matrix& m) {
     const auto path = fmt::format("lines[{}]", i);
     PBPROBE_CHECK(check_line(m.lines[i], path));
     if (!ids.insert(m.lines[i].id).second)
-      return make_error(ErrorCode::malformed, "{}.id: {} is used twice", path, m.lines[i].id);
+      return make_error(ErrorCode::malformed, "{}.id: another line of the matrix has the id {} too", path,
+                        m.lines[i].id);
     if (!m.lines[i].cpu_only.empty() && m.lines[i].id != m.default_line)
       return make_error(ErrorCode::malformed, "{}.cpu_only: names without a line belong to the default line, {}", path,
                         m.default_line);

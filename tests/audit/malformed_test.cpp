@@ -317,7 +317,8 @@ TEST(MalformedTexts, IgnoresTextBeyondLimit) {
   const auto file = folder.write("torch/version.py", Content((1 << 20) + 1, 'x'));
   EXPECT_THAT(audit(folder.path())->problems,
               ::testing::ElementsAre(
-                  file.string() + ": 1048577 bytes, 1048576 are the limit of such a text: install this torch again"));
+                  file.string() +
+                  ": this text has 1048577 bytes, and pbprobe reads at most 1048576: install this torch again"));
 }
 
 // libtorch archives and Debian have no version.py.

@@ -50,7 +50,7 @@ TEST(OpenFile, ReadsFilesUpToTheLimit) {
   const auto refused = read_whole_file(file, 99);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::limit);
-  EXPECT_THAT(refused.error().message, HasSubstr("100 bytes, 99 are the limit"));
+  EXPECT_THAT(refused.error().message, HasSubstr("this text has 100 bytes, and pbprobe reads at most 99"));
 }
 
 TEST(OpenFile, CountsHugeHolesQuickly) {

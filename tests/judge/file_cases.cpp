@@ -332,12 +332,13 @@ void add_name_cases(std::vector<Case>& cases) {
       r.inventory->artifact = "/nix/store/0123456789abcdfghijklmnpqrsvwxyz-" + name;
     });
   };
-  cases.push_back(
-      {"PB132",
-       "pytorch-python313-cpu-avx is claimed, and Nix calls it python3.13-pytorch210-python313-cpu-avx2-2.10.0",
-       named("python3.13-pytorch210-python313-cpu-avx2-2.10.0"),
-       named("python3.13-pytorch210-python313-cpu-avx-2.10.0")});
-  cases.push_back({"PB132", "Nix calls it pytorch-python312-cpu-avx", named("pytorch-python312-cpu-avx"),
+  cases.push_back({"PB132",
+                   "the recipe pytorch-python313-cpu-avx is claimed, and the name in the Nix store is "
+                   "python3.13-pytorch210-python313-cpu-avx2-2.10.0",
+                   named("python3.13-pytorch210-python313-cpu-avx2-2.10.0"),
+                   named("python3.13-pytorch210-python313-cpu-avx-2.10.0")});
+  cases.push_back({"PB132", "the name in the Nix store is pytorch-python312-cpu-avx",
+                   named("pytorch-python312-cpu-avx"),
                    named("python3.13-torch-2.10.0")});  // the torch of nixpkgs has no variant in its name
   const auto looking = [](std::string folder) {
     return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath.push_back(std::move(folder)); });

@@ -144,10 +144,10 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   const HostCode half512 = of_a_library({{"avx512f", 90}, {"avx512vl", 3}});
   HostCode few512 = half512;
   few512.unguarded_instructions = 49999;
-  cases.push_back({"PB208",
-                   "avx2 only is claimed, and no unguarded code of libtorch uses avx2, which a flag of its own",
-                   counted(by_fma, claim_cpu("avx2", true)), counted(by_fma, claim_cpu("avx2", false))});
-  cases.push_back({"PB208", "no unguarded code of libtorch uses avx512dq, avx512bw, which a flag of its own brings",
+  cases.push_back(
+      {"PB208", "avx2 only is claimed, and no unguarded code of libtorch uses avx2, for which that target has its own",
+       counted(by_fma, claim_cpu("avx2", true)), counted(by_fma, claim_cpu("avx2", false))});
+  cases.push_back({"PB208", "no unguarded code of libtorch uses avx512dq, avx512bw, for which that target has its own",
                    counted(half512, claim_cpu("avx512", true)), counted(few512, claim_cpu("avx512", true))});
   const HostCode plain512 = make_avx512_code();
   HostCode with_bf16 = plain512;
@@ -200,7 +200,7 @@ void add_load_code_cases(std::vector<Case>& cases) {
                    loading({.functions = 1, .flushes = "set_fast_math"}, "avx2"), loading({.functions = 1}, "avx2")});
   cases.push_back({"PB215", "an emulated CPU of avx2 (Haswell) died of it", emulated(LoadOutcome::died),
                    emulated(LoadOutcome::loaded)});
-  cases.push_back({"PB216", "no kernel of torch's default CPU capability",
+  cases.push_back({"PB216", "none of torch's CPU kernels (capability DEFAULT)",
                    with(loading({}, "avx2"), [](Report& r) { libtorch_cpu(r).host_code->cpu_capabilities.clear(); }),
                    loading({}, "avx2")});
 }

@@ -414,12 +414,12 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
                    variant({"nvidia", "sm_arch", "80_real"}), variant({"nvidia", "sm_arch", "90_real"})});
   cases.push_back({"PB177", "nvidia :: sm_arch :: 120_virtual is claimed",
                    variant({"nvidia", "sm_arch", "120_virtual"}), variant({"nvidia", "sm_arch", "120_real"})});
-  cases.push_back({"PB177", "nvidia :: cuda_version_lower_bound :: 12.8 is stated, and ext links libraries of CUDA 13",
+  cases.push_back({"PB177", "lower_bound :: 12.8 is stated in variant.json, and ext links libraries of CUDA 13",
                    variant({"nvidia", "cuda_version_lower_bound", "12.8"}),
                    variant({"nvidia", "cuda_version_lower_bound", "13.0"})});
   cases.push_back({"PB177", "needs avx2 on every CPU, which the properties of x do not state",
                    variant({"x86_64", "level", "v2"}), variant({"x86_64", "level", "v3"})});
-  cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated, and no file links or brings it",
+  cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated in variant.json, and no file links or brings it",
                    variant({"blas_lapack", "library", "mkl"}), variant({"blas_lapack", "library", "other"})});
   cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated", add_mkl(false), add_mkl(true)});
   cases.push_back({"PB177", "takes symbols that only torch 2.10 to 2.11 has",

@@ -82,8 +82,8 @@ bool is_torch_folder(const fs::path& folder) {
 }
 
 std::string too_large(const std::string& name, uint64_t size) {
-  return append_remedy(make_error(ErrorCode::malformed, "{}: {} bytes, {} are the limit of such a text", name, size,
-                                  kMaxTextBytes),
+  return append_remedy(make_error(ErrorCode::malformed, "{}: this text has {} bytes, and pbprobe reads at most {}",
+                                  name, size, kMaxTextBytes),
                        ReadFrom::text)
       .message;
 }

@@ -163,7 +163,8 @@ class Identity {
     if (!name_ || of_torch_) return;  // other checks compare torch's name and version
     const std::string info = infos_.begin()->substr(0, infos_.begin()->find('-'));
     if (package_name(info) != package_name(name_->name))
-      fault("its name says {}, and its folder is {}: pip refuses it", name_->name, *infos_.begin());
+      fault("its file is named for the package {}, and its .dist-info folder is {}: pip refuses it", name_->name,
+            *infos_.begin());
     if (package.name && package_name(*package.name) != package_name(name_->name))
       fault("its name says {}, and METADATA {}: pip refuses it", name_->name, *package.name);
     const auto own = parse_python_version(name_->version);
@@ -253,8 +254,8 @@ class Identity {
       ask_module_platform(file.path, name);
       for (const char* processor : {"x86_64", "aarch64"}) {
         if (file.machine && name.find(fmt::format("-{}-linux-", processor)) != name.npos && *file.machine != processor)
-          fault("{} says {} by its name, and is built for {}: Python does not import it", file.path, processor,
-                *file.machine);
+          fault("the name of {} states the processor {}, and its machine code is for {}: Python does not import it",
+                file.path, processor, *file.machine);
       }
     }
     if (!name_ || of_torch_ || name_->abi.size() != 1 || name_->python.size() != 1) return;

@@ -232,10 +232,10 @@ Answer libtorch_cpu_is_no_stub(const Facts& facts) {
     if (!is_own(*facts.inventory, file) || !base_name(file.path).starts_with(kLibtorchCpu)) continue;
     if (!file.host_code || file.host_code->code_bytes == 0 || file.host_code->cpu_capabilities.contains("DEFAULT"))
       continue;
-    answer.seen.push_back(
-        {.what = say("it holds no kernel of torch's default CPU capability: {} functions in {} bytes of code",
-                     count_functions(*file.host_code), file.host_code->code_bytes),
-         .where = file.path});
+    answer.seen.push_back({.what = say("it holds none of torch's CPU kernels (capability DEFAULT), like a stub to link "
+                                       "against: all its code is {} functions in {} bytes",
+                                       count_functions(*file.host_code), file.host_code->code_bytes),
+                           .where = file.path});
   }
   return answer;
 }
@@ -260,7 +260,7 @@ std::vector<Check> claimed_cpus_checks() {
        .needs = {cpu_claim, inventory},
        .proves = ClaimPart::isa,
        .question = "Do the libraries that libtorch needs or brings along run on the CPU that is claimed?",
-       .remedy = "ship that library as it is built for the claimed CPU, or for every one",
+       .remedy = "ship a build of that library that runs on the claimed CPU, or on every CPU",
        .ask = needed_libraries_load},
       {.id = "PB213",
        .subject = Subject::cpu,

@@ -489,7 +489,8 @@ std::vector<Check> claimed_sms_checks() {
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole},
        .proves = ClaimPart::sm,
-       .question = "Has libtorch the cubin that the claimed SM's tensor instructions need, where the claim is exact?",
+       .question =
+           "Does libtorch have the cubin that the claimed SM's tensor instructions need, where the claim is exact?",
        .remedy =
            "look at the flags of torch's files for scaled and grouped products: torch adds that architecture by itself",
        .ask = tensor_paths_have_their_cubin},

@@ -162,7 +162,7 @@ Answer store_name_is_claimed(const Facts& facts) {
   const size_t wanted = claimed.find("-python");
   if (own == std::string_view::npos || wanted == std::string_view::npos) return {};
   if (begins_name(std::string_view(name).substr(own), claimed.substr(wanted))) return {};
-  return {.seen = {{say("{} is claimed, and Nix calls it {}", claimed, name)}}};
+  return {.seen = {{say("the recipe {} is claimed, and the name in the Nix store is {}", claimed, name)}}};
 }
 
 Answer processor_is_claimed(const Facts& facts) {

@@ -26,8 +26,8 @@ void ask_sm_arch(Answer& answer, const VariantProperty& property, const ClaimedF
   const auto sm = parse_sm(property.value.substr(0, mark));
   const std::string kind = mark == std::string::npos ? "" : property.value.substr(mark + 1);
   if (!sm || (kind != "real" && kind != "virtual")) {
-    answer.seen.push_back(
-        {say("{} is not a property of the provider: write 120_real or 120_virtual", format_property(property))});
+    answer.seen.push_back({say("{} in variant.json is malformed: values of sm_arch are such as 120_real or 120_virtual",
+                               format_property(property))});
   } else if (kind == "real") {
     ask_machine_code(answer, format_property(property), *sm, all);
   } else {
@@ -44,8 +44,8 @@ void ask_cuda_bound(Answer& answer, const VariantProperty& property, const Distr
     const MajorMinor needed{std::stoll(major), 0};
     const bool true_here = lower ? bound->major >= needed.major : needed < *bound;
     if (!true_here)
-      answer.seen.push_back(
-          {say("{} is stated, and {} links libraries of CUDA {}", format_property(property), row.name, major)});
+      answer.seen.push_back({say("{} is stated in variant.json, and {} links libraries of CUDA {}",
+                                 format_property(property), row.name, major)});
   }
 }
 
@@ -102,7 +102,9 @@ void ask_blas(Answer& answer, const VariantProperty& property, const Inventory& 
            (file.links &&
             std::find(file.links->contains.begin(), file.links->contains.end(), name) != file.links->contains.end());
   });
-  if (!there) answer.seen.push_back({say("{} is stated, and no file links or brings it", format_property(property))});
+  if (!there)
+    answer.seen.push_back(
+        {say("{} is stated in variant.json, and no file links or brings it", format_property(property))});
 }
 
 Answer properties_are_true(const Facts& facts) {

@@ -50,7 +50,7 @@ class Deriving {
       const Sm same{sm->major, sm->minor};
       const auto without = row_.cubin.find(sm_name(same));
       derived_.notes.push_back(
-          fmt::format("{}_real is not enough: {} of the cubins for {} are {}, which runs {} ({} without a suffix)",
+          fmt::format("{}_real cannot state a suffix: {} of the cubins for {} are {}, which runs {}; {} have no suffix",
                       get_sm_number(*sm), count, format_capability(same), name,
                       sm->suffix == 'a' ? "on that chip only" : "in that chip's family only",
                       without == row_.cubin.end() ? 0 : without->second));

@@ -115,9 +115,10 @@ Answer capabilities_suffice(const Facts& facts) {
       if (allowed.empty() || answer.seen.size() >= kMostFiles) continue;
       const auto more = missing_features(list_names(code.features), allowed);
       if (more.empty()) continue;
-      answer.seen.push_back({.what = say("its {} CPU capability needs {}, which not every CPU has that takes it",
-                                         capability, fmt::join(more, ", ")),
-                             .where = file.path});
+      answer.seen.push_back(
+          {.what = say("its {} CPU capability needs {}, which some CPUs lack on which torch selects it", capability,
+                       fmt::join(more, ", ")),
+           .where = file.path});
     }
   }
   return answer;
@@ -300,8 +301,8 @@ Answer claimed_cpu_is_delivered(const Facts& facts) {
     if (few) answer.seen.push_back({.what = *few});
     if (!few && !absent.empty())
       answer.seen.push_back(
-          {.what = say("{} only is claimed, and no unguarded code of libtorch uses {}, which a flag of "
-                       "its own brings",
+          {.what = say("{} only is claimed, and no unguarded code of libtorch uses {}, for which that "
+                       "target has its own compiler flag",
                        target->id, fmt::join(absent, ", "))});
     if (built || capability) continue;
     answer.seen.push_back({.what = say("{} is claimed, and no unguarded code of libtorch uses {}", target->id,

@@ -172,7 +172,7 @@ std::vector<Check> device_entries_checks() {
        .needs = {inventory, whole},
        .decides = true,
        .proves = ClaimPart::sm,
-       .question = "Has a CUDA build libtorch_cuda.so, with device code in it?",
+       .question = "Does a CUDA build have libtorch_cuda.so, with device code in it?",
        .remedy =
            "look at the step that installs torch's libraries: without libtorch_cuda.so torch has no kernel for a GPU",
        .ask = has_cuda_library},

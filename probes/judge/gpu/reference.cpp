@@ -78,10 +78,11 @@ Answer holds_what_such_builds_hold(const Facts& facts) {
   if (file == nullptr || file->problem || !file->device_code) return {};  // PB101, PB331
   if (first_false_entry(*file->device_code) != nullptr || !claimed_sm_is_shipped(facts)) return {};
   if (reference.code.empty())
-    return {.seen = {},
-            .unknown = Seen{.what = say("what a build of {} holds is not known to this release", facts.torch),
-                            .remedy = "name a generic build of that version: --baseline LIBTORCH; or a table: "
-                                      "--reference FILE"}};
+    return {
+        .seen = {},
+        .unknown = Seen{.what = say("this release of pbprobe has no table of what a build of {} holds", facts.torch),
+                        .remedy = "name a generic build of that version: --baseline LIBTORCH; or a table: "
+                                  "--reference FILE"}};
   Answer answer;
   for (const Target* target : facts.claimed_gpus) {
     const Sm chip = get_target_sm(*target).value_or(Sm{});
@@ -175,7 +176,7 @@ std::vector<Check> reference_checks() {
        .subject = Subject::gpu,
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, baseline},
-       .question = "Has libtorch_cuda.so, for the claimed SM, the kernels that the baseline has?",
+       .question = "Does libtorch_cuda.so have, for the claimed SM, the kernels that the baseline has?",
        .remedy = "look for sources of torch that were not compiled, or a USE_ switch that is off",
        .ask = has_the_baselines_kernels},
   };

@@ -373,7 +373,7 @@ std::vector<Check> loading_checks() {
        .severity = Severity::warn,
        .needs = {inventory, environment},
        .of_any = true,
-       .question = "Has what links torch the major version of CUDA that torch has?",
+       .question = "Do packages that link torch use torch's major version of CUDA?",
        .remedy = "install the build of it for torch's CUDA: two CUDA runtimes in a process share no streams or handles",
        .ask = check_shared_cuda},
       {.id = "PB166",

@@ -155,7 +155,9 @@ Result<void> singular_values(const Place& place, Element type, double absolute) 
   PBPROBE_TRY(const Values vh, read_copy(place, results[2], type, {kBatch, kColumns, kColumns}));
   for (int64_t i = 0; i + 1 < kBatch * kColumns; ++i)
     if ((i + 1) % kColumns != 0 && !(s[i] >= s[i + 1] && s[i + 1] >= 0))
-      return make_error(ErrorCode::malformed, "singular value {} is {}, and the next one is {}", i, s[i], s[i + 1]);
+      return make_error(ErrorCode::malformed,
+                        "singular value {} is {}, and the next one is {}: they must not grow or be negative", i, s[i],
+                        s[i + 1]);
   // Columns of U of unit length and at right angles: with the product, that makes it the decomposition.
   const Values ones(static_cast<size_t>(kBatch * kColumns), 1.0);
   Values lengths;

@@ -72,7 +72,8 @@ READING = [
 NAMED = [
     Row(
         "PB132",
-        "pytorch-python311-cpu-avx is claimed, and Nix calls it python3.11-pytorch210-python311-cpu-avx2-2.10.0",
+        "the recipe pytorch-python311-cpu-avx is claimed, and the name in the Nix store is "
+        "python3.11-pytorch210-python311-cpu-avx2-2.10.0",
         lambda: named("avx2"),
         lambda: named("avx"),
         "pytorch-python311-cpu-avx",
