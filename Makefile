@@ -45,7 +45,7 @@ help:
 	@echo 'make docs      the documents as a site in build/site; broken links are errors. To read and search it, with no'
 	@echo '               network: .venv/bin/python3 -m http.server --directory build/site'
 	@echo 'make generate  write generated files again'
-	@echo 'make clean     remove build/'
+	@echo 'make clean     remove build/ and build-native/'
 	@echo
 	@echo 'TARGETS=native   the default: CPU targets of this architecture, and the GPUs that the driver reports'
 	@echo 'TARGETS=all, TARGETS=sm90,avx512   every target of recipes/targets.json, or a choice; kept until changed'
@@ -138,6 +138,6 @@ generate:
 	@.venv/bin/python3 ci/python_types.py
 
 clean:
-	rm -rf build
+	rm -rf build build-native
 
 .PHONY: help setup report build test stress test-real check lint asan cross gate-matrix gate-mutations matrix wheel docs generate clean
