@@ -15,8 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-
-import pytest
+from typing import NoReturn
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "ci"))
 import kept as kept_for_clones
@@ -30,18 +29,25 @@ OUT = "@OUT@"  # in a command: the file that it writes
 IN = "@IN@"  # end of a word: the last path of the command replaces it
 
 
+def skip(reason: str) -> NoReturn:
+    """Skips the test. The cross build runs scripts that import this module with a Python without pytest."""
+    import pytest
+
+    pytest.skip(reason)
+
+
 def compiler(machine: str, kind: str = "g++") -> str:
     """Returns the compiler of this machine, or the cross compiler."""
     if machine == MACHINE:
         return "c++" if kind == "g++" else "cc"
     name = f"{machine}-linux-gnu-{kind}"
-    return shutil.which(name) or pytest.skip(f"no {name}")
+    return shutil.which(name) or skip(f"no {name}")
 
 
 @functools.cache
 def nvcc() -> str:
     found = os.environ.get("PBPROBE_TEST_NVCC") or shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-    return found or pytest.skip("no nvcc: `make build TARGETS=all` installs it")
+    return found or skip("no nvcc: `make build TARGETS=all` installs it")
 
 
 @functools.cache
