@@ -39,8 +39,7 @@ Result<Report> facts_from_files(const GateRequest& request) {
                      .judged = false});
 }
 
-// Times something only if `level` asks for it.
-Result<Report> facts_from_machine(const GateRequest& request, Level level) {
+Result<Report> facts_from_machine(const GateRequest& request) {
   ReportResult result = make_report(
       {.artifact = request.artifact,
        .claim = request.claim,
@@ -54,7 +53,6 @@ Result<Report> facts_from_machine(const GateRequest& request, Level level) {
        .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
        .progress = request.progress,
        .judged = false,
-       .timed = level >= Level::measured,
        .operators = request.operators
                         ? std::optional(OperatorOptions{.program = request.program, .progress = request.progress})
                         : std::nullopt});
@@ -64,14 +62,14 @@ Result<Report> facts_from_machine(const GateRequest& request, Level level) {
   return std::move(result.report);
 }
 
-Result<Report> gather(const GateRequest& request, Level level) {
+Result<Report> gather(const GateRequest& request, bool on_files) {
   auto document = load_report(request.artifact);
   if (!document) return document.error();
   if (*document) {  // the facts belong to the machine that wrote the document
     (*document)->input = InputKind::facts;
     return std::move(**document);
   }
-  return level <= Level::shipped ? facts_from_files(request) : facts_from_machine(request, level);
+  return on_files ? facts_from_files(request) : facts_from_machine(request);
 }
 
 // Compares with a baseline: the named one, or this machine's torch if `measured` is required. A loaded report has its
@@ -169,15 +167,14 @@ Result<Report> make_gate(const GateRequest& request) {
     return make_error(ErrorCode::usage,
                       "--policy: \"{}\" is lenient, but a gate needs a strict policy: builder, hardware",
                       terms.policy.name);
-  const Level level = highest_level(terms, request.claim);
-  const bool on_files = level <= Level::shipped;
+  const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
   if (request.operators && on_files)
     return make_error(ErrorCode::usage, "--operators runs torch on this machine: it needs --require executed");
   std::future<std::vector<EmulatedLoad>> loads;
   if (request.emulated_loads) loads = begin_emulated_loads(request, on_files);
   std::future<std::optional<Import>> import;
   if (request.imports && !request.emulation) import = begin_import(request, on_files);
-  PBPROBE_TRY(Report report, gather(request, level));
+  PBPROBE_TRY(Report report, gather(request, on_files));
   report.claim = request.claim;
   PBPROBE_CHECK(refer(request, report));
   if (loads.valid() && report.inventory && report.input == InputKind::artifact) {
@@ -188,7 +185,7 @@ Result<Report> make_gate(const GateRequest& request) {
     if (request.progress) request.progress("importing torch");
     add_import(import.get(), on_files, report);
   }
-  PBPROBE_CHECK(compare(request, level, report));
+  PBPROBE_CHECK(compare(request, highest_level(terms, request.claim), report));
   if (report.inventory) forget_names(*report.inventory);
   terms.date = new_report().created.substr(0, 10);
   report.verdict = judge(report, terms);
