@@ -116,7 +116,7 @@ def own_variables(machine: str) -> str:
         }
     else:
         cross = preset["aarch64"]
-        flags += [f"-D{name}={cross[name]}" for name in ("PBPROBE_WERROR",)]
+        flags.append(f"-DPBPROBE_WERROR={cross['PBPROBE_WERROR']}")
         flags += ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={machine}"]
         flags.append(f"-DCMAKE_LIBRARY_ARCHITECTURE={machine}-linux-gnu")
         flags.append(f"-DCMAKE_CROSSCOMPILING_EMULATOR={';'.join(EMULATOR[machine])}")

@@ -30,8 +30,9 @@ constexpr double kCompileSeconds = 300;  // 70 functions took 453 s on two busy 
 constexpr const char* kFindMissing =
     "import importlib.util as u, pathlib, re\n"
     "torch = u.find_spec('torch').submodule_search_locations[0]\n"
-    "text = pathlib.Path(torch, 'utils/cpp_extension.py').read_text(encoding='utf-8')\n"
-    "wanted = ['numpy', 'expecttest', *re.findall(r'^import (setuptools)$', text, re.M)]\n"
+    "file = pathlib.Path(torch, 'utils/cpp_extension.py')\n"
+    "text = file.read_text(encoding='utf-8') if file.exists() else ''\n"
+    "wanted = ['numpy', 'expecttest', *re.findall(r'^import (setuptools)\\b', text, re.M)]\n"
     "print(*[name for name in wanted if u.find_spec(name) is None])\n";
 
 // Installs what torch's database of operators imports and the environment lacks. Returns the cause of a failure.

@@ -295,7 +295,7 @@ def test_reports_an_extension_that_crashes_or_hangs(tmp_path, code, says):
     ("extension_of_torch", "missing"),
     [
         (
-            "import setuptools\nfrom setuptools.command.build_ext import build_ext\n",
+            "import setuptools  # for extensions\nfrom setuptools.command.build_ext import build_ext\n",
             "numpy and expecttest and setuptools",
         ),
         ("def load():\n    import setuptools\n", "numpy and expecttest"),
