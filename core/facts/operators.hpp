@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// OperatorRun: operators of a torch on one device, compared with higher precision on the CPU.
+// OperatorRun: operators of a torch and of packages on one device, compared with higher precision on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +43,12 @@ struct OperatorResult {
 };
 
 struct OperatorRun {
-  std::string device;             // "cpu", "cuda"
-  bool compiled = false;          // functions of torch.compile instead of the operators themselves
-  std::string torch;              // version
-  int64_t seed = 1;               // decides the samples and the order
-  std::vector<std::string> only;  // names of a limited run; all if empty
+  std::string device;                 // "cpu", "cuda"
+  bool compiled = false;              // functions of torch.compile instead of the operators themselves
+  std::string torch;                  // version
+  std::vector<std::string> packages;  // other packages with operators in the run: "torchvision 0.26.0"
+  int64_t seed = 1;                   // decides the samples and the order
+  std::vector<std::string> only;      // names of a limited run; all if empty
   int64_t operators = 0;
   int64_t right = 0;  // operators, each by its worst type
   int64_t wrong = 0;
@@ -86,9 +87,10 @@ void fields(Visitor& visit, T& run) {
   visit("device", run.device, "cpu or cuda");
   visit("compiled", run.compiled, "functions of torch.compile were compared instead of the operators themselves");
   visit("torch", run.torch, "version of torch");
+  visit("packages", run.packages, "other packages whose operators were compared, with versions");
   visit("seed", run.seed, "seed of the samples and of the order");
   visit("only", run.only, "names of a limited run; all if empty");
-  visit("operators", run.operators, "operators of the database");
+  visit("operators", run.operators, "operators of the database and of the packages");
   visit("right", run.right, "operators that are right in every type");
   visit("wrong", run.wrong, "operators that are wrong in a type");
   visit("crashed", run.crashed, "operators that ended their process");

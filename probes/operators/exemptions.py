@@ -10,6 +10,8 @@ GRADIENTS_OF_HALVES = 4
 
 # Operators that return uninitialized memory: only the shape is compared.
 UNINITIALIZED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+# Operators whose statistics torch leaves undefined in evaluation: empty on a CPU, of any size on a GPU.
+UNDEFINED_STATISTICS = {"native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"}
 # Strides in the arguments refer to the memory of the input, so that another layout gives another result.
 STRIDES = {"as_strided", "as_strided_copy", "as_strided_scatter"}
 

@@ -22,25 +22,50 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kCompiled =
+// Files of the worker, written to its scratch folder.
+struct WorkerFile {
+  const char* name;
+  const char* text;
+};
+
+constexpr WorkerFile kWorkerFiles[] = {
+    {
+        "compiled.py",
 #include "operators_compiled.inc"
-    ;
-constexpr const char* kErrors =
+    },
+    {
+        "database.py",
+#include "operators_database.inc"
+    },
+    {
+        "errors.py",
 #include "operators_errors.inc"
-    ;
-constexpr const char* kExemptions =
+    },
+    {
+        "exemptions.py",
 #include "operators_exemptions.inc"
-    ;
-constexpr const char* kTies =
+    },
+    {
+        "packages.py",
+#include "operators_packages.inc"
+    },
+    {
+        "ties.py",
 #include "operators_ties.inc"
-    ;
-constexpr const char* kWorker =
+    },
+    {
+        "worker.py",
 #include "operators_worker.inc"
-    ;
+    },
+};
 // torch and its database of operators take up to a minute to import from a slow disk.
 constexpr double kStartSeconds = 120;
-// The first function also compiles the headers of the back end: 114 s on two busy cores.
-constexpr double kCompileSeconds = 200;
+// The first function of the CPU also tests each vector extension with the compiler, and compiles the headers of the
+// back end: 114 s on two busy cores.
+constexpr double kCompileSeconds = 300;
+// Limits for one operator and type. NVRTC compiles some operators of a GPU: 23 s with libraries from a slow disk.
+constexpr double kGpuSeconds = 60;
+constexpr double kCpuSeconds = 20;
 constexpr int kMaxStarts = 20;
 
 // Report of one process.
@@ -76,6 +101,7 @@ void read_line(const std::string& text, OperatorRun& run, Reported& reported) {
   if (line.contains("operators")) {
     run.operators = line["operators"];
     run.torch = line["torch"];
+    run.packages = line["packages"].get<std::vector<std::string>>();
     reported.began = true;
   }
   if (line.contains("start")) {
@@ -93,7 +119,10 @@ void read_line(const std::string& text, OperatorRun& run, Reported& reported) {
 Json make_arguments(const OperatorRequest& request, double seconds, int64_t skip) {
   Json arguments{{"device", request.device}, {"seconds", seconds}, {"seed", request.seed}, {"skip", skip}};
   if (!request.only.empty()) arguments["only"] = request.only;
-  if (request.compile) arguments.update({{"compile", true}, {"operator_seconds", kCompileSeconds}});
+  arguments["operator_seconds"] = request.compile            ? kCompileSeconds
+                                  : request.device == "cuda" ? kGpuSeconds
+                                                             : kCpuSeconds;
+  if (request.compile) arguments["compile"] = true;
   if (request.memory_bytes) arguments["memory_bytes"] = *request.memory_bytes;
   if (!request.plant.empty()) arguments["plant"] = request.plant.string();
   return arguments;
@@ -164,11 +193,7 @@ void count(const std::vector<OperatorResult>& results, OperatorRun& run) {
 OperatorRun run_operators(const OperatorRequest& request) {
   OperatorRun run{.device = request.device, .compiled = request.compile, .seed = request.seed, .only = request.only};
   const auto start = Clock::now();
-  std::ofstream(request.scratch / "compiled.py") << kCompiled;
-  std::ofstream(request.scratch / "errors.py") << kErrors;
-  std::ofstream(request.scratch / "exemptions.py") << kExemptions;
-  std::ofstream(request.scratch / "ties.py") << kTies;
-  std::ofstream(request.scratch / "worker.py") << kWorker;
+  for (const auto& file : kWorkerFiles) std::ofstream(request.scratch / file.name) << file.text;
   std::vector<OperatorResult> results;
   double left = request.seconds;
   int64_t skip = 0;

@@ -2,31 +2,31 @@
 # SPDX-License-Identifier: MIT
 """Compares torch's operators on one device with the same operators in higher precision on the CPU.
 
-    python worker.py REQUEST     REQUEST is JSON; `Request` lists the keys
+    python worker.py REQUEST     REQUEST is JSON; `Request` in database.py lists the keys
 
-Operators, sample inputs and supported types come from torch.testing._internal, which every wheel of torch contains. An
-operator is called in each of its types with a few samples, and again with non-contiguous inputs, in place, with `out=`
-and for gradients, if it supports these. Standard output receives one JSON object a line (see `main`). A line "start"
-without a "result" names the operator that ended the process: the caller starts a new process with the names after it.
+An operator is called in each of its types with a few samples, and again with non-contiguous inputs, in place, with
+`out=` and for gradients, if it supports these. Standard output receives one JSON object a line (see `main`). A line
+"start" without a "result" names the operator that ended the process: the caller starts a new process with the names
+after it.
 """
 
 import contextlib
-import dataclasses
 import faulthandler
 import functools
 import json
 import math
 import os
-import random
 import sys
 import time
 import warnings
 from pathlib import Path
 
 import compiled
+import packages
 import ties
+from database import Request, get_reference, load
 from errors import REFUSALS, LostError, WrongError, brief, check_device
-from exemptions import FLOATS, STRIDES, UNINITIALIZED, find_factor, find_limits, title
+from exemptions import FLOATS, STRIDES, UNDEFINED_STATISTICS, UNINITIALIZED, find_factor, find_limits, title
 
 OTHERS = ("int64", "uint8", "complex64", "bool", "int32")  # the first that an operator without FLOATS supports
 SAMPLES = 3
@@ -35,43 +35,12 @@ NEIGHBOURS = 6  # references with rounded inputs that are computed if the first 
 ULPS = 4  # units in the last place by which their inputs differ
 
 
-@dataclasses.dataclass
-class Request:
-    device: str = "cpu"  # "cpu" or "cuda"
-    seconds: float = 90  # of all operators
-    operator_seconds: float = 20  # of one operator and type: then the process ends
-    seed: int = 1  # of the order and the samples
-    skip: int = 0  # leading operators of that order that have been asked
-    only: tuple[str, ...] = ()  # names; empty: all
-    plant: str = ""  # a Python file that changes torch, for tests
-    compile: bool = False  # compare compiled functions instead
-    memory_bytes: int = 0  # of a GPU with unified memory that torch may take; 0: no limit
-
-
-def load(request):
-    """Returns torch and its database of operators, in the order of the seed."""
-    import torch
-
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False  # convolutions use it by default
-    if request.device == "cuda" and request.memory_bytes:  # an allocation that does not fit hangs the machine
-        total = torch.cuda.get_device_properties(0).total_memory
-        torch.cuda.set_per_process_memory_fraction(min(1.0, request.memory_bytes / total))
-    from torch.testing._internal.common_methods_invocations import op_db
-
-    operators = sorted(op_db, key=lambda one: (one.name, one.variant_test_name))
-    if request.only:
-        operators = [one for one in operators if one.name in request.only]
-    if request.compile:
-        operators = compiled.select(operators, is_all=not request.only)
-    random.Random(request.seed).shuffle(operators)
-    return torch, operators
-
-
 class Checker:
     def __init__(self, torch, request):
         from torch.utils import _pytree
 
         self.torch, self.request, self.tree = torch, request, _pytree
+        self.skips_empty = False  # results that the reference leaves empty are not compared
         self.high = {
             torch.float32: torch.float64,
             torch.float16: torch.float64,
@@ -174,6 +143,8 @@ class Checker:
             raise WrongError(way, f"{len(have)} results instead of {len(wanted)}")
         others = None
         for place, (one, right) in enumerate(zip(have, wanted)):
+            if self.skips_empty and right.numel() == 0:
+                continue
             if one.shape != right.shape:
                 raise WrongError(way, f"shape {list(one.shape)} instead of {list(right.shape)}")
             if one.numel() == 0:
@@ -235,6 +206,7 @@ class Checker:
         """Returns the state of an operator in a type: right, random, wrong or not run, with the details."""
         dtype = getattr(self.torch, name)
         facts = {"state": "right", "calls": 0}
+        self.skips_empty = operator.name in UNDEFINED_STATISTICS
         samples = self.samples(operator, dtype)
         if not samples:
             return {**facts, "state": "not_run", "reason": "the database has no sample"}
@@ -253,8 +225,9 @@ class Checker:
     def check_sample(self, operator, dtype, sample, facts):
         arguments = (sample.input, sample.args, sample.kwargs)
         raised = self.raised(arguments)
+        reference = get_reference(operator)
         try:
-            expected = self.call(operator.op, self.fresh(raised))
+            expected = self.call(reference, self.fresh(raised))
         except REFUSALS as error:
             check_device(error)
             facts["reason"] = f"no reference: {brief(error)}"
@@ -272,7 +245,7 @@ class Checker:
             if not cache:
                 for neighbour in range(1, NEIGHBOURS + 1):
                     with contextlib.suppress(*REFUSALS):
-                        cache.append(self.call(operator.op, self.raised(arguments, neighbour)))
+                        cache.append(self.call(reference, self.raised(arguments, neighbour)))
             return cache
 
         for way, compute in self.ways(operator, sample, arguments, expected):
@@ -341,7 +314,7 @@ class Checker:
         try:
             for step in range(1, 5):  # a few random bits may be equal by chance
                 self.torch.manual_seed = lambda seed, step=step: manual_seed(seed + step)
-                if not self.equal(expected, self.call(operator.op, self.fresh(raised))):
+                if not self.equal(expected, self.call(get_reference(operator), self.fresh(raised))):
                     return True
         except REFUSALS:
             return False
@@ -376,7 +349,7 @@ class Checker:
         """
         process = sample.output_process_fn_grad
         try:
-            expected = process(self.call(operator.op, self.fresh(raised)))
+            expected = process(self.call(get_reference(operator), self.fresh(raised)))
             self.compare(wrong.way, process(actual), expected, list, limits)
         except REFUSALS as error:
             check_device(error)
@@ -387,7 +360,7 @@ class Checker:
         if not operator.supports_autograd or dtype not in operator.supported_backward_dtypes(self.request.device):
             return
 
-        def gradients(arguments):
+        def gradients(function, arguments):
             leaves = []
 
             def track(value):
@@ -396,7 +369,7 @@ class Checker:
                     return leaves[-1]
                 return value
 
-            result = sample.output_process_fn_grad(self.call(operator.op, self.map(arguments, track)))
+            result = sample.output_process_fn_grad(self.call(function, self.map(arguments, track)))
             parts = [one for one in self.tree.tree_flatten(result)[0] if isinstance(one, torch.Tensor)]
             parts = [one for one in parts if one.requires_grad]
             total = sum(self.weigh(abs(one) if one.is_complex() else one) for one in parts)
@@ -406,9 +379,10 @@ class Checker:
             return ties.order_equal(torch, operator, sample, found)
 
         arguments = (sample.input, sample.args, sample.kwargs)
+        reference = get_reference(operator)
         try:
-            expected = gradients(self.raised(arguments))
-            actual = gradients(arguments)
+            expected = gradients(reference, self.raised(arguments))
+            actual = gradients(operator.op, arguments)
         except REFUSALS as error:
             check_device(error)
             facts["backward"] = brief(error)
@@ -420,7 +394,7 @@ class Checker:
                 "backward",
                 order(actual),
                 order(expected),
-                lambda: [order(gradients(self.raised(arguments, one))) for one in range(1, NEIGHBOURS + 1)],
+                lambda: [order(gradients(reference, self.raised(arguments, one))) for one in range(1, NEIGHBOURS + 1)],
                 [factor * limit for limit in limits],
             )
 
@@ -431,8 +405,8 @@ class Checker:
 
 
 def main():
-    """Prints {"operators": n, "torch": version}, then for each operator and type {"start": [name, type]} and {"result":
-    …}, and at last {"end": n of the operators that were asked}."""
+    """Prints {"operators": n, "torch": version, "packages": names}, then for each operator and type {"start": [name,
+    type]} and {"result": …}, and at last {"end": n of the operators that were asked}."""
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -458,7 +432,7 @@ def main():
     if request.compile:
         types = functools.partial(compiled.choose_types, checker)
         check = functools.partial(compiled.check_compiled, checker)
-    tell(operators=len(operators), torch=torch.__version__)
+    tell(operators=len(operators), torch=torch.__version__, packages=packages.list_packages(operators))
     for number, operator in enumerate(operators):
         if number < request.skip:
             continue

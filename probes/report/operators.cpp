@@ -33,6 +33,7 @@ void add_operators(Page& page, const std::vector<OperatorRun>& runs) {
       if (result.state == OperatorState::not_run)
         page.entry("not run", fmt::format("{} {}: {}", result.name, result.type, result.reason.value_or("")));
     }
+    add_names(page, "packages", run.packages);
     add_names(page, "shape only", run.random);
     add_names(page, "not repeatable", run.not_repeated);
     add_names(page, "omitted", run.omitted);

@@ -3,6 +3,7 @@
 """`pbprobe report --operators`: planted faults in the installed torch, each with a sound operator beside it."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -156,3 +157,38 @@ def test_sound_torch_has_no_wrong_operator(report):
     assert run["not_repeated"] == []
     assert run["calls"] > 100
     assert list_findings(report[False]) == []
+
+
+# Functions of two packages, as their publishers name them. A wrong SCALE is the fault.
+FLASH_ATTENTION = """
+import torch
+
+def flash_attn_func(query, key, value):
+    turned = [one.transpose(1, 2) for one in (query, key, value)]
+    return torch.nn.functional.scaled_dot_product_attention(*turned, scale=SCALE).transpose(1, 2)
+"""
+CAUSAL_CONVOLUTION = """
+import torch
+
+def causal_conv1d_fn(x, weight, bias=None, activation=None):
+    result = torch.nn.functional.conv1d(x, weight[:, None], bias, padding=weight.shape[1] - 1, groups=len(weight))
+    return torch.nn.functional.silu(result[..., : x.shape[-1]])
+"""
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_operators_of_packages_are_compared(build, torch, tmp_path, planted):
+    (tmp_path / "flash_attn.py").write_text(FLASH_ATTENTION.replace("SCALE", "1.0" if planted else "None"))
+    (tmp_path / "causal_conv1d.py").write_text(CAUSAL_CONVOLUTION)
+    command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--operators"]
+    command += ["--only-operators", "flash_attn.flash_attn_func,causal_conv1d.causal_conv1d_fn,cos"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400, env=environment)
+    report = json.loads(result.stdout)
+    (run,) = [one for one in report["operators"] if one["device"] == "cpu"]
+    assert run["problem"] is None
+    assert run["packages"] == ["causal_conv1d", "flash_attn"]
+    assert (run["operators"], run["wrong"], run["right"]) == (3, int(planted), 3 - int(planted))
+    wrong = {one["name"] for one in run["results"]}
+    assert wrong == ({"flash_attn.flash_attn_func"} if planted else set())
+    assert list_findings(report) == (["PB551", "PB551"] if planted else [])  # FP16 and BF16
