@@ -103,7 +103,15 @@ void cut_cpu(Plan& plan, int64_t threads) {
   cpu.partials = p.k > cpu.k_block && size_of(p.c) < size_of(p.accumulator);
   cpu.packed_b_offset = round_up(cpu.rows * line, kPackedAlign);
   const int64_t packed_b = round_up(cpu.columns * line, kPackedAlign);
-  cpu.partials_offset = cpu.packed_b_offset + (p.prepacked_b ? 0 : packed_b);
+  // If one task has all rows, no other one reads its columns of B: a thread packs some of them into its cache at a
+  // time.
+  if (cpu.threads > 1 && cpu.task_rows >= p.m && !p.prepacked_b) {
+    const int64_t fitting = std::max<int64_t>(kernel.cache_bytes / line / tile.n, 1) * tile.n;
+    cpu.own_columns = std::min(fitting, cpu.task_columns);
+    cpu.own_bytes = round_up(cpu.own_columns * line, kPackedAlign);
+  }
+  const int64_t shared_b = cpu.own_columns > 0 ? cpu.threads * cpu.own_bytes : packed_b;
+  cpu.partials_offset = cpu.packed_b_offset + (p.prepacked_b ? 0 : shared_b);
   const int64_t partials = cpu.partials ? cpu.rows * cpu.columns * size_of(p.accumulator) : 0;
   plan.workspace_bytes = cpu.partials_offset + partials + kPackedAlign;
   if (!p.prepacked_b) return;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/spin.hpp"
 #include "kernels/cuda/host/gpu.hpp"
 #include "kernels/cuda/host/launch.hpp"
 #include "kernels/cuda/host/places.hpp"
@@ -67,48 +68,117 @@ CpuCall make_call(const Plan& plan, const Operands& o, std::byte* workspace) {
   return call;
 }
 
-// One pass of one step: the threads take its tasks in turn, so that fast cores take more of them.
-struct CpuPass {
-  const CpuCall& call;
-  CpuFunction function;
+// Tasks of one step of a call, or of two that need nothing from each other.
+struct CpuPhase {
   CpuStep steps[2];       // one kind of task after the other
   int64_t tasks[2];       // number of tasks of each kind
   int64_t down;           // compute: tasks along the rows
   int64_t rows, columns;  // size of one task
   // compute: what a task packs first, of rows or columns that no other one reads; compute itself: nothing
   CpuStep packs = CpuStep::compute;
-  std::atomic<int64_t> next{0};
+  int64_t own_columns = 0;  // CpuBlocks
+  int64_t own_bytes = 0;
 
-  void take() {
-    const int64_t all = tasks[0] + tasks[1];
-    for (int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < all;
-         i = next.fetch_add(1, std::memory_order_relaxed)) {
-      const CpuStep step = steps[i < tasks[0] ? 0 : 1];
-      const int64_t index = i < tasks[0] ? i : i - tasks[0];
-      CpuTask task{step, 0, call.rows, 0, call.columns, {}};
-      if (step != CpuStep::pack_b) {
-        task.first_row = index % down * rows;
-        task.rows = rows;
-      }
-      if (step != CpuStep::pack_a) {
-        task.first_column = (step == CpuStep::compute ? index / down : index) * columns;
-        task.columns = columns;
-      }
-      if (packs != CpuStep::compute) {
-        CpuTask pack = task;
-        pack.step = packs;
-        function(call, pack);
-      }
-      function(call, task);
+  [[nodiscard]] int64_t count() const { return tasks[0] + tasks[1]; }
+
+  void run_task(const CpuCall& all, CpuFunction function, int64_t i, int64_t thread) const {
+    const CpuStep step = steps[i < tasks[0] ? 0 : 1];
+    const int64_t index = i < tasks[0] ? i : i - tasks[0];
+    CpuTask task{step, 0, all.rows, 0, all.columns, {}};
+    if (step != CpuStep::pack_b) {
+      task.first_row = index % down * rows;
+      task.rows = rows;
+    }
+    if (step != CpuStep::pack_a) {
+      task.first_column = (step == CpuStep::compute ? index / down : index) * columns;
+      task.columns = columns;
+    }
+    if (own_columns > 0) return run_own_columns(all, function, task, thread);
+    if (packs != CpuStep::compute) {
+      CpuTask pack = task;
+      pack.step = packs;
+      function(all, pack);
+    }
+    function(all, task);
+  }
+
+  // Packs and computes a task's columns, some at a time, each as the columns of a call of its own.
+  void run_own_columns(const CpuCall& all, CpuFunction function, const CpuTask& task, int64_t thread) const {
+    CpuCall call = all;
+    call.packed_b = static_cast<std::byte*>(all.packed_b) + thread * own_bytes;
+    const int64_t end = std::min(task.first_column + task.columns, all.columns);
+    for (int64_t column = task.first_column; column < end; column += own_columns) {
+      call.column = all.column + column;
+      call.columns = std::min(own_columns, end - column);
+      if (all.partials != nullptr) call.partials = static_cast<int32_t*>(all.partials) + column;
+      for (const CpuStep step : {packs, CpuStep::compute})
+        function(call, {step, task.first_row, task.rows, 0, call.columns, {}});
     }
   }
+};
 
-  void run(const ParallelFor& parallel_for, int64_t threads) {
-    const int64_t workers = std::min(threads, tasks[0] + tasks[1]);
-    if (workers <= 1) return take();
-    parallel_for(
-        workers, [](void* pass, int64_t) { static_cast<CpuPass*>(pass)->take(); }, this);
+// Hands the tasks of all phases of a call to its threads in one parallel region. A thread takes its own share of each
+// phase first, which is the same in every call, so that its core's cache still has these lines of the operands; then
+// tasks of the other shares, because cores differ in speed. A task begins after every task of the earlier phases has
+// ended. A thread waits only for tasks that other threads have taken: if the region has one thread after all (a nested
+// region), this thread does every task.
+class TaskQueue {
+  static constexpr int64_t kMaxShares = 64;
+
+ public:
+  explicit TaskQueue(int64_t threads) : shares_(std::min(threads, kMaxShares)) {}
+
+  // Takes part in the work: each thread makes one and passes the same phases to run_phase() in the same order.
+  class Worker {
+   public:
+    Worker(TaskQueue& queue, int64_t thread) : queue_(queue), thread_(thread) {}
+
+    void run_phase(const CpuPhase& phase, const CpuCall& call, CpuFunction function) {
+      const int64_t shares = queue_.shares_;
+      for (int64_t i = 0; i < shares; ++i) {
+        const int64_t share = (thread_ + i) % shares;
+        const int64_t first = phase.count() * share / shares;
+        const int64_t end = taken_[static_cast<size_t>(share)] + phase.count() * (share + 1) / shares - first;
+        for (;;) {
+          const int64_t task = queue_.take(share, end);
+          if (task >= end) break;
+          queue_.wait_for(ended_);
+          phase.run_task(call, function, first + task - taken_[static_cast<size_t>(share)], thread_);
+          queue_.ended_.fetch_add(1, std::memory_order_release);
+        }
+        taken_[static_cast<size_t>(share)] = end;
+      }
+      ended_ += phase.count();
+    }
+
+   private:
+    TaskQueue& queue_;
+    int64_t thread_;
+    int64_t ended_ = 0;                           // tasks of the earlier phases
+    std::array<int64_t, kMaxShares> taken_ = {};  // the same, of each share
+  };
+
+ private:
+  struct alignas(64) Share {
+    std::atomic<int64_t> taken{0};
+  };
+
+  // Takes the next task of a share and returns its number over all phases; at least `end` if none is left before it.
+  int64_t take(int64_t share, int64_t end) {
+    auto& taken = taken_[static_cast<size_t>(share)].taken;
+    int64_t task = taken.load(std::memory_order_relaxed);
+    while (task < end && !taken.compare_exchange_weak(task, task + 1, std::memory_order_relaxed)) {
+    }
+    return task;
   }
+
+  void wait_for(int64_t count) const {
+    wait_until([&] { return ended_.load(std::memory_order_acquire) >= count; });
+  }
+
+  int64_t shares_;
+  std::array<Share, kMaxShares> taken_;
+  alignas(64) std::atomic<int64_t> ended_{0};
 };
 
 constexpr int64_t kPanels = 4;  // panels of one packing task, at most
@@ -221,9 +291,8 @@ class SingleThreaded {
   const int64_t wide_;  // columns of B that are packed at once: all where more of C is written than of B read
 };
 
-void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const ParallelFor& parallel_for) {
+void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, TaskQueue::Worker& worker) {
   const CpuBlocks& cpu = plan.cpu;
-  if (cpu.threads == 1 && !plan.kernel->in_place) return SingleThreaded(plan, call).run();
   const int64_t down = divide_up(call.rows, cpu.task_rows);
   const int64_t across = divide_up(call.columns, cpu.task_columns);
   // If one task has all rows, its columns of B stay in its core's cache between packing and computing. If one task has
@@ -238,25 +307,18 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const Parallel
     const int64_t a_panels = fused == CpuStep::pack_a ? 0 : divide_up(call.rows, plan.tile.m);
     const int64_t b_panels = pack_b && fused != CpuStep::pack_b ? divide_up(call.columns, plan.tile.n) : 0;
     const int64_t panels = std::clamp<int64_t>((a_panels + b_panels) / (2 * cpu.threads), 1, kPanels);
-    const int64_t a_rows = plan.tile.m * panels;
-    const int64_t b_columns = plan.tile.n * panels;
     const int64_t a_tasks = divide_up(a_panels, panels);
-    const int64_t b_tasks = divide_up(b_panels, panels);
-    CpuPass pack{
-        call,     plan.kernel->function, {CpuStep::pack_a, CpuStep::pack_b}, {a_tasks, b_tasks}, a_tasks, a_rows,
-        b_columns};
-    pack.run(parallel_for, cpu.threads);
+    const CpuPhase pack{{CpuStep::pack_a, CpuStep::pack_b},
+                        {a_tasks, divide_up(b_panels, panels)},
+                        a_tasks,
+                        plan.tile.m * panels,
+                        plan.tile.n * panels};
+    worker.run_phase(pack, call, plan.kernel->function);
   }
-  const int64_t tasks = down * across;
-  CpuPass compute{call,
-                  plan.kernel->function,
-                  {CpuStep::compute, CpuStep::compute},
-                  {tasks, 0},
-                  down,
-                  cpu.task_rows,
-                  cpu.task_columns,
-                  fused};
-  compute.run(parallel_for, cpu.threads);
+  const CpuPhase compute{
+      {CpuStep::compute, CpuStep::compute},           {down * across, 0}, down, cpu.task_rows, cpu.task_columns, fused,
+      fused == CpuStep::pack_b ? cpu.own_columns : 0, cpu.own_bytes};
+  worker.run_phase(compute, call, plan.kernel->function);
 }
 
 // Returns the address of the panels of one block of columns and k in a prepacked B.
@@ -265,12 +327,11 @@ void* locate_prepacked(const Plan& plan, void* packed_b, int64_t column, int64_t
   return static_cast<std::byte*>(packed_b) + (column / plan.cpu.columns * passes + pass) * plan.cpu.prepacked_block;
 }
 
-void run_cpu(const Plan& plan, const Operands& operands, const Context& context) {
+// Calls function(call, whether to pack B) for each block of columns, rows and k, in the order of computation.
+template <class Function>
+void visit_passes(const Plan& plan, const Operands& operands, CpuCall call, const Function& function) {
   const Problem& p = plan.problem;
   const CpuBlocks& cpu = plan.cpu;
-  constexpr uintptr_t kAlign = 64;
-  const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
-  CpuCall call = make_call(plan, operands, reinterpret_cast<std::byte*>(address));
   const int64_t passes = std::max<int64_t>(1, divide_up(p.k, cpu.k_block));
   for (int64_t column = 0; column < call.n; column += cpu.columns) {
     call.column = column;
@@ -286,11 +347,38 @@ void run_cpu(const Plan& plan, const Operands& operands, const Context& context)
         // Kernels read it only.
         if (p.prepacked_b) call.packed_b = locate_prepacked(plan, const_cast<void*>(operands.packed_b), column, pass);
         // With k in one pass, the columns' panels serve all blocks of rows.
-        const bool pack_b = !plan.kernel->in_place && !p.prepacked_b && (row == 0 || passes > 1);
-        run_pass(plan, call, pack_b, context.parallel_for);
+        function(call, !plan.kernel->in_place && !p.prepacked_b && (row == 0 || passes > 1));
       }
     }
   }
+}
+
+// Calls function(worker) once on each of `threads` threads.
+template <class Function>
+void run_workers(int64_t threads, const ParallelFor& parallel_for, const Function& function) {
+  struct State {
+    TaskQueue queue;
+    const Function& function;
+  } state{TaskQueue(threads), function};
+  const auto work = [](void* pointer, int64_t thread) {
+    auto& shared = *static_cast<State*>(pointer);
+    TaskQueue::Worker worker(shared.queue, thread);
+    shared.function(worker);
+  };
+  if (threads <= 1) return work(&state, 0);
+  parallel_for(threads, work, &state);
+}
+
+void run_cpu(const Plan& plan, const Operands& operands, const Context& context) {
+  constexpr uintptr_t kAlign = 64;
+  const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
+  const CpuCall all = make_call(plan, operands, reinterpret_cast<std::byte*>(address));
+  if (plan.cpu.threads == 1 && !plan.kernel->in_place) {
+    return visit_passes(plan, operands, all, [&](const CpuCall& call, bool) { SingleThreaded(plan, call).run(); });
+  }
+  run_workers(plan.cpu.threads, context.parallel_for, [&](TaskQueue::Worker& worker) {
+    visit_passes(plan, operands, all, [&](const CpuCall& call, bool pack_b) { run_pass(plan, call, pack_b, worker); });
+  });
 }
 
 // Checks the address of a packed B, and that it does not overlap another matrix.
@@ -321,23 +409,20 @@ Result<void> prepack(const Plan& plan, const void* b, void* packed_b, const Para
   const int64_t bytes = extent(stored_rows_b(p), stored_columns_b(p), p.ldb) * size_of(p.b);
   if (b == nullptr) return make_error(ErrorCode::usage, "B is a null pointer ({})", describe(p));
   PBPROBE_CHECK(check_packed(plan, packed_b, b, bytes, "B"));
-  CpuCall call = make_call(plan, {.b = b}, nullptr);
-  for (call.column = 0; call.column < p.n; call.column += plan.cpu.columns) {
-    call.columns = std::min(plan.cpu.columns, p.n - call.column);
-    for (call.k_begin = 0; call.k_begin < p.k; call.k_begin += plan.cpu.k_block) {
-      call.k_block = std::min(plan.cpu.k_block, p.k - call.k_begin);
-      call.packed_b = locate_prepacked(plan, packed_b, call.column, call.k_begin / plan.cpu.k_block);
-      const int64_t columns = plan.tile.n * kPanels;
-      CpuPass pack{call,
-                   plan.kernel->function,
-                   {CpuStep::pack_b, CpuStep::pack_b},
-                   {divide_up(call.columns, columns), 0},
-                   1,
-                   0,
-                   columns};
-      pack.run(parallel_for, plan.cpu.threads);
+  const CpuCall all = make_call(plan, {.b = b}, nullptr);
+  run_workers(plan.cpu.threads, parallel_for, [&](TaskQueue::Worker& worker) {
+    CpuCall call = all;
+    for (call.column = 0; call.column < p.n; call.column += plan.cpu.columns) {
+      call.columns = std::min(plan.cpu.columns, p.n - call.column);
+      for (call.k_begin = 0; call.k_begin < p.k; call.k_begin += plan.cpu.k_block) {
+        call.k_block = std::min(plan.cpu.k_block, p.k - call.k_begin);
+        call.packed_b = locate_prepacked(plan, packed_b, call.column, call.k_begin / plan.cpu.k_block);
+        const int64_t columns = plan.tile.n * kPanels;
+        const CpuPhase pack{{CpuStep::pack_b, CpuStep::pack_b}, {divide_up(call.columns, columns), 0}, 1, 0, columns};
+        worker.run_phase(pack, call, plan.kernel->function);
+      }
     }
-  }
+  });
   return {};
 }
 

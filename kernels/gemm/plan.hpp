@@ -54,6 +54,8 @@ struct CpuBlocks {
   // Offsets of the packed panels and the partial sums in the workspace, each aligned to 64 bytes.
   int64_t packed_b_offset = 0;
   int64_t partials_offset = 0;
+  int64_t own_columns = 0;      // columns of B that each thread packs for itself at a time; 0: threads share a packed B
+  int64_t own_bytes = 0;        // memory of one thread for them
   int64_t prepacked_block = 0;  // bytes from one block of `columns` × `k_block` to the next in a prepacked B; 0: none
   bool partials = false;        // C is narrower than the accumulator, and k takes several passes
 };

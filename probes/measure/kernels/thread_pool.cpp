@@ -12,36 +12,10 @@
 #include <string_view>
 
 #include "core/list_folder.hpp"
+#include "core/spin.hpp"
 #include "probes/measure/child/dlopen.hpp"
 
 namespace pbprobe {
-namespace {
-
-// Longer than the gap between two passes of one GEMM, shorter than anything that is timed.
-constexpr auto kWatch = std::chrono::microseconds(50);
-
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Spins until the condition holds or the time is over.
-template <class Condition>
-bool watch(Condition&& condition) {
-  const auto until = std::chrono::steady_clock::now() + kWatch;
-  do {
-    for (int i = 0; i < 64; ++i) {
-      if (condition()) return true;
-      pause();
-    }
-  } while (std::chrono::steady_clock::now() < until);
-  return condition();
-}
-
-}  // namespace
 
 // A worker says that it parks before it looks at its rings for the last time, and who rings looks whether it parked
 // afterwards: one of the two sees the other.
@@ -99,7 +73,7 @@ void ThreadPool::run(int64_t count, ParallelFor::Task task, void* state) {
   take_tasks();
   // All members must leave before the next job overwrites job_.
   members_ += kClosed;
-  while (!watch([this] { return members_ == kClosed; })) std::this_thread::yield();
+  wait_until([this] { return members_ == kClosed; });
 }
 
 // A worker that wakes late helps with whatever job is open then.
@@ -120,7 +94,7 @@ void ThreadPool::work(int64_t worker) {
   uint32_t heard = 0;
   while (true) {
     const auto called = [&] { return bell.rings != heard; };
-    if (!watch([&] { return called() || resting_; }) || !called()) {
+    if (!spin_until([&] { return called() || resting_; }) || !called()) {
       bell.parked = true;
       ++parked_;
       parked_.notify_all();
