@@ -356,6 +356,7 @@ class HostCode(_HostCode, total=False):
     sse_functions: int | None
     avx_functions: int | None
     unknown_opcode: str | None
+    undecided_length: str | None
 
 
 class CapabilityCode(TypedDict):

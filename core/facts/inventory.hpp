@@ -176,6 +176,7 @@ struct HostCode {
   std::optional<int64_t> avx_functions;  // functions that nothing names as chosen, with AVX
   std::map<std::string, int64_t> unknown_opcodes;  // undecodable bytes per class
   std::optional<std::string> unknown_opcode;       // first that runs, or may run, on every CPU: "f (.text) at 0x1f0"
+  std::optional<std::string> undecided_length;     // first SVE code there that may work with one vector length only
 };
 
 // Code that runs when a file is loaded or unloaded: initializers, terminators, resolvers, and functions that they call
@@ -363,6 +364,8 @@ void fields(Visitor& visit, T& code) {
   visit("unknown_opcodes", code.unknown_opcodes, "undecodable bytes, by class");
   visit("unknown_opcode", code.unknown_opcode,
         "first undecodable instruction that runs, or may run, on every CPU; null if none");
+  visit("undecided_length", code.undecided_length,
+        "first SVE code there that may work with one vector length only; null if none");
 }
 
 template <class Visitor, SameAs<Compiler> T>

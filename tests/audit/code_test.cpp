@@ -14,6 +14,7 @@
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/host_code/functions.hpp"
+#include "probes/audit/host_code/vector_length.hpp"
 #include "probes/audit/host_code/x86_forms.hpp"
 #include "probes/audit/host_code/x86_sets.hpp"
 
@@ -348,16 +349,50 @@ TEST(CodeAarch64, FindsFixedVectorLength) {
   constexpr uint32_t kWidens = 0xA5A0A1A2;   // ld1sb {z2.s}, p0/z, [x13]
   constexpr uint32_t kBytes16 = 0x910041AD;  // add x13, x13, #16
   constexpr uint32_t kBytes4 = 0x910011AD;   // add x13, x13, #4
+  constexpr uint32_t kLoop = 0x17FFFFFD;     // b back by three words
   EXPECT_THAT(needs_together({kLong}), UnorderedElementsAre("sve", "sve256"));
-  EXPECT_THAT(needs_together({kAll, kWidens, kBytes16}), UnorderedElementsAre("sve", "sve256"));
-  EXPECT_THAT(needs_together({kAll, kWidens, kBytes4}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kAll, kWidens, kBytes16, kLoop}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kAll, kWidens, kBytes4, kLoop}), ElementsAre("sve"));
   EXPECT_THAT(needs_together({kLong, kAsks}), ElementsAre("sve"));
   EXPECT_THAT(needs_together({kShort}), ElementsAre("sve"));
-  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8}), UnorderedElementsAre("sve", "sve256"));
-  EXPECT_THAT(needs_together({kAll, kLoads, kSteps8}), UnorderedElementsAre("sve", "sve256"));
-  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps4}), ElementsAre("sve"));
-  EXPECT_THAT(needs_together({kCounts, kLoads, kBeside8}), ElementsAre("sve"));
-  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8, kAsks}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8, kLoop}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kAll, kLoads, kSteps8, kLoop}), UnorderedElementsAre("sve", "sve256"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps4, kLoop}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kBeside8, kLoop}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kCounts, kLoads, kSteps8, kLoop, kAsks}), ElementsAre("sve"));
+  EXPECT_THAT(needs_together({kAll, kSteps8, kBeside8, kLoop, kLoads}), ElementsAre("sve"));  // the loop ends before
+}
+
+VectorLengths find_lengths(const std::vector<uint32_t>& words) {
+  std::vector<uint8_t> code(words.size() * 4);
+  std::memcpy(code.data(), words.data(), code.size());
+  return find_vector_lengths(code);
+}
+
+TEST(CodeAarch64, LeavesVectorLengthUndecidedWithPartialEvidence) {
+  constexpr uint32_t kAll = 0x2518E3E0;      // ptrue p0.b
+  constexpr uint32_t kShort = 0x2518E120;    // ptrue p0.b, vl16
+  constexpr uint32_t kAsks = 0x04A0E3E0;     // cntw x0
+  constexpr uint32_t kStores = 0xE540E000;   // st1w {z0.s}, p0, [x0]
+  constexpr uint32_t kTwenty = 0xD2800281;   // mov x1, #20
+  constexpr uint32_t kSixteen = 0xD2800201;  // mov x1, #16
+  constexpr uint32_t kUpTo = 0x25211FE0;     // whilelo p0.b, xzr, x1
+  constexpr uint32_t kBytes = 0xE400E000;    // st1b {z0.b}, p0, [x0]
+  constexpr uint32_t kRest16 = 0xF2400C5F;   // tst x2, #15
+  constexpr uint32_t kRest32 = 0xF240105F;   // tst x2, #31
+  constexpr uint32_t kSpills = 0xE5804BE0;   // str z0, [sp, #2, mul vl]
+  constexpr uint32_t kFrame = 0x043F57DF;    // addvl sp, sp, #-2
+  EXPECT_EQ(find_lengths({kAll, kStores}), VectorLengths::undecided);
+  EXPECT_EQ(find_lengths({kAll, kStores, kAsks}), VectorLengths::any);
+  EXPECT_EQ(find_lengths({kShort, kStores}), VectorLengths::any);
+  EXPECT_EQ(find_lengths({kFrame, kAll, kStores}), VectorLengths::undecided);
+  EXPECT_EQ(find_lengths({kTwenty, kUpTo, kBytes}), VectorLengths::longer);
+  EXPECT_EQ(find_lengths({kSixteen, kUpTo, kBytes}), VectorLengths::any);
+  EXPECT_EQ(find_lengths({kUpTo, kBytes}), VectorLengths::undecided);
+  EXPECT_EQ(find_lengths({kRest16, kUpTo, kBytes}), VectorLengths::any);
+  EXPECT_EQ(find_lengths({kRest32, kUpTo, kBytes}), VectorLengths::undecided);
+  EXPECT_EQ(find_lengths({kSpills}), VectorLengths::undecided);
+  EXPECT_EQ(find_lengths({kFrame, kSpills}), VectorLengths::any);
 }
 
 TEST(CodeAarch64, TracesCallsThroughRegistersAndAsking) {

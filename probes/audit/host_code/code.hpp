@@ -17,11 +17,12 @@ struct CodeCount {
   int64_t instructions = 0;
   FeatureSet features = 0;  // union over all instructions
   std::vector<std::pair<FeatureSet, int64_t>>
-      counts;                  // instructions that need exactly this set; omits base instructions
-  int64_t unknown = 0;         // bytes that decode as no instruction
-  uint64_t first_unknown = 0;  // the address of the first of them
-  bool asks = false;           // reads the CPU's identity: cpuid, xgetbv, an ID register
-  bool sse = false;            // contains moves of SSE2 in their old encoding, which a compiler with -mavx never writes
+      counts;                     // instructions that need exactly this set; omits base instructions
+  int64_t unknown = 0;            // bytes that decode as no instruction
+  uint64_t first_unknown = 0;     // the address of the first of them
+  bool asks = false;              // reads the CPU's identity: cpuid, xgetbv, an ID register
+  bool undecided_length = false;  // SVE code that may be for one vector length
+  bool sse = false;  // contains moves of SSE2 in their old encoding, which a compiler with -mavx never writes
 };
 
 // Calls and addresses of a function, as far as they are known without running it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "probes/audit/host_code/aarch64_masks.hpp"
 #include "probes/audit/host_code/code.hpp"
@@ -62,15 +63,27 @@ bool find_branch_target(uint32_t word, uint64_t address, uint64_t& target) {
   return true;
 }
 
-// Matches adrp x, page; add x, x, offset, if they are adjacent: an address that the code takes.
-bool takes_address(uint32_t word, uint32_t next, uint64_t address, uint64_t& target) {
-  if ((word & 0x9F000000) != 0x90000000 || (next & 0xFFC00000) != 0x91000000) return false;
-  if (((next >> 5U) & 31U) != (word & 31U)) return false;
-  const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
-  const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
-  target = (address & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096 + ((next >> 10U) & 0xFFF);
-  return true;
-}
+// Finds addresses that code takes by adrp and a later add, which compilers separate.
+class TakenAddresses {
+ public:
+  // Returns the address that this word completes.
+  std::optional<uint64_t> see(uint32_t word, uint64_t address) {
+    const uint32_t to = word & 31U;
+    const auto page = pages_[(word >> 5U) & 31U];
+    const bool adds = (word & 0xFFC00000) == 0x91000000;
+    pages_[to].reset();
+    if ((word & 0x9F000000) == 0x90000000) {
+      const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
+      const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
+      pages_[to] = (address & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096;
+    }
+    if (!adds || !page) return std::nullopt;
+    return *page + ((word >> 10U) & 0xFFFU);
+  }
+
+ private:
+  std::array<std::optional<uint64_t>, 32> pages_{};  // page in each register
+};
 
 // Reports whether a word is unallocated: in group 0001, 0011 or the rest of 0000 without SME and udf (op0), or an
 // unknown word of SVE. Source: Arm ARM, C4.1 (A64 instruction set encoding).
@@ -178,12 +191,11 @@ FeatureSet decode_aarch64(uint32_t word) {
 
 CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTargets* targets) {
   CodeCount count;
-  VectorLength length;
+  TakenAddresses taken;
   for (size_t offset = 0; offset + 4 <= code.size(); offset += 4) {
     uint32_t word = 0;
     std::memcpy(&word, code.data() + offset, sizeof word);
     ++count.instructions;
-    length.see(word);
     count.asks = count.asks || asks_cpu(word);
     if (is_unallocated(word) && (count.unknown += 4) == 4) count.first_unknown = address + offset;
     if (const FeatureSet features = find_features(word); features != 0) {
@@ -195,12 +207,13 @@ CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTar
     }
     if (targets == nullptr) continue;
     uint64_t target = 0;
-    uint32_t next = 0;
-    if (offset + 8 <= code.size()) std::memcpy(&next, code.data() + offset + 4, sizeof next);
-    if (find_branch_target(word, address + offset, target) || takes_address(word, next, address + offset, target))
-      targets->push_back(target);
+    if (const auto address_taken = taken.see(word, address + offset)) targets->push_back(*address_taken);
+    if (find_branch_target(word, address + offset, target)) targets->push_back(target);
   }
-  if (length.is_fixed()) {
+  if ((count.features & arm("sve")) == 0) return count;
+  const VectorLengths lengths = find_vector_lengths(code);
+  count.undecided_length = lengths == VectorLengths::undecided;
+  if (lengths == VectorLengths::longer) {
     count.features |= arm("sve256");
     count.counts.emplace_back(arm("sve256"), 1);
   }

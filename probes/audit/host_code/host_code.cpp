@@ -125,6 +125,8 @@ class Summary {
     code_.code_bytes += static_cast<int64_t>(function.size);
     code_.instructions += count.instructions;
     note_unknown(function, owner.code_class, count);
+    if (count.undecided_length && may_run_everywhere(owner.code_class) && !code_.undecided_length)
+      code_.undecided_length = fmt::format("{} ({})", name_function(function), elf_.sections[function.section].name);
     if (runs_everywhere(owner.code_class)) code_.unguarded_instructions += count.instructions;
     const std::string label(owner.label);
     if (owner.code_class == CodeClass::dispatched && !label.empty()) ++code_.dispatchers[label];
@@ -145,7 +147,7 @@ class Summary {
 
   void count_encoding(CodeClass code_class, const CodeCount& count) {
     constexpr FeatureSet kAvx = x86("avx") | x86("avx2") | x86("fma") | x86("avx512f");
-    if (!runs_everywhere(code_class) && code_class != CodeClass::unclassified) return;
+    if (!may_run_everywhere(code_class)) return;
     if (elf_.header.e_machine != EM_X86_64) return;
     const bool avx = (count.features & kAvx) != 0;
     code_.avx_functions = code_.avx_functions.value_or(0) + (avx ? 1 : 0);
@@ -157,11 +159,19 @@ class Summary {
            code_class == CodeClass::static_initializer;
   }
 
+  static bool may_run_everywhere(CodeClass code_class) {
+    return runs_everywhere(code_class) || code_class == CodeClass::unclassified;
+  }
+
+  static std::string name_function(const Function& function) {
+    return function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name);
+  }
+
   void note_unknown(const Function& function, CodeClass code_class, const CodeCount& count) {
     if (count.unknown == 0) return;
     code_.unknown_opcodes[std::string(name_of(code_class))] += count.unknown;
-    const bool may_run = runs_everywhere(code_class) || code_class == CodeClass::unclassified;
-    if (may_run && !code_.unknown_opcode) code_.unknown_opcode = describe_unknown(elf_, function, count);
+    if (may_run_everywhere(code_class) && !code_.unknown_opcode)
+      code_.unknown_opcode = describe_unknown(elf_, function, count);
   }
 
   void count_into(std::map<std::string, int64_t>& counts, FeatureSet features, int64_t instructions) const {
@@ -197,12 +207,11 @@ class Summary {
     for (const CodeClass code_class : kShown) {
       for (const size_t i : select_worst_functions(found_[static_cast<size_t>(code_class)])) {
         const Function& function = census_.functions.all[i];
-        code_.offenders.push_back(
-            {.function = function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name),
-             .section = elf_.sections[function.section].name,
-             .code_class = code_class,
-             .features = list_feature_names(census_.counts[i].features, names_),
-             .instructions = sum_instructions(i)});
+        code_.offenders.push_back({.function = name_function(function),
+                                   .section = elf_.sections[function.section].name,
+                                   .code_class = code_class,
+                                   .features = list_feature_names(census_.counts[i].features, names_),
+                                   .instructions = sum_instructions(i)});
       }
     }
   }

@@ -73,6 +73,10 @@ std::optional<Seen> find_undecided_code(const Target& target, const File& file) 
           .what = say("nothing tells who runs code that needs {}, which {} lacks: {} ({})", fmt::join(more, ", "),
                       target.id, first == nullptr ? "" : first->function, first == nullptr ? "" : first->section),
           .where = file.path};
+    if (file.host_code->undecided_length)
+      return Seen{.what = say("nothing shows that SVE code works with vectors of each length, and {} has several: {}",
+                              target.id, *file.host_code->undecided_length),
+                  .where = file.path};
   }
   return std::nullopt;
 }
@@ -122,7 +126,8 @@ Answer all_code_is_decided(const Facts& facts) {
   return answer;
 }
 
-// Returns the features of all CPU targets of this architecture. Libraries check other features at run time.
+// Returns the features of all CPU targets of this architecture, and the length of vectors, which no row has. Libraries
+// check other features at run time.
 Names names_of_rows(const Target& target) {
   Names names;
   for (const auto& row : all_targets()) {
@@ -131,6 +136,7 @@ Names names_of_rows(const Target& target) {
     names.insert(names.end(), more.begin(), more.end());
     names.insert(names.end(), row.requires_features.begin(), row.requires_features.end());
   }
+  names.emplace_back("sve256");
   return names;
 }
 
@@ -251,8 +257,9 @@ std::vector<Check> claimed_cpus_checks() {
        .needs = {cpu_claim, inventory},
        .decides = true,
        .proves = ClaimPart::isa,
-       .question = "Is it known of all of libtorch's code who runs it?",
-       .remedy = "leave the symbols in libtorch's own files (no strip), or build them without code for better CPUs",
+       .question = "Is it known of all of libtorch's code which CPUs run it?",
+       .remedy = "leave the symbols in libtorch's own files (no strip), or build them without code for better CPUs and "
+                 "without -msve-vector-bits",
        .ask = all_code_is_decided},
       {.id = "PB212",
        .subject = Subject::cpu,
