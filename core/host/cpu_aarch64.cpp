@@ -6,26 +6,13 @@
 #include <array>
 #include <string_view>
 
+#include "core/host/cpu_bits.hpp"
 #include "core/host/detect.hpp"
 #include "core/host/files.hpp"
 
 namespace pbprobe::host {
 namespace {
 
-// Names as /proc/cpuinfo has them, bit by bit. tests/core/host compares them with the kernel's header.
-constexpr std::array<std::string_view, 33> kHwcap{
-    "fp",    "asimd",    "evtstrm", "aes",   "pmull",  "sha1",  "sha2", "crc32", "atomics", "fphp",    "asimdhp",
-    "cpuid", "asimdrdm", "jscvt",   "fcma",  "lrcpc",  "dcpop", "sha3", "sm3",   "sm4",     "asimddp", "sha512",
-    "sve",   "asimdfhm", "dit",     "uscat", "ilrcpc", "flagm", "ssbs", "sb",    "paca",    "pacg",    "gcs"};
-constexpr std::array<std::string_view, 64> kHwcap2{
-    "dcpodp",     "sve2",      "sveaes",    "svepmull",  "svebitperm", "svesha3",   "svesm4",    "flagm2",
-    "frint",      "svei8mm",   "svef32mm",  "svef64mm",  "svebf16",    "i8mm",      "bf16",      "dgh",
-    "rng",        "bti",       "mte",       "ecv",       "afp",        "rpres",     "mte3",      "sme",
-    "smei16i64",  "smef64f64", "smei8i32",  "smef16f32", "smeb16f32",  "smef32f32", "smefa64",   "wfxt",
-    "ebf16",      "sveebf16",  "cssc",      "rprfm",     "sve2p1",     "sme2",      "sme2p1",    "smei16i32",
-    "smebi32i32", "smeb16b16", "smef16f16", "mops",      "hbc",        "sveb16b16", "lrcpc3",    "lse128",
-    "fpmr",       "lut",       "faminmax",  "f8cvt",     "f8fma",      "f8dp4",     "f8dp2",     "f8e4m3",
-    "f8e5m2",     "smelutv2",  "smef8f16",  "smef8f32",  "smesf8fma",  "smesf8dp4", "smesf8dp2", "poe"};
 constexpr int kSveBit = 22;  // HWCAP
 
 struct Core {

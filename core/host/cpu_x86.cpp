@@ -8,85 +8,13 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/host/cpu_bits.hpp"
 #include "core/host/detect.hpp"
 #include "core/host/files.hpp"
 #include "core/strings.hpp"
 
 namespace pbprobe::host {
 namespace {
-
-enum class Register { eax, ebx, ecx, edx };
-enum class State { none, avx, avx512, amx };  // register state that XCR0 must enable
-
-struct Row {
-  uint32_t leaf;
-  uint32_t subleaf;
-  Register reg;
-  int bit;
-  State state;
-  std::string_view name;  // named as in /proc/cpuinfo
-};
-
-constexpr Row kRows[] = {
-    {1, 0, Register::ecx, 0, State::none, "pni"},  // SSE3
-    {1, 0, Register::ecx, 13, State::none, "cx16"},
-    {1, 0, Register::ecx, 26, State::none, "xsave"},
-    {0x80000001, 0, Register::ecx, 0, State::none, "lahf_lm"},
-    {0x80000001, 0, Register::edx, 27, State::none, "rdtscp"},
-    {1, 0, Register::ecx, 9, State::none, "ssse3"},
-    {1, 0, Register::ecx, 19, State::none, "sse4_1"},
-    {1, 0, Register::ecx, 20, State::none, "sse4_2"},
-    {1, 0, Register::ecx, 22, State::none, "movbe"},
-    {1, 0, Register::ecx, 23, State::none, "popcnt"},
-    {1, 0, Register::ecx, 1, State::none, "pclmulqdq"},
-    {1, 0, Register::ecx, 25, State::none, "aes"},
-    {1, 0, Register::ecx, 30, State::none, "rdrand"},
-    {7, 0, Register::ebx, 0, State::none, "fsgsbase"},
-    {7, 0, Register::ebx, 18, State::none, "rdseed"},
-    {7, 0, Register::ebx, 19, State::none, "adx"},
-    {7, 0, Register::ebx, 23, State::none, "clflushopt"},
-    {7, 0, Register::ebx, 24, State::none, "clwb"},
-    {7, 0, Register::ebx, 29, State::none, "sha_ni"},
-    {7, 0, Register::ecx, 8, State::none, "gfni"},
-    {7, 0, Register::ecx, 22, State::none, "rdpid"},
-    {7, 0, Register::ecx, 27, State::none, "movdiri"},
-    {7, 0, Register::ecx, 28, State::none, "movdir64b"},
-    {0xD, 1, Register::eax, 0, State::none, "xsaveopt"},
-    {0xD, 1, Register::eax, 1, State::none, "xsavec"},
-    {0x80000001, 0, Register::ecx, 6, State::none, "sse4a"},
-    {0x80000008, 0, Register::ebx, 0, State::none, "clzero"},
-    {0x80000001, 0, Register::ecx, 5, State::none, "abm"},
-    {7, 0, Register::ebx, 3, State::none, "bmi1"},
-    {7, 0, Register::ebx, 8, State::none, "bmi2"},
-    {1, 0, Register::ecx, 28, State::avx, "avx"},
-    {1, 0, Register::ecx, 29, State::avx, "f16c"},
-    {1, 0, Register::ecx, 12, State::avx, "fma"},
-    {7, 0, Register::ebx, 5, State::avx, "avx2"},
-    {7, 0, Register::ecx, 9, State::avx, "vaes"},
-    {7, 0, Register::ecx, 10, State::avx, "vpclmulqdq"},
-    {7, 1, Register::eax, 4, State::avx, "avx_vnni"},
-    {7, 1, Register::eax, 23, State::avx, "avx_ifma"},
-    {7, 1, Register::edx, 4, State::avx, "avx_vnni_int8"},
-    {7, 1, Register::edx, 5, State::avx, "avx_ne_convert"},
-    {7, 0, Register::ebx, 16, State::avx512, "avx512f"},
-    {7, 0, Register::ebx, 17, State::avx512, "avx512dq"},
-    {7, 0, Register::ebx, 21, State::avx512, "avx512ifma"},
-    {7, 0, Register::ebx, 28, State::avx512, "avx512cd"},
-    {7, 0, Register::ebx, 30, State::avx512, "avx512bw"},
-    {7, 0, Register::ebx, 31, State::avx512, "avx512vl"},
-    {7, 0, Register::ecx, 1, State::avx512, "avx512vbmi"},
-    {7, 0, Register::ecx, 6, State::avx512, "avx512_vbmi2"},
-    {7, 0, Register::ecx, 11, State::avx512, "avx512_vnni"},
-    {7, 0, Register::ecx, 12, State::avx512, "avx512_bitalg"},
-    {7, 0, Register::ecx, 14, State::avx512, "avx512_vpopcntdq"},
-    {7, 0, Register::edx, 8, State::avx512, "avx512_vp2intersect"},
-    {7, 1, Register::eax, 5, State::avx512, "avx512_bf16"},
-    {7, 0, Register::edx, 23, State::avx512, "avx512_fp16"},
-    {7, 0, Register::edx, 24, State::amx, "amx_tile"},
-    {7, 0, Register::edx, 22, State::amx, "amx_bf16"},
-    {7, 0, Register::edx, 25, State::amx, "amx_int8"},
-    {7, 1, Register::eax, 21, State::amx, "amx_fp16"},
-};
 
 constexpr uint64_t kAvxState = 0x6;
 constexpr uint64_t kAvx512State = 0xE6;
@@ -122,12 +50,12 @@ class Cpuid {
   uint32_t subleaves_of_7_ = 0;
 };
 
-uint32_t pick(const CpuidRegisters& registers, Register reg) {
+uint32_t pick(const CpuidRegisters& registers, CpuidRegister reg) {
   switch (reg) {
-    case Register::eax: return registers.eax;
-    case Register::ebx: return registers.ebx;
-    case Register::ecx: return registers.ecx;
-    case Register::edx: return registers.edx;
+    case CpuidRegister::eax: return registers.eax;
+    case CpuidRegister::ebx: return registers.ebx;
+    case CpuidRegister::ecx: return registers.ecx;
+    case CpuidRegister::edx: return registers.edx;
   }
   return 0;
 }
@@ -140,12 +68,12 @@ class SavedRegisters {
     if ((xcr0_ & kTileState) == kTileState && test_bit(cpuid(7).edx, kTileBit)) tiles_ = sources.amx_permission();
   }
 
-  [[nodiscard]] bool operator()(State state) const {
+  [[nodiscard]] bool operator()(SavedState state) const {
     switch (state) {
-      case State::none: return true;
-      case State::avx: return (xcr0_ & kAvxState) == kAvxState;
-      case State::avx512: return (xcr0_ & kAvx512State) == kAvx512State;
-      case State::amx: return tiles_;
+      case SavedState::none: return true;
+      case SavedState::avx: return (xcr0_ & kAvxState) == kAvxState;
+      case SavedState::avx512: return (xcr0_ & kAvx512State) == kAvx512State;
+      case SavedState::amx: return tiles_;
     }
     return false;
   }
@@ -214,7 +142,7 @@ void detect_x86(const HostSources& sources, Cpu& cpu) {
   cpu.name = read_brand(cpuid);
   const auto signature = format_signature(cpuid(1).eax);
   if (cpu.name.empty()) cpu.name = signature;
-  for (const auto& row : kRows) {
+  for (const auto& row : kCpuidBits) {
     if (saved(row.state) && test_bit(pick(cpuid(row.leaf, row.subleaf), row.reg), row.bit))
       cpu.features.emplace_back(row.name);
   }

@@ -31,11 +31,6 @@ constexpr std::string_view kAskers[] = {
     "__init_cpu_features_resolver",
 };
 
-bool is_asker(std::string_view name) {
-  return std::any_of(std::begin(kAskers), std::end(kAskers),
-                     [&](std::string_view asker) { return name.starts_with(asker); });
-}
-
 CodeTrace trace_code(const Elf& elf, const Function& function) {
   const auto code = get_code(elf, function);
   return elf.header.e_machine == EM_AARCH64 ? trace_aarch64(code, function.address) : trace_x86(code, function.address);
@@ -72,10 +67,16 @@ bool starts_with_jump(const Elf& elf, std::span<const uint8_t> code) {
 
 }  // namespace
 
+bool is_asker(std::string_view name) {
+  return std::any_of(std::begin(kAskers), std::end(kAskers),
+                     [&](std::string_view asker) { return name.starts_with(asker); });
+}
+
 Result<LoadFollower> LoadFollower::make(const Elf& elf, const Functions& functions) {
   LoadFollower follower(elf, functions);
   PBPROBE_TRY(follower.starts_, read_starts(elf));
   PBPROBE_TRY(follower.pointers_, Pointers::read(elf));
+  PBPROBE_CHECK(follower.find_cpu_model());
   return follower;
 }
 
@@ -188,8 +189,10 @@ bool LoadFollower::find_asker(size_t function) {
     return true;
   const auto names_asker = [&](uint64_t place) {
     const Pointer* pointer = pointers_.at(place);
-    return pointer != nullptr && is_asker(pointer->symbol);
+    return is_in_cpu_model(place) || (pointer != nullptr && is_asker(pointer->symbol));
   };
+  if (std::any_of(trace.taken.begin(), trace.taken.end(), [&](uint64_t place) { return is_in_cpu_model(place); }))
+    return true;
   if (std::any_of(trace.data.begin(), trace.data.end(), names_asker)) return true;
   if (std::any_of(trace.through.begin(), trace.through.end(), names_asker)) return true;
   return std::any_of(trace.calls.begin(), trace.calls.end(),
@@ -201,7 +204,7 @@ void LoadFollower::remember_answers(size_t function) {
   const CodeTrace& trace = this->trace(function);
   for (const auto* places : {&trace.data, &trace.taken}) {
     for (const uint64_t place : *places) {
-      if (is_writable(elf_, place)) answers_.push_back(place & ~uint64_t{15});
+      if (is_writable(elf_, place)) answers_.emplace_back(place & ~uint64_t{15}, function);
     }
   }
 }
@@ -215,7 +218,8 @@ bool LoadFollower::find_question(size_t function) {
   if (asks_by_itself(function)) return true;
   const CodeTrace& trace = this->trace(function);
   const auto is_answer = [&](uint64_t place) {
-    return std::binary_search(answers_.begin(), answers_.end(), place & ~uint64_t{15});
+    const auto found = std::lower_bound(answers_.begin(), answers_.end(), std::pair(place & ~uint64_t{15}, size_t{0}));
+    return found != answers_.end() && found->first == (place & ~uint64_t{15});
   };
   if (std::any_of(trace.data.begin(), trace.data.end(), is_answer)) return true;
   if (std::any_of(trace.taken.begin(), trace.taken.end(), is_answer)) return true;
@@ -250,8 +254,11 @@ LoadWalk LoadFollower::walk_once() {
   }
   for (size_t next = 0; next < walk.reached.size(); ++next) {
     const size_t function = walk.reached[next];
-    if (asks(function)) continue;
-    for (const size_t callee : callees(function)) enter(callee);
+    const bool asks = this->asks(function);
+    for (const size_t callee : callees(function)) {
+      if (!asks || !covers(function, callee, trace(callee).features)) enter(callee);
+    }
+    if (asks) continue;
     if (!trace(function).indirect) continue;
     for (const uint64_t address : find_held_addresses(function)) {
       const auto held = index_at(address);
@@ -271,6 +278,9 @@ LoadWalk LoadFollower::walk() {
   // Only a whole walk finds all functions that ask. The second walk knows where their answers are stored.
   for (const size_t function : walk_once().reached) {
     if (asks_by_itself(function)) remember_answers(function);
+    for (const size_t callee : callees(function)) {
+      if (asks_by_itself(callee)) remember_answers(callee);
+    }
   }
   std::sort(answers_.begin(), answers_.end());
   asking_.clear();

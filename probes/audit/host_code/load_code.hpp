@@ -11,6 +11,7 @@
 
 #include "core/facts/inventory.hpp"
 #include "probes/audit/host_code/census.hpp"
+#include "probes/audit/host_code/guards.hpp"
 #include "probes/audit/host_code/loaded.hpp"
 
 namespace pbprobe {
@@ -19,6 +20,13 @@ namespace pbprobe {
 struct LoadWalk {
   std::vector<size_t> reached;                      // functions that run, in the order of discovery
   std::vector<std::pair<size_t, size_t>> may_call;  // one of these, and what it holds the address of and may call
+};
+
+// Ways in which a function asks the CPU beside its own questions.
+struct Sources {
+  std::vector<size_t> functions;  // functions that ask for it, and functions that stored the answers that it reads
+  FeatureSet features = 0;        // features that variables of libgcc state
+  bool unknown = false;           // the questions of another library
 };
 
 class LoadFollower {
@@ -35,6 +43,10 @@ class LoadFollower {
   // Reports whether a function asks the CPU: by an instruction, through the system, or in memory with an earlier
   // answer.
   [[nodiscard]] bool asks(size_t function);
+
+  // Reports whether `caller`, which asks the CPU, asks for these features before it reaches `callee`. True also if its
+  // questions cannot be followed: a library that keeps answers of its own, a file without symbols.
+  [[nodiscard]] bool covers(size_t caller, size_t callee, FeatureSet needs);
 
   [[nodiscard]] const CodeTrace& trace(size_t function);
   [[nodiscard]] const Pointers& pointers() const { return pointers_; }
@@ -62,6 +74,11 @@ class LoadFollower {
   [[nodiscard]] bool find_asker(size_t function);
   [[nodiscard]] bool find_question(size_t function);
   void remember_answers(size_t function);
+  [[nodiscard]] Result<void> find_cpu_model();
+  [[nodiscard]] bool is_in_cpu_model(uint64_t place) const;
+  [[nodiscard]] const Guards& guards(size_t function);
+  [[nodiscard]] Sources find_sources(size_t function);
+  [[nodiscard]] std::optional<FeatureSet> find_asked(size_t function, int depth);
   [[nodiscard]] std::vector<uint64_t> find_held_addresses(size_t function);
   [[nodiscard]] LoadWalk walk_once();
 
@@ -73,8 +90,16 @@ class LoadFollower {
   std::unordered_map<uint64_t, std::optional<uint64_t>> stubs_;  // places that stubs jump through, by address
   std::unordered_map<size_t, bool> askers_;                      // does the function itself ask?
   std::unordered_map<size_t, bool> asking_;                      // does the function ask, or read an answer?
-  std::vector<uint64_t> answers_;                                // addresses of memory with answers
+  std::vector<std::pair<uint64_t, size_t>> answers_;  // addresses of memory with answers, and who stored them
+  std::unordered_map<size_t, Guards> guards_;
+  CpuModel model_;
 };
+
+// Reports whether a function or variable of this name asks the system about the CPU, or keeps its answer.
+[[nodiscard]] bool is_asker(std::string_view name);
+
+// covered_calls.cpp. Returns the features that code needs which other files call, and which runs on every CPU.
+[[nodiscard]] FeatureSet list_base_features(const Census& census);
 
 // Returns the facts of the code that runs at load time; nullopt if no code does.
 [[nodiscard]] Result<std::optional<LoadCode>> read_load_code(const Elf& elf, const Functions& functions,

@@ -12,6 +12,7 @@ namespace {
 struct Open {
   std::vector<size_t> callers;
   bool exposed = false;  // data holds the address: some callers are unknown
+  FeatureSet needs = 0;  // features that it needs, or that what it leads to needs
 };
 
 constexpr int kMostHelpers = 4;  // plain functions in a row between a guard and guarded code
@@ -21,11 +22,12 @@ class Nameless {
   Nameless(Census& census, LoadFollower& follower) : census_(census), follower_(follower) {}
 
   void decide() {
-    const FeatureSet everywhere = needed_by_others();
+    const FeatureSet everywhere = list_base_features(census_);
     for (size_t i = 0; i < functions().size(); ++i) {
       const FeatureSet features = census_.counts[i].features;
       const bool more = (features & ~everywhere) != 0;
-      if (is_nameless(i) ? features != 0 : (is_inner(i) || says_it_is_chosen(i)) && more) open_[i];
+      if (is_nameless(i) ? features != 0 : (is_inner(i) || says_it_is_chosen(i)) && more)
+        open_[i].needs = features & ~everywhere;
     }
     if (open_.empty()) return;
     find_callers();
@@ -50,25 +52,18 @@ class Nameless {
            functions()[i].binding == Binding::global && !functions()[i].resolver;
   }
 
-  [[nodiscard]] FeatureSet needed_by_others() const {
-    FeatureSet features = 0;
-    for (size_t i = 0; i < functions().size(); ++i) {
-      const CodeClass code_class = census_.owners[i].code_class;
-      const bool unguarded = code_class == CodeClass::unguarded || code_class == CodeClass::default_capability;
-      if (unguarded && !is_inner(i)) features |= census_.counts[i].features;
-    }
-    return features;
-  }
-
   // Plain functions between a guard and what it guards: their callers decide too.
   bool open_helpers() {
-    std::vector<size_t> helpers;
+    std::vector<std::pair<size_t, FeatureSet>> helpers;
     for (const auto& [index, open] : open_) {
       for (const size_t caller : open.callers) {
-        if (is_inner(caller) && !open_.contains(caller) && !follower_.asks(caller)) helpers.push_back(caller);
+        const bool new_helper = is_inner(caller) && !open_.contains(caller) && !follower_.asks(caller);
+        const auto known = open_.find(caller);
+        const bool needs_more = known != open_.end() && (open.needs & ~known->second.needs) != 0;
+        if (new_helper || needs_more) helpers.emplace_back(caller, open.needs);
       }
     }
-    for (const size_t helper : helpers) open_[helper];
+    for (const auto& [helper, needs] : helpers) open_[helper].needs |= needs;
     return !helpers.empty();
   }
 
@@ -92,11 +87,11 @@ class Nameless {
     return open_.contains(index) ? std::optional(index) : std::nullopt;
   }
 
-  [[nodiscard]] bool guards(size_t caller) {
+  [[nodiscard]] bool guards(size_t caller, size_t callee) {
     const CodeClass code_class = census_.owners[caller].code_class;
     const bool chosen = code_class == CodeClass::cpu_capability || code_class == CodeClass::dispatched;
     if (chosen && !functions()[caller].resolver && !census_.entered[caller]) return true;
-    return follower_.asks(caller);
+    return follower_.asks(caller) && follower_.covers(caller, callee, open_.at(callee).needs);
   }
 
   // Functions that ask the CPU are guarded, as are functions that only guarded code calls. A claim in a name without
@@ -114,7 +109,8 @@ class Nameless {
       for (const auto& [index, open] : open_) {
         if (census_.entered[index] || open.exposed || open.callers.empty() || !(is_nameless(index) || is_inner(index)))
           continue;
-        if (!std::all_of(open.callers.begin(), open.callers.end(), [&](size_t caller) { return guards(caller); }))
+        if (!std::all_of(open.callers.begin(), open.callers.end(),
+                         [&](size_t caller) { return guards(caller, index); }))
           continue;
         census_.owners[index] = {CodeClass::dispatched, {}};
         changed = true;

@@ -64,6 +64,7 @@ class NameRefuter {
   }
 
   void enter_from_unguarded() {
+    const FeatureSet everywhere = list_base_features(census_);
     std::vector<size_t> callees;
     for (size_t caller = 0; caller < count(); ++caller) {
       if (!runs_everywhere(caller)) continue;
@@ -80,8 +81,10 @@ class NameRefuter {
           if (is_excused(held)) callees.push_back(held);
         }
       }
-      if (callees.empty() || follower_.asks(caller)) continue;
-      for (const size_t callee : callees) enter(callee);
+      const bool asks = !callees.empty() && follower_.asks(caller);
+      for (const size_t callee : callees) {
+        if (!asks || !follower_.covers(caller, callee, census_.counts[callee].features & ~everywhere)) enter(callee);
+      }
     }
   }
 

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Compares what a caller asks the CPU with what the code that it calls needs.
+#include <sys/auxv.h>
+
+#include <algorithm>
+
+#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/host_code/load_code.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr int kMostCalls = 3;                       // in a row between a guard and the function that asks
+constexpr uint64_t kImported = uint64_t{1} << 62U;  // stands for a variable of another file
+constexpr uint64_t kModelBytes = 16;                // size of each variable
+constexpr std::string_view kModel = "__cpu_model";
+constexpr std::string_view kFeatures = "__cpu_features2";
+
+// Fills __cpu_model and its like, and tells nothing itself.
+bool only_prepares(std::string_view name) {
+  return name.starts_with("__cpu_indicator_init");
+}
+
+}  // namespace
+
+Result<void> LoadFollower::find_cpu_model() {
+  for (const char* table : {".symtab", ".dynsym"}) {
+    PBPROBE_CHECK(visit_symbols(elf_, table, [&](std::string_view name, const Elf64_Sym& symbol) {
+      const bool here = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT;
+      if (here && name.starts_with(kModel)) model_.first = symbol.st_value;
+      if (here && name.starts_with(kFeatures)) model_.second = symbol.st_value;
+    }));
+  }
+  if (!model_.first) model_.first = kImported;
+  if (!model_.second) model_.second = kImported + kModelBytes;
+  return {};
+}
+
+bool LoadFollower::is_in_cpu_model(uint64_t place) const {
+  return place - *model_.first < kModelBytes || place - *model_.second < kModelBytes;
+}
+
+const Guards& LoadFollower::guards(size_t function) {
+  const auto known = guards_.find(function);
+  if (known != guards_.end()) return known->second;
+  const Function& self = functions_.all[function];
+  const auto code = get_code(elf_, self);
+  if (elf_.header.e_machine == EM_AARCH64) {
+    const auto calls_getauxval = [this](uint64_t address) {
+      const std::string_view name = find_import(address);
+      return name.starts_with("getauxval") || name.starts_with("__getauxval");
+    };
+    return guards_.emplace(function, read_guards_aarch64(code, self.address, self.resolver, calls_getauxval))
+        .first->second;
+  }
+  CpuModel model = model_;
+  model.read_pointer = [this](uint64_t place) -> std::optional<uint64_t> {
+    const Pointer* pointer = pointers_.at(place);
+    if (pointer == nullptr) return std::nullopt;
+    if (pointer->symbol == kModel) return model_.first;
+    if (pointer->symbol == kFeatures) return model_.second;
+    return pointer->symbol.empty() ? std::optional(pointer->target) : std::nullopt;
+  };
+  return guards_.emplace(function, read_guards_x86(code, self.address, model)).first->second;
+}
+
+Sources LoadFollower::find_sources(size_t function) {
+  const CodeTrace& trace = this->trace(function);
+  const bool arm = elf_.header.e_machine == EM_AARCH64;
+  Sources sources;
+  const auto add_import = [&](std::string_view name) {
+    if (!is_asker(name) || only_prepares(name) || name == kModel || name == kFeatures) return;
+    if (arm && (name.starts_with("getauxval") || name.starts_with("__getauxval"))) return;
+    if (name.starts_with("__aarch64_have_lse"))
+      sources.features |= arm ? pbprobe::arm("atomics") : 0;
+    else
+      sources.unknown = true;
+  };
+  for (const uint64_t address : trace.calls) add_import(find_import(address));
+  const auto add_place = [&](uint64_t place) {
+    if (const Pointer* pointer = pointers_.at(place)) add_import(pointer->symbol);
+    if (is_in_cpu_model(place)) return;
+    const auto first = std::lower_bound(answers_.begin(), answers_.end(), std::pair(place & ~uint64_t{15}, size_t{0}));
+    for (auto at = first; at != answers_.end() && at->first == (place & ~uint64_t{15}); ++at) {
+      if (at->second != function) sources.functions.push_back(at->second);
+    }
+  };
+  for (const auto* places : {&trace.data, &trace.taken, &trace.through}) {
+    for (const uint64_t place : *places) add_place(place);
+  }
+  for (const size_t callee : callees(function)) {
+    const std::string_view name = functions_.all[callee].name;
+    if (is_asker(name))
+      add_import(name);
+    else if (asks_by_itself(callee))
+      sources.functions.push_back(callee);
+  }
+  if (is_asker(functions_.all[function].name) || (arm && trace.asks)) sources.unknown = true;
+  std::sort(sources.functions.begin(), sources.functions.end());
+  sources.functions.erase(std::unique(sources.functions.begin(), sources.functions.end()), sources.functions.end());
+  return sources;
+}
+
+// Returns the features that the function asks for, also through others; nullopt if that cannot be followed.
+std::optional<FeatureSet> LoadFollower::find_asked(size_t function, int depth) {
+  const Guards& own = guards(function);
+  const Sources sources = find_sources(function);
+  if (own.escapes || sources.unknown || depth == 0) return std::nullopt;
+  FeatureSet asked = own.asked | sources.features;
+  for (const size_t source : sources.functions) {
+    const auto more = find_asked(source, depth - 1);
+    if (!more) return std::nullopt;
+    asked |= *more;
+  }
+  return asked;
+}
+
+bool LoadFollower::covers(size_t caller, size_t callee, FeatureSet needs) {
+  const uint16_t machine = elf_.header.e_machine;
+  needs &= list_askable_features(machine);
+  if (needs == 0) return true;
+  const Guards& own = guards(caller);
+  const Sources sources = find_sources(caller);
+  const Function& called = functions_.all[callee];
+  const auto lacks = [&](FeatureSet has) { return (needs & ~add_implied_features(machine, has)) != 0; };
+  const bool direct = !own.escapes && !own.loose && !sources.unknown && sources.functions.empty();
+  const auto first = own.ensured.lower_bound(called.address);
+  if (direct && first != own.ensured.end() && first->first - called.address < called.size) {
+    FeatureSet has = sources.features;
+    bool any = false;
+    for (auto at = first; at != own.ensured.end() && at->first - called.address < called.size; ++at) {
+      has = any ? has & at->second : has | at->second;
+      any = true;
+    }
+    return !lacks(has);
+  }
+  const auto asked = find_asked(caller, kMostCalls);
+  return !asked || !lacks(*asked);
+}
+
+FeatureSet list_base_features(const Census& census) {
+  FeatureSet features = 0;
+  for (size_t i = 0; i < census.functions.all.size(); ++i) {
+    const CodeClass code_class = census.owners[i].code_class;
+    const bool everywhere = (code_class == CodeClass::unguarded && census.functions.all[i].binding != Binding::local) ||
+                            code_class == CodeClass::default_capability;
+    if (everywhere) features |= census.counts[i].features;
+  }
+  return features;
+}
+
+}  // namespace pbprobe
