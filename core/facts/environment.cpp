@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 #include <string_view>
 
@@ -213,6 +214,7 @@ void take_identity(Distribution& row, const Inventory& inventory) {
 
 std::string python_of_module(std::string_view name) {
   if (name.ends_with(".abi3.so")) return "abi3";
+  if (name.ends_with(".abi3t.so")) return "abi3t";
   for (const auto& [kind, tag] : {std::pair<std::string_view, const char*>{".cpython-", "cp"}, {".pypy", "pp"}}) {
     const size_t at = name.find(kind);
     if (at == name.npos || !name.ends_with(".so")) continue;
@@ -220,6 +222,15 @@ std::string python_of_module(std::string_view name) {
     return tag + std::string(rest.substr(0, rest.find('-')));
   }
   return "";
+}
+
+bool imports_module(std::string_view tag, std::string_view module) {
+  constexpr int kFirstWithAbi3t = 15;  // Python 3.15
+  if (module == tag) return true;
+  int minor = 0;
+  if (!tag.starts_with("cp3") || std::from_chars(tag.data() + 3, tag.data() + tag.size(), minor).ec != std::errc())
+    return false;
+  return module == "abi3" ? !tag.ends_with('t') : module == "abi3t" && minor >= kFirstWithAbi3t;
 }
 
 Distribution make_distribution(const Inventory& inventory) {

@@ -103,8 +103,13 @@ struct Environment {
   std::optional<std::string> reinstall;  // command that reinstalls damaged files; null if intact
 };
 
-// Returns the Python that an extension module's name is for: "cp311", "cp313t", "abi3"; "" if the name tells none.
+// Returns the Python that an extension module's name is for: "cp311", "cp313t", "abi3", "abi3t"; "" if the name tells
+// none.
 [[nodiscard]] std::string python_of_module(std::string_view name);
+
+// Reports whether the Python `tag` ("cp313", "cp313t") imports a module for `module`. PEP 803: Python 3.15 and later
+// import abi3t modules; abi3 modules need a GIL.
+[[nodiscard]] bool imports_module(std::string_view tag, std::string_view module);
 
 // Makes the row of a package without the judged parts: GPUs and findings.
 [[nodiscard]] Distribution make_distribution(const Inventory& inventory);

@@ -325,6 +325,7 @@ std::optional<std::string> python_abi(const std::vector<File>& files) {
     const std::string_view name = std::string_view(file.path).substr(slash == std::string::npos ? 0 : slash + 1);
     constexpr std::string_view kModule = "_C.cpython-";
     if (name == "_C.abi3.so") return "abi3";
+    if (name == "_C.abi3t.so") return "abi3t";
     if (!name.starts_with(kModule)) continue;
     const std::string_view tag = name.substr(kModule.size(), name.find('-', kModule.size()) - kModule.size());
     return "cp" + std::string(tag);

@@ -163,12 +163,14 @@ std::optional<OtherProcessor> find_other_python(const InstalledPackage& package,
   for (const auto& item : package.layout.items) {
     const std::string python = python_of_module(item.disk.filename().string());
     const std::string module = python.starts_with("cp") ? python.substr(2) : python;
-    const bool taken = module == tag || (module == "abi3" && !tag.ends_with('t'));
+    const bool taken = module == tag || imports_module("cp" + tag, python);
     if (taken || (module.empty() && is_opened_by_itself(item))) return std::nullopt;
     if (module.empty()) continue;
     if (!is_imported(item)) return std::nullopt;  // torch loads such a file by path, as for torchao
     if (found.files++ > 0) continue;
-    found.processor = module == "abi3" ? "a Python with the GIL (abi3)" : name_of_python(module);
+    found.processor = module == "abi3"    ? "a Python with the GIL (abi3)"
+                      : module == "abi3t" ? "Python 3.15 and later (abi3t)"
+                                          : name_of_python(module);
     found.first = item.path;
   }
   found.expected = name_of_python(tag);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
@@ -19,15 +20,22 @@
 #include "core/pep440.hpp"
 #include "core/sha256.hpp"
 #include "core/strings.hpp"
+#include "probes/audit/packages/closure.hpp"
+#include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/platform_policy.hpp"
 #include "probes/audit/packages/stable_abi.hpp"
 
 namespace pbprobe {
 namespace {
 
 constexpr size_t kNamed = 3;  // members in one sentence
+// Components that wheels do not share: each brings its own, or requires a package of this name.
+constexpr std::array<std::string_view, 13> kOfSystem{"OpenMP",      "OpenBLAS",    "MKL",   "oneDNN",  "FBGEMM",
+                                                     "Arm Compute", "NVPL",        "SLEEF", "XNNPACK", "libuv",
+                                                     "libnuma",     "GCC runtime", "BLAS"};
 
 std::vector<std::string> split_name(std::string_view text, char separator) {
   const auto parts = split(text, separator);
@@ -55,19 +63,6 @@ std::optional<WheelName> parse_name(std::string file) {
   }
   return WheelName{parts[0], version, split_name(parts[tag], '.'), split_name(parts[tag + 1], '.'),
                    split_name(parts[tag + 2], '.')};
-}
-
-// Returns the glibc release that a platform tag promises; nullopt for other tags.
-std::optional<MajorMinor> glibc_promised(const std::string& platform) {
-  constexpr std::array<std::pair<std::string_view, MajorMinor>, 3> kOld{
-      {{"manylinux1_", {2, 5}}, {"manylinux2010_", {2, 12}}, {"manylinux2014_", {2, 17}}}};
-  for (const auto& [begin, release] : kOld) {
-    if (platform.starts_with(begin)) return release;
-  }
-  constexpr std::string_view kBegin = "manylinux_";
-  if (!platform.starts_with(kBegin)) return std::nullopt;
-  const auto numbers = split_name(std::string_view(platform).substr(kBegin.size()), '_');
-  return numbers.size() < 2 ? std::nullopt : parse_major_minor(numbers[0] + "." + numbers[1]);
 }
 
 // "_x86_64" of "manylinux_2_28_x86_64"; "" for another kind of platform.
@@ -181,7 +176,7 @@ class Identity {
     const auto asked = value_in_header(metadata, "Requires-Python:");
     if (asked && !are_specifiers(*asked))
       return fault("METADATA asks for Python \"{}\", which is no version: pip refuses it", *asked);
-    if (!asked || name_->python.size() != 1 || name_->abi.front() == "abi3") return;
+    if (!asked || name_->python.size() != 1 || name_->abi.front().starts_with("abi3")) return;
     const std::string& tag = name_->python.front();
     if (!tag.starts_with("cp3") || tag.size() < 4) return;
     for (const char* patch : {".0", ".9", ".99"}) {
@@ -218,23 +213,68 @@ class Identity {
 
   // Compares each file with the promise of the platform tag.
   void ask_tags() {
+    const auto metadata = get_member_text("METADATA");
+    const auto packages = required_packages(metadata.value_or(""));
     for (const auto& platform : name_->platform) {
-      const auto promised = glibc_promised(platform);
-      const bool musl = platform.starts_with("musllinux_");
-      if (!promised && !musl) continue;
-      std::vector<std::string> broken;
-      std::string most;
+      const auto policy = PlatformPolicy::find(platform);
+      if (!policy) continue;
+      std::map<std::string, std::vector<std::string>> broken;  // files by what they need
       for (const auto& file : files_) {
-        if (!file.links || (of_torch_ && !musl && file.component == "libtorch")) continue;  // another check reports it
-        const auto floor = file.links->version_floors.find("GLIBC");
-        const auto needed = floor == file.links->version_floors.end() ? std::nullopt : parse_major_minor(floor->second);
-        const bool glibc = std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end();
-        if (musl ? !glibc : !needed || *needed <= *promised) continue;
-        broken.push_back(file.path);
-        most = musl ? "libc.so.6 of glibc" : "glibc " + floor->second;
+        if (!file.links) continue;
+        if (policy->is_musl() && std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end()) {
+          broken["libc.so.6 of glibc"].push_back(file.path);
+          continue;
+        }
+        if (of_torch_ && file.component == "libtorch") continue;  // other checks report it
+        for (const auto& [set, version] : find_newer_versions(file, *policy))
+          broken[set + " " + version].push_back(file.path);
+        if (of_torch_) continue;
+        for (const auto& dependency : file.links->dependencies) {
+          if (!policy->permits(dependency.name) && !is_provided(file, dependency, packages))
+            broken[dependency.name + ", which neither this tag allows nor another package provides"].push_back(
+                file.path);
+        }
       }
-      if (!broken.empty()) fault("its tag is {}, and {} needs {}", platform, listed(broken), most);
+      for (const auto& [what, paths] : broken) fault("its tag is {}, and {} needs {}", platform, listed(paths), what);
     }
+  }
+
+  // Versions of symbols that the system of a platform tag lacks. A bundled libstdc++ has its own.
+  [[nodiscard]] std::map<std::string, std::string> find_newer_versions(const File& file,
+                                                                       const PlatformPolicy& policy) const {
+    std::map<std::string, std::string> newer;
+    for (const auto& [set, needed] : file.links->version_floors) {
+      const auto newest = policy.find_newest(set);
+      const bool bundled = set != "GLIBC" && std::any_of(files_.begin(), files_.end(), [](const File& other) {
+                             return other.soname && other.soname->starts_with("libstdc++");
+                           });
+      const auto version = parse_python_version(needed);
+      if (newest && !bundled && version && !satisfies(*version, "<=" + *newest))
+        newer.emplace(set == "GLIBC" ? "glibc" : set, needed);
+    }
+    return newer;
+  }
+
+  // Reports whether the wheel, the driver, torch, a package of NVIDIA, or a package that it requires has the library.
+  static bool is_provided(const File& file, const Dependency& dependency, const std::set<std::string>& packages) {
+    if (dependency.provider == Provider::artifact || dependency.provider == Provider::driver) return true;
+    if (dependency.name.find('/') != std::string::npos) return true;  // another check reports it
+    const auto component = find_component(dependency.name);
+    if (component && std::find(kOfSystem.begin(), kOfSystem.end(), *component) == kOfSystem.end()) return true;
+    const std::string root = file.path.substr(0, file.path.find('/'));
+    const auto leaves = [&](const std::string& folder) {  // leads to the folder of another package
+      const auto place = std::filesystem::path(expand_origin(folder, file.path.substr(0, file.path.rfind('/'))));
+      const std::string where = place.lexically_normal().string();
+      return folder.find("ORIGIN") != std::string::npos && !where.starts_with("..") && !where.starts_with(root) &&
+             where != ".";
+    };
+    if (std::any_of(file.runpath.begin(), file.runpath.end(), leaves)) return true;
+    if (std::any_of(file.rpath.begin(), file.rpath.end(), leaves)) return true;
+    std::string stem = dependency.name.substr(0, dependency.name.find(".so"));
+    if (stem.starts_with("lib")) stem = stem.substr(3);
+    stem = package_name(stem.substr(0, stem.find_first_of("_-.")));
+    return std::any_of(packages.begin(), packages.end(),
+                       [&](const std::string& name) { return !stem.empty() && name.find(stem) != name.npos; });
   }
 
   // Python imports a module only by a name for itself and its processor.
@@ -258,14 +298,24 @@ class Identity {
                 file.path, processor, *file.machine);
       }
     }
-    if (!name_ || of_torch_ || name_->abi.size() != 1 || name_->python.size() != 1) return;
-    const std::string& abi = name_->abi.front();
-    // "none" promises each Python of the tag: modules for several Pythons are taken as for all.
+    if (!name_ || of_torch_ || name_->python.size() != 1) return;
+    for (const auto& abi : name_->abi) check_modules(abi, modules, loaded_by_path);
+  }
+
+  // "none" promises each Python of the tag: modules for several Pythons are taken as for all.
+  void check_modules(const std::string& abi, const std::map<std::string, std::set<std::string>>& modules,
+                     const std::set<std::string>& loaded_by_path) {
     const std::string& tag = abi == "none" ? name_->python.front() : abi;
+    const bool stable = abi.starts_with("abi3");
     for (const auto& [module, pythons] : modules) {
       if (pythons.contains(tag) || (abi == "none" && pythons.size() > 1)) continue;
       if (!abi.starts_with("cp") && loaded_by_path.contains(module)) continue;
-      if (pythons.contains("abi3") && !abi.ends_with('t')) continue;
+      // An abi3 wheel is for the Python of its tag, and later ones.
+      const std::string& python = stable ? name_->python.front() : tag;
+      const auto imports = [&](const std::string& one) {
+        return imports_module(python, one) && (!stable || one.starts_with("abi3")) && (abi != "abi3t" || one != "abi3");
+      };
+      if (std::any_of(pythons.begin(), pythons.end(), imports)) continue;
       fault("its tag is for {}, and {} is for {} only", tag, module, fmt::join(pythons, ", "));
     }
   }

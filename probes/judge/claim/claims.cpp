@@ -129,7 +129,7 @@ Answer python_is_claimed(const Facts& facts) {
                        "audit the whole package: torch/_C*.so tells it");
   const std::string abi = format_python_abi(*facts.claim->python);
   const std::string& seen = *facts.inventory->python_abi;
-  if (seen == abi || seen == "abi3") return {};  // cp313t is another ABI, which 3.13 does not load
+  if (imports_module(abi, seen)) return {};
   return {.seen = {{say("Python {} ({}) is claimed, and torch's extension module is for {}", *facts.claim->python, abi,
                         seen)}}};
 }

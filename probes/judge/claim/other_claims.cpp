@@ -147,7 +147,8 @@ Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
   const std::string tag = format_python_tag(claimed);
   Answer answer;
   for (const auto& [module, files] : modules) {
-    if (files.contains(tag) || (files.contains("abi3") && !tag.ends_with('t'))) continue;
+    if (std::any_of(files.begin(), files.end(), [&](const auto& one) { return imports_module(tag, one.first); }))
+      continue;
     std::vector<std::string> seen;
     for (const auto& [python, path] : files) seen.push_back(python);
     answer.seen.push_back({say("Python {} ({}) is claimed, and extension modules of {} are for {}", claimed, tag,

@@ -188,6 +188,24 @@ def test_fails_symbols_that_the_stable_abi_of_the_tag_lacks(tmp_path, symbol, py
     assert found == ([("PB182", says)] if says else [])
 
 
+@pytest.mark.parametrize(
+    ("tag", "module", "says"),
+    [
+        ("cp315-abi3t", "abi3t", None),
+        ("cp315-abi3", "abi3t", None),
+        ("cp315-cp315t", "abi3t", None),
+        ("cp315-abi3t", "abi3", "its tag is for abi3t, and spam/_C is for abi3 only"),
+        ("cp314-abi3", "abi3t", "its tag is for abi3, and spam/_C is for abi3t only"),
+    ],
+)
+def test_holds_abi3t_modules_to_their_tag(tmp_path, tag, module, says):
+    """PEP 803: Python 3.15 and later import them, with and without a GIL."""
+    entry = Library(units=UNITS, code='extern "C" void* PyInit__C() { return nullptr; }\n')
+    package = Package("spam-kernels", {f"spam/_C.{module}.so": entry}, tag=f"{tag}-linux_{MACHINE}")
+    found = gated(wheel(package, tmp_path), FAILED if says else PASSED)
+    assert found == ([("PB182", says)] if says else [])
+
+
 def test_accepts_modules_for_several_pythons_under_one_tag(tmp_path):
     entry = Library(code='extern "C" void* PyInit__D() { return nullptr; }\n')
     modules = {f"spam/_D.cpython-{python}-{MACHINE}-linux-gnu.so": entry for python in (311, 312)}
@@ -233,6 +251,46 @@ def test_fails_a_library_that_needs_a_newer_glibc_than_its_tag(tmp_path):
         found = gated(wheel(package, tmp_path / release), FAILED if expected else PASSED)
         assert [identifier for identifier, _ in found] == expected
         assert all("spam/later.so needs glibc 2.34" in what for _, what in found)
+
+
+NEEDS = {  # by what the tag does not allow: whether another package may provide it
+    "libgomp.so.1": ((), True),
+    "libopenblas.so.0": ((), True),
+    "libz.so.1": ((), False),
+    "libtorch.so": ((), False),
+    "libcublas.so.12": ((), False),
+    "libcuda.so.1": ((), False),
+    "libarrow.so.2100": (("pyarrow>=21",), False),
+    "libmkl_rt.so.2": (("mkl",), False),
+}
+
+
+@pytest.mark.parametrize(("name", "requirements", "fails"), [(k, *v) for k, v in NEEDS.items()], ids=list(NEEDS))
+def test_fails_a_library_that_neither_tag_nor_package_provides(tmp_path, name, requirements, fails):
+    package = spam(requirements=requirements)
+    package = package.but(libraries={**package.libraries, "spam/more.so": Library(needs=(name,))})
+    found = gated(wheel(package, tmp_path), FAILED if fails else PASSED)
+    assert [identifier for identifier, _ in found] == (["PB182"] if fails else [])
+    assert all(f"spam/more.so needs {name}, which neither this tag allows" in what for _, what in found)
+
+
+def test_accepts_a_library_that_the_wheel_brings(tmp_path):
+    package = spam()
+    more = {"spam/more.so": Library(needs=("libhelp.so.1",)), "spam_kernels.libs/libhelp.so.1": Library()}
+    linking = Library(needs=("libhelp.so.1",), linking=("-Wl,-rpath,$ORIGIN/../spam_kernels.libs",))
+    package = package.but(libraries={**package.libraries, **more, "spam/more.so": linking})
+    assert gated(wheel(package, tmp_path), PASSED) == []
+
+
+def test_fails_newer_libstdcxx_than_its_tag(tmp_path):
+    code = "#include <charconv>\ndouble f(const char* s) { double d = 0; std::from_chars(s, s + 3, d); return d; }\n"
+    later = Library(code=code)  # of GCC 11: GLIBCXX_3.4.29
+    for release, expected in (("2_28", ["PB182"]), ("2_39", [])):
+        package = spam(tag=f"cp311-cp311-manylinux_{release}_{MACHINE}")
+        package = package.but(libraries={**package.libraries, "spam/later.so": later})
+        found = gated(wheel(package, tmp_path / release), FAILED if expected else PASSED)
+        assert [identifier for identifier, _ in found] == expected
+        assert all("spam/later.so needs GLIBCXX 3.4.29" in what for _, what in found)
 
 
 def test_fails_a_musllinux_wheel_with_glibc(tmp_path):
