@@ -33,8 +33,7 @@ struct CompilerDefects {
 // Reports whether `version` of ptxas has the defect: 13.1.80 if the last version is 13.1 or 13.1.80.
 [[nodiscard]] bool has_defect(const CompilerDefect& defect, std::string_view version);
 
-template <class Visitor, SameAs<CompilerDefect> T>
-void fields(Visitor& visit, T& defect) {
+void fields(auto& visit, SameAs<CompilerDefect> auto& defect) {
   visit("source", defect.source, "URL of the publication");
   visit("symptom", defect.symptom, "effect, as the end of a sentence about the compiler");
   visit("used_by", defect.used_by, "nvcc: cubins of a build; Triton: compilation at run time");
@@ -45,8 +44,7 @@ void fields(Visitor& visit, T& defect) {
   visit("operators", defect.operators, "operators of torch's database that may show the defect");
 }
 
-template <class Visitor, SameAs<CompilerDefects> T>
-void fields(Visitor& visit, T& table) {
+void fields(auto& visit, SameAs<CompilerDefects> auto& table) {
   visit.constant("schema", "pbprobe.compilers/1");
   visit("defects", table.defects, "defects with a public source");
 }

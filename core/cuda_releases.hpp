@@ -42,22 +42,19 @@ struct ToolkitTable {
 // runtime"; not "cuDNN" or "NCCL".
 [[nodiscard]] bool is_toolkit_component(std::string_view component);
 
-template <class Visitor, SameAs<ToolkitComponent> T>
-void fields(Visitor& visit, T& component) {
+void fields(auto& visit, SameAs<ToolkitComponent> auto& component) {
   visit("component", component.component, "named as in the inventory");
   visit("version", component.version);
   visit("newer_too", component.newer_too, "newer versions of this major version belong to the release too");
   visit("sonames", component.sonames, "file names that its libraries are loaded by");
 }
 
-template <class Visitor, SameAs<ToolkitRelease> T>
-void fields(Visitor& visit, T& release) {
+void fields(auto& visit, SameAs<ToolkitRelease> auto& release) {
   visit("release", release.release, "release of the toolkit");
   visit("components", release.components);
 }
 
-template <class Visitor, SameAs<ToolkitTable> T>
-void fields(Visitor& visit, T& table) {
+void fields(auto& visit, SameAs<ToolkitTable> auto& table) {
   visit.constant("schema", "pbprobe.cuda_components/1");
   visit("releases", table.releases, "oldest first");
 }

@@ -5,8 +5,7 @@
 // Schema (core/json.hpp; include that header only to read or write JSON):
 //
 //   struct Gpu { std::string name; std::optional<int64_t> memory_bytes; };
-//   template <class Visitor, SameAs<Gpu> T>
-//   void fields(Visitor& visit, T& gpu) {
+//   void fields(auto& visit, SameAs<Gpu> auto& gpu) {
 //     visit("name", gpu.name, "name reported by the driver");
 //     visit("memory_bytes", gpu.memory_bytes, "null if the driver does not know it");
 //   }

@@ -104,15 +104,13 @@ struct TargetTable {
 // Returns the row with this id. The error lists the existing ids.
 [[nodiscard]] Result<const Target*> require_target(std::string_view id);
 
-template <class Visitor, SameAs<InstructionPath> T>
-void fields(Visitor& visit, T& path) {
+void fields(auto& visit, SameAs<InstructionPath> auto& path) {
   visit("name", path.name, "named as in the PTX or CPU manual");
   visit("dtype", path.dtype, "operand type");
   visit("opcodes", path.opcodes, "SASS or CPU mnemonics, each of which proves the path");
 }
 
-template <class Visitor, SameAs<OpsPerClock> T>
-void fields(Visitor& visit, T& ops) {
+void fields(auto& visit, SameAs<OpsPerClock> auto& ops) {
   visit("class", ops.chip_class, "chips that share these rates");
   visit("fp32", ops.fp32, "FP32 operations per clock (FMA = 2), dense");
   visit("tf32", ops.tf32);
@@ -123,8 +121,7 @@ void fields(Visitor& visit, T& ops) {
   visit("leads", ops.leads, "types whose rate has no primary source; such a rate never refutes a measurement");
 }
 
-template <class Visitor, SameAs<TargetLimits> T>
-void fields(Visitor& visit, T& limits) {
+void fields(auto& visit, SameAs<TargetLimits> auto& limits) {
   visit("shared_per_sm_bytes", limits.shared_per_sm_bytes);
   visit("shared_per_block_bytes", limits.shared_per_block_bytes, "opt-in maximum of one block");
   visit("registers_per_sm", limits.registers_per_sm);
@@ -135,8 +132,7 @@ void fields(Visitor& visit, T& limits) {
         "GPU: memory bandwidth from the data sheet, 1e9 bytes per second; for several chips, the lowest common one");
 }
 
-template <class Visitor, SameAs<Target> T>
-void fields(Visitor& visit, T& target) {
+void fields(auto& visit, SameAs<Target> auto& target) {
   visit("id", target.id, "id in labels, recipes and flags");
   visit("kind", target.kind);
   visit("architecture", target.architecture, "GPU: architecture to build for; CPU: x86_64 or aarch64");
@@ -169,8 +165,7 @@ void fields(Visitor& visit, T& target) {
   visit("note", target.note);
 }
 
-template <class Visitor, SameAs<TargetTable> T>
-void fields(Visitor& visit, T& table) {
+void fields(auto& visit, SameAs<TargetTable> auto& table) {
   visit.constant("schema", "pbprobe.targets/1");
   visit("targets", table.targets);
 }

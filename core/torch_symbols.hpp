@@ -60,15 +60,13 @@ class TorchReleases {
 // "2.9", "2.9 to 2.11", "2.9, 2.11": of `releases` as `names` gives them.
 [[nodiscard]] std::string join_ranges(const std::vector<std::string>& releases);
 
-template <class Visitor, SameAs<TorchSymbolGroup> T>
-void fields(Visitor& visit, T& group) {
+void fields(auto& visit, SameAs<TorchSymbolGroup> auto& group) {
   visit("releases", group.releases, "releases that export these symbols");
   visit("symbols", group.symbols, "number of symbols");
   visit("gaps", group.gaps, "distances between consecutive digests: LEB128, in base64");
 }
 
-template <class Visitor, SameAs<TorchSymbolTable> T>
-void fields(Visitor& visit, T& table) {
+void fields(auto& visit, SameAs<TorchSymbolTable> auto& table) {
   visit.constant("schema", "pbprobe.torch_symbols/1");
   visit("releases", table.releases, "oldest first");
   visit("slots", table.slots, "a digest is the first 8 bytes of the SHA-256 of the name, modulo this");

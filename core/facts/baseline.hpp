@@ -52,8 +52,7 @@ struct BaselineComparison {
   std::optional<std::vector<MissingKernels>> missing_kernels;  // one entry per claimed SM; null if not compared
 };
 
-template <class Visitor, SameAs<AreaGain> T>
-void fields(Visitor& visit, T& gain) {
+void fields(auto& visit, SameAs<AreaGain> auto& gain) {
   visit("area", gain.area, "area that was timed");
   visit("device", gain.device, "cpu or cuda:0");
   visit("gain", gain.gain, "median time of the baseline / median time of the build");
@@ -64,8 +63,7 @@ void fields(Visitor& visit, T& gain) {
   visit("disturbed", gain.disturbed, "other users of the GPU; a disturbed figure is never judged");
 }
 
-template <class Visitor, SameAs<MissingKernels> T>
-void fields(Visitor& visit, T& missing) {
+void fields(auto& visit, SameAs<MissingKernels> auto& missing) {
   visit("sm", missing.sm, "claimed SM");
   visit("baseline_sm", missing.baseline_sm,
         "SM of the compared baseline kernels: sm, or the nearest that the baseline has");
@@ -74,8 +72,7 @@ void fields(Visitor& visit, T& missing) {
   visit("first", missing.first, "the first of them, mangled");
 }
 
-template <class Visitor, SameAs<BaselineComparison> T>
-void fields(Visitor& visit, T& comparison) {
+void fields(auto& visit, SameAs<BaselineComparison> auto& comparison) {
   visit.constant("schema", "pbprobe.baseline/1");
   visit("path", comparison.path, "the other libtorch");
   visit("differences", comparison.differences, "differences that make speeds incomparable; empty if comparable");

@@ -40,8 +40,7 @@ struct Claim {
   std::optional<std::vector<IgnoredFiles>> ignored;  // files without a claim; null without a claim file
 };
 
-template <class Visitor, SameAs<FileClaim> T>
-void fields(Visitor& visit, T& claim) {
+void fields(auto& visit, SameAs<FileClaim> auto& claim) {
   visit("files", claim.files, "pattern of paths, or of file names if it has no slash");
   visit("sms", claim.sms, "machine code in each file; with a suffix, exactly that SM");
   visit("ptx", claim.ptx, "PTX in each file");
@@ -50,14 +49,12 @@ void fields(Visitor& visit, T& claim) {
   visit("python", claim.python, "version, \"3.13\"");
 }
 
-template <class Visitor, SameAs<IgnoredFiles> T>
-void fields(Visitor& visit, T& ignored) {
+void fields(auto& visit, SameAs<IgnoredFiles> auto& ignored) {
   visit("files", ignored.files, "pattern of paths, or of file names if it has no slash");
   visit("reason", ignored.reason, "reason why nothing is claimed about them");
 }
 
-template <class Visitor, SameAs<Claim> T>
-void fields(Visitor& visit, T& claim) {
+void fields(auto& visit, SameAs<Claim> auto& claim) {
   visit.constant("schema", "pbprobe.claim/1");
   visit("text", claim.text, "variant name or list, unchanged");
   visit("exact", claim.exact, "the artifact contains nothing else");

@@ -50,8 +50,7 @@ struct ComparisonList {
   std::vector<Comparison> comparisons;
 };
 
-template <class Visitor, SameAs<FactChange> T>
-void fields(Visitor& visit, T& fact) {
+void fields(auto& visit, SameAs<FactChange> auto& fact) {
   visit("about", fact.about,
         "SM, SM of a library or of few units, PTX, kernels, minimum CPU, CPU capability, version, file, size, "
         "operators or machine");
@@ -61,8 +60,7 @@ void fields(Visitor& visit, T& fact) {
   visit("examples", fact.examples, "mangled names of kernels");
 }
 
-template <class Visitor, SameAs<FigureChange> T>
-void fields(Visitor& visit, T& figure) {
+void fields(auto& visit, SameAs<FigureChange> auto& figure) {
   visit("what", figure.what, "product that was timed");
   visit("before_us", figure.before_us, "median, microseconds");
   visit("after_us", figure.after_us, "median, microseconds");
@@ -72,8 +70,7 @@ void fields(Visitor& visit, T& figure) {
   visit("shift", figure.shift, "a difference was shown, and its direction");
 }
 
-template <class Visitor, SameAs<Comparison> T>
-void fields(Visitor& visit, T& comparison) {
+void fields(auto& visit, SameAs<Comparison> auto& comparison) {
   visit("before", comparison.before, "name as given by the user");
   visit("after", comparison.after, "name as given by the user");
   visit("facts", comparison.facts, "differences between the files of the two artifacts");
@@ -81,8 +78,7 @@ void fields(Visitor& visit, T& comparison) {
   visit("not_compared", comparison.not_compared, "with the reason");
 }
 
-template <class Visitor, SameAs<ComparisonList> T>
-void fields(Visitor& visit, T& list) {
+void fields(auto& visit, SameAs<ComparisonList> auto& list) {
   visit.constant("schema", "pbprobe.comparison/1");
   visit("comparisons", list.comparisons, "comparison of the first artifact with each other artifact");
 }

@@ -84,27 +84,23 @@ struct DeviceCode {
   std::vector<FalseEntry> first_false_entries;
 };
 
-template <class Visitor, SameAs<CodeBytes> T>
-void fields(Visitor& visit, T& bytes) {
+void fields(auto& visit, SameAs<CodeBytes> auto& bytes) {
   visit("stored_bytes", bytes.stored_bytes, "size in the file, compressed or not");
   visit("uncompressed_bytes", bytes.uncompressed_bytes, "bytes once decompressed");
 }
 
-template <class Visitor, SameAs<AssembledCode> T>
-void fields(Visitor& visit, T& code) {
+void fields(auto& visit, SameAs<AssembledCode> auto& code) {
   visit("cubins", code.cubins, "cubins");
   visit("kernels", code.kernels, "their entry functions");
 }
 
-template <class Visitor, SameAs<RepeatedCode> T>
-void fields(Visitor& visit, T& code) {
+void fields(auto& visit, SameAs<RepeatedCode> auto& code) {
   visit("cubins", code.cubins, "entry functions of these cubins");
   visit("kernels", code.kernels, "entry functions of these cubins");
   visit("code_bytes", code.code_bytes, "bytes of their kernels and functions");
 }
 
-template <class Visitor, SameAs<SmCensus> T>
-void fields(Visitor& visit, T& census) {
+void fields(auto& visit, SameAs<SmCensus> auto& census) {
   visit("kernels", census.kernels, "entry functions");
   visit("words", census.words, "instructions, padding included; 0 before Volta");
   visit("instructions", census.instructions, "tensor, copy, FMA, trap and local-memory instructions by mnemonic");
@@ -129,15 +125,13 @@ void fields(Visitor& visit, T& census) {
         "requested");
 }
 
-template <class Visitor, SameAs<FalseEntry> T>
-void fields(Visitor& visit, T& entry) {
+void fields(auto& visit, SameAs<FalseEntry> auto& entry) {
   visit("label", entry.label, "kind and SM according to the header");
   visit("offset", entry.offset, "offset of the content in the file");
   visit("seen", entry.seen, "content that was found instead");
 }
 
-template <class Visitor, SameAs<DeviceCode> T>
-void fields(Visitor& visit, T& code) {
+void fields(auto& visit, SameAs<DeviceCode> auto& code) {
   visit("cubin", code.cubin, "machine code: cubins per SM, with suffix");
   visit("ptx", code.ptx, "PTX: entries per SM, with suffix");
   visit("lto_ir", code.lto_ir, "NVVM IR for link-time optimization: entries per SM");

@@ -114,15 +114,13 @@ struct Environment {
 // Makes the row of a package without the judged parts: GPUs and findings.
 [[nodiscard]] Distribution make_distribution(const Inventory& inventory);
 
-template <class Visitor, SameAs<LackingKernels> T>
-void fields(Visitor& visit, T& lacking) {
+void fields(auto& visit, SameAs<LackingKernels> auto& lacking) {
   visit("only_for", lacking.only_for, "SMs that they have code for");
   visit("kernels", lacking.kernels, "names of kernels");
   visit("first", lacking.first, "the first of each function, ten at most, as mangled");
 }
 
-template <class Visitor, SameAs<ServedGpu> T>
-void fields(Visitor& visit, T& gpu) {
+void fields(auto& visit, SameAs<ServedGpu> auto& gpu) {
   visit("sm", gpu.sm, "the GPU's capability, as a cubin for it is called");
   visit("code", gpu.code, "code that most of the kernels get");
   visit("native", gpu.native, "names of kernels with a cubin for this capability");
@@ -135,8 +133,7 @@ void fields(Visitor& visit, T& gpu) {
   visit("lacking", gpu.lacking, "kernels with code only for other SMs, grouped by these SMs");
 }
 
-template <class Visitor, SameAs<SharedLibrary> T>
-void fields(Visitor& visit, T& library) {
+void fields(auto& visit, SameAs<SharedLibrary> auto& library) {
   visit("name", library.name, "name in DT_NEEDED");
   visit("taken", library.taken, "library that a process has after it imported torch");
   visit("how", library.how, "search rule that found it; empty if torch opens it by path");
@@ -144,8 +141,7 @@ void fields(Visitor& visit, T& library) {
   visit("beside", library.beside, "copies under other names, which are loaded too");
 }
 
-template <class Visitor, SameAs<Distribution> T>
-void fields(Visitor& visit, T& distribution) {
+void fields(auto& visit, SameAs<Distribution> auto& distribution) {
   visit("name", distribution.name, "name in its metadata");
   visit("version", distribution.version, "version in its metadata; null if missing");
   visit("folder", distribution.folder, "folder of its metadata, or the wheel");
@@ -186,8 +182,7 @@ void fields(Visitor& visit, T& distribution) {
   visit("problems", distribution.problems, "files that could not be read");
 }
 
-template <class Visitor, SameAs<Environment> T>
-void fields(Visitor& visit, T& environment) {
+void fields(auto& visit, SameAs<Environment> auto& environment) {
   visit.constant("schema", "pbprobe.environment/1");
   visit("artifacts", environment.artifacts, "the paths that were audited");
   visit("sms", environment.sms, "the GPUs that were asked for");

@@ -50,8 +50,7 @@ struct Finding {
       std::nullopt;  // package beside torch; null if the finding is about the artifact
 };
 
-template <class Visitor, SameAs<Finding> T>
-void fields(Visitor& visit, T& finding) {
+void fields(auto& visit, SameAs<Finding> auto& finding) {
   visit("id", finding.id, "stable identifier of the check");
   visit("subject", finding.subject, "subject of the check");
   visit("severity", finding.severity, "changed by the policy if it sets one");

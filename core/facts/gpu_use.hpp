@@ -29,15 +29,13 @@ struct GpuUse {
   std::vector<GpuProcess> processes;           // processes with a context on this GPU
 };
 
-template <class Visitor, SameAs<GpuProcess> T>
-void fields(Visitor& visit, T& process) {
+void fields(auto& visit, SameAs<GpuProcess> auto& process) {
   visit("pid", process.pid, "the process");
   visit("name", process.name, "process name; null if not reported");
   visit("memory_bytes", process.memory_bytes, "memory that it holds; null if not reported");
 }
 
-template <class Visitor, SameAs<GpuUse> T>
-void fields(Visitor& visit, T& use) {
+void fields(auto& visit, SameAs<GpuUse> auto& use) {
   visit("device", use.device, "cuda:0");
   visit("when", use.when, "before or after the measurement");
   visit("free_bytes", use.free_bytes, "free memory of the GPU");

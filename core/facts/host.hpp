@@ -82,14 +82,12 @@ struct Host {
   std::vector<Gpu> gpus;
 };
 
-template <class Visitor, SameAs<CoreClass> T>
-void fields(Visitor& visit, T& core) {
+void fields(auto& visit, SameAs<CoreClass> auto& core) {
   visit("name", core.name, "core name on an exact match, else the raw MIDR or CPUID signature");
   visit("count", core.count, "cores of this kind");
 }
 
-template <class Visitor, SameAs<Cpu> T>
-void fields(Visitor& visit, T& cpu) {
+void fields(auto& visit, SameAs<Cpu> auto& cpu) {
   visit("architecture", cpu.architecture, "x86_64 or aarch64");
   visit("vendor", cpu.vendor, "\"GenuineIntel\", \"AuthenticAMD\", \"ARM\"");
   visit("name", cpu.name, "name given by the maker");
@@ -103,8 +101,7 @@ void fields(Visitor& visit, T& cpu) {
   visit("last_level_cache_bytes", cpu.last_level_cache_bytes, "size of the largest cache");
 }
 
-template <class Visitor, SameAs<Driver> T>
-void fields(Visitor& visit, T& driver) {
+void fields(auto& visit, SameAs<Driver> auto& driver) {
   visit("state", driver.state, "state of the driver");
   visit("sentence", driver.sentence, "state and fix in one sentence");
   visit("version", driver.version, "version of the driver, \"580.65.06\"");
@@ -112,8 +109,7 @@ void fields(Visitor& visit, T& driver) {
   visit("library", driver.library, "the libcuda that was loaded");
 }
 
-template <class Visitor, SameAs<Gpu> T>
-void fields(Visitor& visit, T& gpu) {
+void fields(auto& visit, SameAs<Gpu> auto& gpu) {
   visit("index", gpu.index, "the driver's number");
   visit("name", gpu.name, "name given by the maker");
   visit("capability", gpu.capability, "compute capability");
@@ -131,8 +127,7 @@ void fields(Visitor& visit, T& gpu) {
   visit("problem", gpu.problem, "reason why it cannot be used; null if it can");
 }
 
-template <class Visitor, SameAs<Host> T>
-void fields(Visitor& visit, T& host) {
+void fields(auto& visit, SameAs<Host> auto& host) {
   visit.constant("schema", "pbprobe.host/1");
   visit("hostname", host.hostname, "host name; null if redacted");
   visit("os", host.os, "name and version in /etc/os-release");

@@ -35,15 +35,13 @@ struct RecordedFiles {
   bool reinstall = false;  // a library is missing or changed
 };
 
-template <class Visitor, SameAs<ChangedLibrary> T>
-void fields(Visitor& visit, T& library) {
+void fields(auto& visit, SameAs<ChangedLibrary> auto& library) {
   visit("path", library.path, "in the folder of packages");
   visit("how", library.how, "difference from RECORD");
   visit("other_owner", library.other_owner, "another package that recorded the path, with other content");
 }
 
-template <class Visitor, SameAs<RecordedFiles> T>
-void fields(Visitor& visit, T& recorded) {
+void fields(auto& visit, SameAs<RecordedFiles> auto& recorded) {
   visit("files", recorded.files, "files that RECORD lists, without compiled Python");
   visit("missing", recorded.missing, "missing files");
   visit("changed", recorded.changed, "files of another size; for libraries, also of another SHA-256");
@@ -66,15 +64,13 @@ struct WheelVariant {
   std::vector<VariantProperty> properties;
 };
 
-template <class Visitor, SameAs<VariantProperty> T>
-void fields(Visitor& visit, T& property) {
+void fields(auto& visit, SameAs<VariantProperty> auto& property) {
   visit("provider", property.provider, "namespace");
   visit("feature", property.feature, "feature in the namespace");
   visit("value", property.value, "value of the feature");
 }
 
-template <class Visitor, SameAs<WheelVariant> T>
-void fields(Visitor& visit, T& variant) {
+void fields(auto& visit, SameAs<WheelVariant> auto& variant) {
   visit("label", variant.label, "label in the wheel's name");
   visit("properties", variant.properties, "properties that the wheel was built for");
 }
@@ -278,16 +274,14 @@ struct Inventory {
   std::vector<std::string> problems;               // files that could not be read, one sentence each
 };
 
-template <class Visitor, SameAs<Dependency> T>
-void fields(Visitor& visit, T& dependency) {
+void fields(auto& visit, SameAs<Dependency> auto& dependency) {
   visit("name", dependency.name, "name in DT_NEEDED");
   visit("provider", dependency.provider, "source of the library");
   visit("path", dependency.path, "path inside the artifact, or absolute");
   visit("by", dependency.by, "search rule that led ld.so to it");
 }
 
-template <class Visitor, SameAs<TorchSymbols> T>
-void fields(Visitor& visit, T& symbols) {
+void fields(auto& visit, SameAs<TorchSymbols> auto& symbols) {
   visit("cxx", symbols.cxx, "undefined C++ symbols of c10, at and torch");
   visit("stable", symbols.stable, "undefined symbols of torch's stable ABI");
   visit("first", symbols.first, "mangled names of the first symbols; C++ symbols first");
@@ -297,8 +291,7 @@ void fields(Visitor& visit, T& symbols) {
         "if none");
 }
 
-template <class Visitor, SameAs<Links> T>
-void fields(Visitor& visit, T& links) {
+void fields(auto& visit, SameAs<Links> auto& links) {
   visit("dependencies", links.dependencies, "source of each needed library, by the rules of ld.so");
   visit("opened", links.opened, "libraries that it may open as it runs, by the names among its constants");
   visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
@@ -310,14 +303,12 @@ void fields(Visitor& visit, T& links) {
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch exports with pre-C++11 strings");
 }
 
-template <class Visitor, SameAs<CapabilityCode> T>
-void fields(Visitor& visit, T& capability) {
+void fields(auto& visit, SameAs<CapabilityCode> auto& capability) {
   visit("functions", capability.functions, "number of functions for this CPU capability");
   visit("features", capability.features, "instructions that need each CPU feature");
 }
 
-template <class Visitor, SameAs<CodeOffender> T>
-void fields(Visitor& visit, T& offender) {
+void fields(auto& visit, SameAs<CodeOffender> auto& offender) {
   visit("function", offender.function, "demangled; its address if it has no name");
   visit("section", offender.section, "section of the code");
   visit("class", offender.code_class, "condition under which the code runs");
@@ -325,8 +316,7 @@ void fields(Visitor& visit, T& offender) {
   visit("instructions", offender.instructions, "number of instructions that need them");
 }
 
-template <class Visitor, SameAs<LoadCode> T>
-void fields(Visitor& visit, T& code) {
+void fields(auto& visit, SameAs<LoadCode> auto& code) {
   visit("functions", code.functions, "initializers, terminators and resolvers, and functions that they call directly");
   visit("features", code.features, "instructions that need each CPU feature");
   visit("offenders", code.offenders, "functions with the most of these instructions");
@@ -335,8 +325,7 @@ void fields(Visitor& visit, T& code) {
   visit("flushes", code.flushes, "function that makes the CPU flush subnormal numbers to zero; null if none");
 }
 
-template <class Visitor, SameAs<HostCode> T>
-void fields(Visitor& visit, T& code) {
+void fields(auto& visit, SameAs<HostCode> auto& code) {
   visit("functions_from", code.functions_from, "section that names the functions, or none");
   visit("functions", code.functions, "number of functions per class");
   visit("code_bytes", code.code_bytes, "bytes of machine code");
@@ -368,14 +357,12 @@ void fields(Visitor& visit, T& code) {
         "first SVE code there that may work with one vector length only; null if none");
 }
 
-template <class Visitor, SameAs<Compiler> T>
-void fields(Visitor& visit, T& compiler) {
+void fields(auto& visit, SameAs<Compiler> auto& compiler) {
   visit("version", compiler.version, "from its own text");
   visit("knows", compiler.knows, "device targets, with their suffix");
 }
 
-template <class Visitor, SameAs<File> T>
-void fields(Visitor& visit, T& file) {
+void fields(auto& visit, SameAs<File> auto& file) {
   visit("path", file.path, "path inside the artifact");
   visit("size_bytes", file.size_bytes, "size of the file");
   visit("component", file.component, "the library that it belongs to");
@@ -397,8 +384,7 @@ void fields(Visitor& visit, T& file) {
   visit("problem", file.problem, "reason why it could not be read completely");
 }
 
-template <class Visitor, SameAs<StorePath> T>
-void fields(Visitor& visit, T& path) {
+void fields(auto& visit, SameAs<StorePath> auto& path) {
   visit("path", path.path, "in the Nix store");
   visit("package", path.package, "name in the path, without version and output");
   visit("version", path.version, "version in the name; null if missing");
@@ -406,30 +392,26 @@ void fields(Visitor& visit, T& path) {
   visit("there", path.there, "false if the store database has it but the disk does not");
 }
 
-template <class Visitor, SameAs<StoreClosure> T>
-void fields(Visitor& visit, T& closure) {
+void fields(auto& visit, SameAs<StoreClosure> auto& closure) {
   visit("outputs", closure.outputs, "the result's own store paths");
   visit("paths", closure.paths, "nix-store -qR: all paths that they refer to");
   visit("problem", closure.problem, "reason why nix-store failed");
 }
 
-template <class Visitor, SameAs<StatedVersion> T>
-void fields(Visitor& visit, T& version) {
+void fields(auto& visit, SameAs<StatedVersion> auto& version) {
   visit("of", version.of, "torch, CUDA or commit");
   visit("where", version.where, "the file that states it");
   visit("stated", version.stated, "the version that it states");
 }
 
-template <class Visitor, SameAs<Package> T>
-void fields(Visitor& visit, T& package) {
+void fields(auto& visit, SameAs<Package> auto& package) {
   visit("folder", package.folder, "folder of its metadata");
   visit("name", package.name, "name in METADATA");
   visit("version", package.version, "version in METADATA");
   visit("torch", package.torch, "torch versions that METADATA requires; null if any, or none");
 }
 
-template <class Visitor, SameAs<Inventory> T>
-void fields(Visitor& visit, T& inventory) {
+void fields(auto& visit, SameAs<Inventory> auto& inventory) {
   visit.constant("schema", "pbprobe.inventory/1");
   visit("artifact", inventory.artifact, "the path that was audited");
   visit("layout", inventory.layout, "site-packages, wheel, distribution, libtorch, nix, debian or file");

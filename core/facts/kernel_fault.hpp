@@ -52,8 +52,7 @@ struct KernelFault {
 // Returns a sentence of what the trials showed, without the fault itself.
 [[nodiscard]] std::string describe_trials(const KernelFault& fault);
 
-template <class Visitor, SameAs<FaultTrial> T>
-void fields(Visitor& visit, T& trial) {
+void fields(auto& visit, SameAs<FaultTrial> auto& trial) {
   visit("kernel", trial.kernel, "the kernel that was launched");
   visit("target", trial.target, "target of the kernel");
   visit("instruction", trial.instruction, "instruction path: \"wgmma\", \"mma.sync\"");
@@ -70,8 +69,7 @@ void fields(Visitor& visit, T& trial) {
   visit("detail", trial.detail, "failure, or reason why it could not run");
 }
 
-template <class Visitor, SameAs<KernelFault> T>
-void fields(Visitor& visit, T& fault) {
+void fields(auto& visit, SameAs<KernelFault> auto& fault) {
   visit("device", fault.device, "cuda:0");
   visit("what", fault.what, "the kernel, the problem, and the error or the wrong element");
   visit("xid", fault.xid, "newest line of the kernel log on it; null if none, or if the log is not readable");

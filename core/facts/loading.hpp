@@ -70,15 +70,13 @@ struct Loading {
   }
 };
 
-template <class Visitor, SameAs<MissingLibrary> T>
-void fields(Visitor& visit, T& library) {
+void fields(auto& visit, SameAs<MissingLibrary> auto& library) {
   visit("name", library.name, "name in DT_NEEDED");
   visit("needed_by", library.needed_by, "the file that needs it");
   visit("other_processor", library.other_processor, "library of this name for another processor; null if none");
 }
 
-template <class Visitor, SameAs<OtherProcessor> T>
-void fields(Visitor& visit, T& other) {
+void fields(auto& visit, SameAs<OtherProcessor> auto& other) {
   visit("processor", other.processor, "processor that the files are built for");
   visit("expected", other.expected, "processor of the environment");
   visit("known_by", other.known_by, "source of expected: the environment's Python, torch, or most packages");
@@ -88,16 +86,14 @@ void fields(Visitor& visit, T& other) {
   visit("reinstall", other.reinstall, "command that reinstalls the package; null if not known");
 }
 
-template <class Visitor, SameAs<MissingVersion> T>
-void fields(Visitor& visit, T& version) {
+void fields(auto& visit, SameAs<MissingVersion> auto& version) {
   visit("version", version.version, "version that the library does not define");
   visit("library", version.library, "library that the loader takes");
   visit("needed_by", version.needed_by, "the file that needs it");
   visit("how", version.how, "the rule by which the loader finds that library; null if not known");
 }
 
-template <class Visitor, SameAs<UnresolvedSymbol> T>
-void fields(Visitor& visit, T& symbol) {
+void fields(auto& visit, SameAs<UnresolvedSymbol> auto& symbol) {
   visit("name", symbol.name, "as mangled");
   visit("version", symbol.version, "mangled name");
   visit("needed_by", symbol.needed_by, "the file that needs it");
@@ -106,8 +102,7 @@ void fields(Visitor& visit, T& symbol) {
   visit("how", symbol.how, "the rule by which the loader finds that library; null if not known");
 }
 
-template <class Visitor, SameAs<RedirectedLibrary> T>
-void fields(Visitor& visit, T& library) {
+void fields(auto& visit, SameAs<RedirectedLibrary> auto& library) {
   visit("name", library.name, "name by which a library needs or opens it");
   visit("needed_by", library.needed_by, "path of the library that needs or opens it");
   visit("taken", library.taken, "path of the file that the loader takes");
@@ -115,8 +110,7 @@ void fields(Visitor& visit, T& library) {
   visit("installed", library.installed, "path of the installed package's own copy, which has other content");
 }
 
-template <class Visitor, SameAs<Loading> T>
-void fields(Visitor& visit, T& loading) {
+void fields(auto& visit, SameAs<Loading> auto& loading) {
   visit("path", loading.path, "a file that Python imports, or that links torch");
   visit("missing_libraries", loading.missing_libraries, "libraries that the loader does not find");
   visit("missing_versions", loading.missing_versions,
@@ -144,15 +138,13 @@ struct Import {
   std::vector<std::string> unpredicted;  // loaded libraries that no file opened by Python requires
 };
 
-template <class Visitor, SameAs<OtherLibrary> T>
-void fields(Visitor& visit, T& library) {
+void fields(auto& visit, SameAs<OtherLibrary> auto& library) {
   visit("name", library.name, "file name");
   visit("predicted", library.predicted, "the one that the loader should take");
   visit("loaded", library.loaded, "library that the loader took; null if none of this name was loaded");
 }
 
-template <class Visitor, SameAs<Import> T>
-void fields(Visitor& visit, T& import) {
+void fields(auto& visit, SameAs<Import> auto& import) {
   visit("module", import.module, "imported module; the path of a library without a Python module");
   visit("path", import.path, "its file");
   visit("refused_by_files", import.refused_by_files, "reason why the loader should refuse it; null if it should load");

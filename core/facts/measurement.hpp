@@ -203,15 +203,13 @@ struct Measurements {
   std::optional<std::vector<DeviceTrace>> traces;         // one per device; null if not recorded
 };
 
-template <class Visitor, SameAs<PeerFigure> T>
-void fields(Visitor& visit, T& peer) {
+void fields(auto& visit, SameAs<PeerFigure> auto& peer) {
   visit("gflops", peer.gflops, "median");
   visit("ratio", peer.ratio, "ours / peer: median of the pairs' ratios");
   visit("samples_us", peer.samples_us, "microseconds of each sample");
 }
 
-template <class Visitor, SameAs<BenchRow> T>
-void fields(Visitor& visit, T& row) {
+void fields(auto& visit, SameAs<BenchRow> auto& row) {
   visit("kernel", row.kernel, "the kernel that ran");
   visit("target", row.target, "target of the kernel");
   visit("dtype", row.dtype, "type of A and B");
@@ -237,8 +235,7 @@ void fields(Visitor& visit, T& row) {
   visit("disturbed", row.disturbed, "other users of the GPU; a disturbed figure is never judged");
 }
 
-template <class Visitor, SameAs<LibtorchFigure> T>
-void fields(Visitor& visit, T& figure) {
+void fields(auto& visit, SameAs<LibtorchFigure> auto& figure) {
   visit("device", figure.device, "cpu or cuda:0");
   visit("dtype", figure.dtype, "type of A and B");
   visit("m", figure.m, "rows of C");
@@ -251,8 +248,7 @@ void fields(Visitor& visit, T& figure) {
   visit("disturbed", figure.disturbed, "other users of the GPU; a disturbed figure is never judged");
 }
 
-template <class Visitor, SameAs<LibtorchArea> T>
-void fields(Visitor& visit, T& area) {
+void fields(auto& visit, SameAs<LibtorchArea> auto& area) {
   visit("area", area.area, "area that was tested");
   visit("device", area.device, "cpu or cuda:0");
   visit("problem", area.problem, "wrong result, or reason why it could not run; null if right or skipped");
@@ -260,16 +256,14 @@ void fields(Visitor& visit, T& area) {
   visit("obstacle", area.obstacle, "reason why it could not run; null if the problem is a fault");
 }
 
-template <class Visitor, SameAs<LibtorchLibrary> T>
-void fields(Visitor& visit, T& library) {
+void fields(auto& visit, SameAs<LibtorchLibrary> auto& library) {
   visit("name", library.name, "name of the library");
   visit("compiled", library.compiled, "version that libtorch was compiled with; null if libtorch does not report it");
   visit("running", library.running, "version that the loaded library reports; null if it reports none");
   visit("path", library.path, "the file that was loaded");
 }
 
-template <class Visitor, SameAs<LibtorchStart> T>
-void fields(Visitor& visit, T& start) {
+void fields(auto& visit, SameAs<LibtorchStart> auto& start) {
   visit("how", start.how, "environment of the process");
   visit("device", start.device, "cpu or cuda:0");
   visit("first_tensor_seconds", start.first_tensor_seconds, "CUDA's initialization, and memory for the first tensor");
@@ -279,8 +273,7 @@ void fields(Visitor& visit, T& start) {
   visit("obstacle", start.obstacle, "reason why it could not run; null if the problem is a fault");
 }
 
-template <class Visitor, SameAs<LibtorchKernel> T>
-void fields(Visitor& visit, T& kernel) {
+void fields(auto& visit, SameAs<LibtorchKernel> auto& kernel) {
   visit("operation", kernel.operation, "operation called in libtorch");
   visit("device", kernel.device, "\"cuda:0\"");
   visit("name", kernel.name, "name reported by the driver, shortened");
@@ -288,16 +281,14 @@ void fields(Visitor& visit, T& kernel) {
   visit("ptx", kernel.ptx, "PTX that its code was compiled from");
 }
 
-template <class Visitor, SameAs<AreaTiming> T>
-void fields(Visitor& visit, T& timing) {
+void fields(auto& visit, SameAs<AreaTiming> auto& timing) {
   visit("area", timing.area, "start: from before it is loaded to its first right product");
   visit("device", timing.device, "cpu or cuda:0");
   visit("samples_us", timing.samples_us, "time of one call");
   visit("disturbed", timing.disturbed, "other users of the GPU; a disturbed figure is never judged");
 }
 
-template <class Visitor, SameAs<ForeignLoader> T>
-void fields(Visitor& visit, T& loader) {
+void fields(auto& visit, SameAs<ForeignLoader> auto& loader) {
   visit("path", loader.path, "the loader's file");
   visit("glibc", loader.glibc, "its version");
   visit("driver", loader.driver,
@@ -305,8 +296,7 @@ void fields(Visitor& visit, T& loader) {
   visit("finds_libcuda", loader.finds_libcuda, "this torch finds libcuda itself in the environment of the run");
 }
 
-template <class Visitor, SameAs<ProbeFigure> T>
-void fields(Visitor& visit, T& figure) {
+void fields(auto& visit, SameAs<ProbeFigure> auto& figure) {
   visit("device", figure.device, "cuda:0");
   visit("target", figure.target, "target whose kernels ran the probe");
   visit("name", figure.name, "memory, launch, or instruction with its type");
@@ -322,23 +312,20 @@ void fields(Visitor& visit, T& figure) {
   visit("intensity", figure.intensity, "operations per byte that must be moved; null if not stated");
 }
 
-template <class Visitor, SameAs<Confinement> T>
-void fields(Visitor& visit, T& confinement) {
+void fields(auto& visit, SameAs<Confinement> auto& confinement) {
   visit("apart", confinement.apart, "runs in its own namespaces: no access to other processes or the network");
   visit("landlock", confinement.landlock,
         "Landlock ABI version of the kernel: the process writes only to its scratch folder; null if not restricted");
   visit("why_not", confinement.why_not, "reason why it may write elsewhere");
 }
 
-template <class Visitor, SameAs<NotRun> T>
-void fields(Visitor& visit, T& one) {
+void fields(auto& visit, SameAs<NotRun> auto& one) {
   visit("what", one.what, "step that could not run, with the reason");
   visit("why", one.why, "the kind of obstacle");
   visit("device", one.device, "cuda:0");
 }
 
-template <class Visitor, SameAs<LibtorchRun> T>
-void fields(Visitor& visit, T& run) {
+void fields(auto& visit, SameAs<LibtorchRun> auto& run) {
   visit("path", run.path, "folder of libtorch_cpu.so");
   visit("loaded", run.loaded, "libtorch was loaded");
   visit("executed", run.executed, "matrix products were computed on the CPU and were right");
@@ -362,8 +349,7 @@ void fields(Visitor& visit, T& run) {
   visit("confinement", run.confinement, "restrictions of its process");
 }
 
-template <class Visitor, SameAs<Measurements> T>
-void fields(Visitor& visit, T& measurements) {
+void fields(auto& visit, SameAs<Measurements> auto& measurements) {
   visit.constant("schema", "pbprobe.measurements/1");
   visit("rows", measurements.rows, "pbprobe's kernels, one row per case");
   visit("libtorch", measurements.libtorch, "results of the libtorch");

@@ -119,22 +119,19 @@ struct NodeReport {
   std::vector<RankReport> ranks;
 };
 
-template <class Visitor, SameAs<LoadedLibrary> T>
-void fields(Visitor& visit, T& library) {
+void fields(auto& visit, SameAs<LoadedLibrary> auto& library) {
   visit("version", library.version, "version; null if not known");
   visit("sha256", library.sha256, "SHA-256 of the loaded file; null if it could not be hashed in time");
 }
 
-template <class Visitor, SameAs<RankFigure> T>
-void fields(Visitor& visit, T& figure) {
+void fields(auto& visit, SameAs<RankFigure> auto& figure) {
   visit("value", figure.value, "in the unit that ends its name");
   visit("lower_is_better", figure.lower_is_better, "a time, not a rate");
   visit("verified", figure.verified, "the result equals the expected one; null without a result");
   visit("spread", figure.spread, "standard error by the value: MAD of the samples / median / sqrt(number)");
 }
 
-template <class Visitor, SameAs<RankLink> T>
-void fields(Visitor& visit, T& link) {
+void fields(auto& visit, SameAs<RankLink> auto& link) {
   visit("peer", link.peer, "the rank that received");
   visit("gb_per_s", link.gb_per_s, "10^9 bytes a second, one way");
   visit("latency_us", link.latency_us, "half of a round trip of 8 bytes, median");
@@ -142,8 +139,7 @@ void fields(Visitor& visit, T& link) {
   visit("resent", link.resent, "share of TCP segments that were lost and resent; null if the link does not use TCP");
 }
 
-template <class Visitor, SameAs<CollectiveRow> T>
-void fields(Visitor& visit, T& row) {
+void fields(auto& visit, SameAs<CollectiveRow> auto& row) {
   visit("operation", row.operation, "all_reduce, all_gather, reduce_scatter or all_to_all");
   visit("bytes", row.bytes, "the size, as nccl-tests define it");
   visit("ranks", row.ranks, "ranks that took part");
@@ -153,16 +149,14 @@ void fields(Visitor& visit, T& row) {
   visit("verified", row.verified, "every element has the expected value");
 }
 
-template <class Visitor, SameAs<PhaseRow> T>
-void fields(Visitor& visit, T& phase) {
+void fields(auto& visit, SameAs<PhaseRow> auto& phase) {
   visit("name", phase.name, "join, identity, local, kernels, soak, links, collectives or lockstep");
   visit("state", phase.state, "state of the phase");
   visit("seconds", phase.seconds, "duration in seconds");
   visit("why", phase.why, "reason for skipping, or failure");
 }
 
-template <class Visitor, SameAs<WrongResult> T>
-void fields(Visitor& visit, T& wrong) {
+void fields(auto& visit, SameAs<WrongResult> auto& wrong) {
   visit("what", wrong.what, "name of the computation");
   visit("how", wrong.how, "object of comparison");
   visit("row", wrong.row, "row of the first wrong element");
@@ -174,8 +168,7 @@ void fields(Visitor& visit, T& wrong) {
   visit("count", wrong.count, "number of wrong elements");
 }
 
-template <class Visitor, SameAs<RankReport> T>
-void fields(Visitor& visit, T& rank) {
+void fields(auto& visit, SameAs<RankReport> auto& rank) {
   visit("rank", rank.rank, "in the job");
   visit("local_rank", rank.local_rank, "on its node: the GPU's index");
   visit("device", rank.device, "name of the GPU, or of the CPU");
@@ -194,14 +187,12 @@ void fields(Visitor& visit, T& rank) {
   visit("trace", rank.trace, "clock, power and temperature of its device during the soak; null if not sampled");
 }
 
-template <class Visitor, SameAs<AbsentRank> T>
-void fields(Visitor& visit, T& absent) {
+void fields(auto& visit, SameAs<AbsentRank> auto& absent) {
   visit("rank", absent.rank, "rank that did not answer");
   visit("phase", absent.phase, "phase in which this rank waited for it");
 }
 
-template <class Visitor, SameAs<NodeReport> T>
-void fields(Visitor& visit, T& node) {
+void fields(auto& visit, SameAs<NodeReport> auto& node) {
   visit.constant("schema", "pbprobe.node/1");
   visit("host", node.host, "host name; hashed with --redact");
   visit("created", node.created, "UTC, by the node's clock");

@@ -67,8 +67,7 @@ struct OperatorRun {
   std::optional<Obstacle> obstacle;
 };
 
-template <class Visitor, SameAs<OperatorResult> T>
-void fields(Visitor& visit, T& result) {
+void fields(auto& visit, SameAs<OperatorResult> auto& result) {
   visit("name", result.name, "name in torch's database of operators, with its variant");
   visit("type", result.type, "data type of the inputs");
   visit("state", result.state, "result of the comparison");
@@ -82,8 +81,7 @@ void fields(Visitor& visit, T& result) {
   visit("kernels", result.kernels, "GPU kernels of the call, from torch.profiler; null if it saw none");
 }
 
-template <class Visitor, SameAs<OperatorRun> T>
-void fields(Visitor& visit, T& run) {
+void fields(auto& visit, SameAs<OperatorRun> auto& run) {
   visit("device", run.device, "cpu or cuda");
   visit("compiled", run.compiled, "functions of torch.compile were compared instead of the operators themselves");
   visit("torch", run.torch, "version of torch");

@@ -45,8 +45,7 @@ struct PlanList {
   std::vector<PlannedGemm> gemms;
 };
 
-template <class Visitor, SameAs<PlannedKernel> T>
-void fields(Visitor& visit, T& kernel) {
+void fields(auto& visit, SameAs<PlannedKernel> auto& kernel) {
   visit("kernel", kernel.kernel);
   visit("chosen", kernel.chosen, "dispatch takes it");
   visit("tile", kernel.tile, "rows x columns of C per block; for a CPU kernel, per step of a task");
@@ -61,8 +60,7 @@ void fields(Visitor& visit, T& kernel) {
   visit("why", kernel.why, "reason for the choice, with the split and the passes before it");
 }
 
-template <class Visitor, SameAs<PlannedGemm> T>
-void fields(Visitor& visit, T& gemm) {
+void fields(auto& visit, SameAs<PlannedGemm> auto& gemm) {
   visit("device", gemm.device, "\"cuda:0\", \"cpu\"");
   visit("supposed", gemm.supposed,
         "assumed properties of a device that is missing here, or kernels that are not built; null if both exist");
@@ -77,8 +75,7 @@ void fields(Visitor& visit, T& gemm) {
   visit("why_not", gemm.why_not, "reason why no kernel computes it");
 }
 
-template <class Visitor, SameAs<PlanList> T>
-void fields(Visitor& visit, T& list) {
+void fields(auto& visit, SameAs<PlanList> auto& list) {
   visit.constant("schema", "pbprobe.plan-list/1");
   visit("gemms", list.gemms);
 }

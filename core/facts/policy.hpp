@@ -55,16 +55,14 @@ struct Policy {
   std::vector<Waiver> waive;
 };
 
-template <class Visitor, SameAs<Waiver> T>
-void fields(Visitor& visit, T& waiver) {
+void fields(auto& visit, SameAs<Waiver> auto& waiver) {
   visit("id", waiver.id, "id of one check: PB316");
   visit("component", waiver.component, "location as the finding states it; null only for findings without a location");
   visit("reason", waiver.reason, "reason");
   visit("until", waiver.until, "last day on which it is valid: 2027-01-31");
 }
 
-template <class Visitor, SameAs<RequiredLevels> T>
-void fields(Visitor& visit, T& levels) {
+void fields(auto& visit, SameAs<RequiredLevels> auto& levels) {
   visit("sm", levels.sm, "level that SMs must reach");
   visit("isa", levels.isa, "level that CPU ISAs must reach");
   visit("torch", levels.torch, "level of the version");
@@ -73,14 +71,12 @@ void fields(Visitor& visit, T& levels) {
   visit("blas", levels.blas, "level of the library");
 }
 
-template <class Visitor, SameAs<SeverityChange> T>
-void fields(Visitor& visit, T& change) {
+void fields(auto& visit, SameAs<SeverityChange> auto& change) {
   visit("severity", change.severity, "replaces the severity in the catalogue");
   visit("reason", change.reason, "reason");
 }
 
-template <class Visitor, SameAs<Policy> T>
-void fields(Visitor& visit, T& policy) {
+void fields(auto& visit, SameAs<Policy> auto& policy) {
   visit.constant("schema", "pbprobe.policy/1");
   visit("name", policy.name, "for the verdict");
   visit("stance", policy.stance, "strict: what is not answered or not proved does not pass, as a gate has it");

@@ -60,21 +60,18 @@ struct Preflight {
   std::vector<CompiledCache> caches;
 };
 
-template <class Visitor, SameAs<CalledCompiler> T>
-void fields(Visitor& visit, T& compiler) {
+void fields(auto& visit, SameAs<CalledCompiler> auto& compiler) {
   visit("called", compiler.called, "name, or names that are tried");
   visit("variable", compiler.variable, "variable that names it; null if none is set");
   visit("path", compiler.path, "path of the compiler; null if not installed");
 }
 
-template <class Visitor, SameAs<PythonHeader> T>
-void fields(Visitor& visit, T& header) {
+void fields(auto& visit, SameAs<PythonHeader> auto& header) {
   visit("path", header.path, "path according to the interpreter");
   visit("there", header.there, "false if the file is missing");
 }
 
-template <class Visitor, SameAs<LinkedDriver> T>
-void fields(Visitor& visit, T& driver) {
+void fields(auto& visit, SameAs<LinkedDriver> auto& driver) {
   visit("name", driver.name, "the library that Triton links");
   visit("variable", driver.variable, "variable that names its folder; null if not set");
   visit("ldconfig", driver.ldconfig, "program that Triton calls to find the library; null if it calls none");
@@ -83,8 +80,7 @@ void fields(Visitor& visit, T& driver) {
   visit("path", driver.path, "path of the library; null if no folder contains it");
 }
 
-template <class Visitor, SameAs<CalledPtxas> T>
-void fields(Visitor& visit, T& ptxas) {
+void fields(auto& visit, SameAs<CalledPtxas> auto& ptxas) {
   visit("name", ptxas.name, "ptxas; for GPUs from 10.0 on ptxas-blackwell");
   visit("path", ptxas.path, "the ptxas that Triton uses");
   visit("variable", ptxas.variable, "variable that names it; null for the ptxas in Triton's package");
@@ -93,16 +89,14 @@ void fields(Visitor& visit, T& ptxas) {
   visit("compiler", ptxas.compiler, "known targets; null if its file does not reveal them");
 }
 
-template <class Visitor, SameAs<CompiledCache> T>
-void fields(Visitor& visit, T& cache) {
+void fields(auto& visit, SameAs<CompiledCache> auto& cache) {
   visit("of", cache.of, "program that caches compiled code there");
   visit("path", cache.path, "folder; empty if none could be determined");
   visit("variable", cache.variable, "variable that sets the folder");
   visit("problem", cache.problem, "reason why the folder is not usable; null if it is");
 }
 
-template <class Visitor, SameAs<Preflight> T>
-void fields(Visitor& visit, T& preflight) {
+void fields(auto& visit, SameAs<Preflight> auto& preflight) {
   visit("cxx_compiler", preflight.cxx_compiler, "compiler that TorchInductor calls");
   visit("c_compiler", preflight.c_compiler, "compiler that Triton calls; null without Triton");
   visit("python_header", preflight.python_header, "Python.h; null if no interpreter reports its header folder");

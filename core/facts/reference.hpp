@@ -37,22 +37,19 @@ struct ReferenceBuild {
   std::map<std::string, ReferenceFile> files;              // "libtorch_cuda_linalg.so"
 };
 
-template <class Visitor, SameAs<ReferenceCode> T>
-void fields(Visitor& visit, T& code) {
+void fields(auto& visit, SameAs<ReferenceCode> auto& code) {
   visit("units", code.units, "translation units with machine code for it");
   visit("kernels", code.kernels, "entry functions for this SM");
   visit("code_bytes", code.code_bytes, "their bytes");
 }
 
-template <class Visitor, SameAs<ReferenceFile> T>
-void fields(Visitor& visit, T& file) {
+void fields(auto& visit, SameAs<ReferenceFile> auto& file) {
   visit("linked", file.linked, "libraries linked in statically; other versions change the counts");
   visit("code", file.code, "machine code per SM");
   visit("families", file.families, "kernels per function template, for one SM; null if not known");
 }
 
-template <class Visitor, SameAs<ReferenceBuild> T>
-void fields(Visitor& visit, T& build) {
+void fields(auto& visit, SameAs<ReferenceBuild> auto& build) {
   visit("torch", build.torch, "its version");
   visit("cuda", build.cuda, "its CUDA");
   visit("platform", build.platform, "its platform");

@@ -41,8 +41,7 @@ struct EmulatedLoad {
   std::string what;                    // observation, or the reason why it was not tried
 };
 
-template <class Visitor, SameAs<EmulatedLoad> T>
-void fields(Visitor& visit, T& load) {
+void fields(auto& visit, SameAs<EmulatedLoad> auto& load) {
   visit("target", load.target, "the claimed row");
   visit("cpu", load.cpu, "QEMU model of the row; null if no model matches this row exactly");
   visit("outcome", load.outcome, "result of the load");
@@ -97,8 +96,7 @@ struct Report {
   std::vector<std::string> problems;                  // steps that could not run, one sentence each with the fix
 };
 
-template <class Visitor, SameAs<GatedRun> T>
-void fields(Visitor& visit, T& run) {
+void fields(auto& visit, SameAs<GatedRun> auto& run) {
   visit("version", run.version, "pbprobe's version");
   visit("commit", run.commit, "of pbprobe");
   visit("created", run.created, "UTC, ISO 8601");
@@ -114,8 +112,7 @@ void fields(Visitor& visit, T& run) {
   visit("problems", run.problems, "steps that could not run");
 }
 
-template <class Visitor, SameAs<Report> T>
-void fields(Visitor& visit, T& report) {
+void fields(auto& visit, SameAs<Report> auto& report) {
   visit.constant("schema", "pbprobe.report/1");
   visit("version", report.version, "pbprobe's version");
   visit("commit", report.commit, "of pbprobe");

@@ -34,8 +34,7 @@ struct TargetList {
   std::vector<ListedTarget> targets;
 };
 
-template <class Visitor, SameAs<ListedKernel> T>
-void fields(Visitor& visit, T& kernel) {
+void fields(auto& visit, SameAs<ListedKernel> auto& kernel) {
   visit("name", kernel.name);
   visit("dtype", kernel.dtype, "type of A and B");
   visit("instruction", kernel.instruction);
@@ -43,8 +42,7 @@ void fields(Visitor& visit, T& kernel) {
   visit("device", kernel.device, "device or emulator that ran it");
 }
 
-template <class Visitor, SameAs<ListedTarget> T>
-void fields(Visitor& visit, T& target) {
+void fields(auto& visit, SameAs<ListedTarget> auto& target) {
   visit("id", target.id);
   visit("kind", target.kind);
   visit("products", target.products);
@@ -53,8 +51,7 @@ void fields(Visitor& visit, T& target) {
   visit("kernels", target.kernels);
 }
 
-template <class Visitor, SameAs<TargetList> T>
-void fields(Visitor& visit, T& list) {
+void fields(auto& visit, SameAs<TargetList> auto& list) {
   visit.constant("schema", "pbprobe.target-list/1");
   visit("targets", list.targets);
 }

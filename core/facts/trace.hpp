@@ -25,8 +25,7 @@ struct DeviceTrace {
   std::vector<TracePoint> points;
 };
 
-template <class Visitor, SameAs<TracePoint> T>
-void fields(Visitor& visit, T& point) {
+void fields(auto& visit, SameAs<TracePoint> auto& point) {
   visit("seconds", point.seconds, "time since the measurement began");
   visit("clock_mhz", point.clock_mhz, "SM clock of a GPU; for a CPU, clock of the fastest sampled core");
   visit("power_watts", point.power_watts, "for a CPU, the sum of its packages");
@@ -34,8 +33,7 @@ void fields(Visitor& visit, T& point) {
   visit("limits", point.limits, "causes of a lower clock, as NVML reports them; null without a report");
 }
 
-template <class Visitor, SameAs<DeviceTrace> T>
-void fields(Visitor& visit, T& trace) {
+void fields(auto& visit, SameAs<DeviceTrace> auto& trace) {
   visit("device", trace.device, "cpu or cuda:0");
   visit("points", trace.points, "in the order of time");
 }

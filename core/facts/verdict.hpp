@@ -122,8 +122,7 @@ struct Verdict {
   std::optional<Holdings> holdings;  // satisfied claim; null for a run on a machine, or without an artifact
 };
 
-template <class Visitor, SameAs<GpuOutcome> T>
-void fields(Visitor& visit, T& gpu) {
+void fields(auto& visit, SameAs<GpuOutcome> auto& gpu) {
   visit("gpu", gpu.gpu, "index");
   visit("name", gpu.name, "name of the policy or the GPU");
   visit("capability", gpu.capability, "compute capability");
@@ -132,8 +131,7 @@ void fields(Visitor& visit, T& gpu) {
   visit("sentence", gpu.sentence, "one sentence");
 }
 
-template <class Visitor, SameAs<ClaimRow> T>
-void fields(Visitor& visit, T& row) {
+void fields(auto& visit, SameAs<ClaimRow> auto& row) {
   visit("claim", row.claim, "claimed item");
   visit("claimed", row.claimed, "claimed value; null if the row is about the machine");
   visit("shipped", row.shipped, "the build contains it");
@@ -146,8 +144,7 @@ void fields(Visitor& visit, T& row) {
   visit("detail", row.detail, "deciding fact");
 }
 
-template <class Visitor, SameAs<Holdings> T>
-void fields(Visitor& visit, T& holdings) {
+void fields(auto& visit, SameAs<Holdings> auto& holdings) {
   visit("sentence", holdings.sentence, "one sentence");
   visit("sms", holdings.sms, "SMs of most translation units of libtorch's main file");
   visit("few", holdings.few, "SMs of only a few translation units");
@@ -159,8 +156,7 @@ void fields(Visitor& visit, T& holdings) {
   visit("size_bytes", holdings.size_bytes, "size of all files that were read");
 }
 
-template <class Visitor, SameAs<CheckRow> T>
-void fields(Visitor& visit, T& check) {
+void fields(auto& visit, SameAs<CheckRow> auto& check) {
   visit("id", check.id, "the check's");
   visit("subject", check.subject, "subject of the check");
   visit("level", check.level, "level of truth that the check tests");
@@ -171,14 +167,12 @@ void fields(Visitor& visit, T& check) {
   visit("why", check.why, "reason for a missing answer, or for not asking");
 }
 
-template <class Visitor, SameAs<WaiverUse> T>
-void fields(Visitor& visit, T& use) {
+void fields(auto& visit, SameAs<WaiverUse> auto& use) {
   visit("waiver", use.waiver, "waiver in the policy");
   visit("state", use.state, "use of the waiver");
 }
 
-template <class Visitor, SameAs<Objection> T>
-void fields(Visitor& visit, T& objection) {
+void fields(auto& visit, SameAs<Objection> auto& objection) {
   visit("id", objection.id, "id of the check; otherwise claim, waiver or run");
   visit("outcome", objection.outcome, "effect on the verdict: fail or unknown");
   visit("what", objection.what, "observation");
@@ -186,8 +180,7 @@ void fields(Visitor& visit, T& objection) {
   visit("remedy", objection.remedy, "fix");
 }
 
-template <class Visitor, SameAs<Verdict> T>
-void fields(Visitor& visit, T& verdict) {
+void fields(auto& visit, SameAs<Verdict> auto& verdict) {
   visit.constant("schema", "pbprobe.verdict/1");
   visit("outcome", verdict.outcome, "unknown is not pass");
   visit("reason", verdict.reason, "one sentence");

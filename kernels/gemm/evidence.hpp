@@ -41,8 +41,7 @@ struct EvidenceRecord {
   std::string date;  // "2026-11-21"
 };
 
-template <class Visitor, SameAs<EvidenceRecord> T>
-void fields(Visitor& visit, T& record) {
+void fields(auto& visit, SameAs<EvidenceRecord> auto& record) {
   visit.constant("schema", "pbprobe.evidence/1");
   visit("kernel", record.kernel, "public name");
   visit("digest", record.digest, "SHA-256 of the cubin, or of the sources (CPU, PTX)");

@@ -114,16 +114,14 @@ struct Fleet {
   std::vector<FleetNode> nodes;
 };
 
-template <class Visitor, SameAs<FleetFinding> T>
-void fields(Visitor& visit, T& finding) {
+void fields(auto& visit, SameAs<FleetFinding> auto& finding) {
   visit("fault", finding.fault, "the kind of fault");
   visit("outcome", finding.outcome, "fail; unknown if nothing is proved; pass for a note");
   visit("what", finding.what, "observation");
   visit("fix", finding.fix, "fix");
 }
 
-template <class Visitor, SameAs<FleetRank> T>
-void fields(Visitor& visit, T& rank) {
+void fields(auto& visit, SameAs<FleetRank> auto& rank) {
   visit("rank", rank.rank, "in the job, or counted through the documents");
   visit("local_rank", rank.local_rank, "on its node: the GPU's index");
   visit("device", rank.device, "name of the GPU, or of the CPU");
@@ -134,8 +132,7 @@ void fields(Visitor& visit, T& rank) {
   visit("late_ms", rank.late_ms, "delay after the first rank, for each lockstep round");
 }
 
-template <class Visitor, SameAs<FleetNode> T>
-void fields(Visitor& visit, T& node) {
+void fields(auto& visit, SameAs<FleetNode> auto& node) {
   visit("host", node.host, "its name");
   visit("outcome", node.outcome, "the worst of its ranks");
   visit("reason", node.reason, "one sentence");
@@ -144,8 +141,7 @@ void fields(Visitor& visit, T& node) {
   visit("ranks", node.ranks, "in the order of the local ranks");
 }
 
-template <class Visitor, SameAs<FleetRule> T>
-void fields(Visitor& visit, T& rule) {
+void fields(auto& visit, SameAs<FleetRule> auto& rule) {
   visit("figure", rule.figure, "name of the measured figure; it ends with the unit");
   visit("device", rule.device, "figures are compared on equal devices only");
   visit("lower_is_better", rule.lower_is_better, "a time, not a rate");
@@ -157,8 +153,7 @@ void fields(Visitor& visit, T& rule) {
   visit("slow", rule.slow, "ranks beyond it");
 }
 
-template <class Visitor, SameAs<FleetLink> T>
-void fields(Visitor& visit, T& link) {
+void fields(auto& visit, SameAs<FleetLink> auto& link) {
   visit("from", link.from, "rank that sent");
   visit("to", link.to, "rank that received");
   visit("gb_per_s", link.gb_per_s, "10^9 bytes a second, one way");
@@ -168,8 +163,7 @@ void fields(Visitor& visit, T& link) {
   visit("outcome", link.outcome, "fail: slow, lossy or wrong; unknown: not verified");
 }
 
-template <class Visitor, SameAs<FleetCollective> T>
-void fields(Visitor& visit, T& row) {
+void fields(auto& visit, SameAs<FleetCollective> auto& row) {
   visit("operation", row.operation, "all_reduce, all_gather, reduce_scatter or all_to_all");
   visit("bytes", row.bytes, "the size, as nccl-tests define it");
   visit("ranks", row.ranks, "ranks that took part");
@@ -178,16 +172,14 @@ void fields(Visitor& visit, T& row) {
   visit("verified", row.verified, "pass: by every rank");
 }
 
-template <class Visitor, SameAs<FleetDifference> T>
-void fields(Visitor& visit, T& difference) {
+void fields(auto& visit, SameAs<FleetDifference> auto& difference) {
   visit("about", difference.about, "which library");
   visit("sentence", difference.sentence, "hosts with a value that differs from the majority");
   visit("most", difference.most, "value of the majority");
   visit("hosts", difference.hosts, "hosts with another value");
 }
 
-template <class Visitor, SameAs<Fleet> T>
-void fields(Visitor& visit, T& fleet) {
+void fields(auto& visit, SameAs<Fleet> auto& fleet) {
   visit.constant("schema", "pbprobe.fleet/1");
   visit("created", fleet.created, "when the reports were merged, UTC");
   visit("pbprobe_version", fleet.pbprobe_version, "version that merged the reports");

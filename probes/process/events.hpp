@@ -59,22 +59,19 @@ struct WorkerEnd {
   int64_t left_behind = 0;            // processes that the worker left behind, ended by the supervisor
 };
 
-template <class Visitor, SameAs<Stage> T>
-void fields(Visitor& visit, T& stage) {
+void fields(auto& visit, SameAs<Stage> auto& stage) {
   visit("step", stage.step);
   visit("doing", stage.doing);
 }
 
-template <class Visitor, SameAs<Crash> T>
-void fields(Visitor& visit, T& crash) {
+void fields(auto& visit, SameAs<Crash> auto& crash) {
   visit("object", crash.object);
   visit("offset", crash.offset);
   visit("symbol", crash.symbol);
   visit("bytes", crash.bytes);
 }
 
-template <class Visitor, SameAs<WorkerEnd> T>
-void fields(Visitor& visit, T& ended) {
+void fields(auto& visit, SameAs<WorkerEnd> auto& ended) {
   visit("how", ended.how);
   visit("code", ended.code, "exit code");
   visit("signal", ended.signal);

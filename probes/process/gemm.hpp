@@ -43,8 +43,7 @@ struct ReturnedGemm {
   std::string c;  // in hexadecimal
 };
 
-template <class Visitor, SameAs<ReturnedGemm> T>
-void fields(Visitor& visit, T& gemm) {
+void fields(auto& visit, SameAs<ReturnedGemm> auto& gemm) {
   visit("device", gemm.device);
   visit("dtype", gemm.dtype);
   visit("c", gemm.c, "in hexadecimal");

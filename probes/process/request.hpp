@@ -55,15 +55,13 @@ struct MeasureRequest {
   double limit_seconds = 60;   // time limit, after which the child is killed
 };
 
-template <class Visitor, SameAs<Shape> T>
-void fields(Visitor& visit, T& shape) {
+void fields(auto& visit, SameAs<Shape> auto& shape) {
   visit("m", shape.m);
   visit("n", shape.n);
   visit("k", shape.k);
 }
 
-template <class Visitor, SameAs<BenchRequest> T>
-void fields(Visitor& visit, T& bench) {
+void fields(auto& visit, SameAs<BenchRequest> auto& bench) {
   visit("target", bench.target, "target id; null for every target that the host can run");
   visit("dtype", bench.dtype, "type of A and B");
   visit("layout", bench.layout, "nt, nn, tn or tt");
@@ -82,8 +80,7 @@ void fields(Visitor& visit, T& bench) {
   visit("against", bench.against, "peers: libtorch, cublaslt, cublaslt_best, bf16");
 }
 
-template <class Visitor, SameAs<MeasureRequest> T>
-void fields(Visitor& visit, T& request) {
+void fields(auto& visit, SameAs<MeasureRequest> auto& request) {
   visit.constant("schema", "pbprobe.measure-request/1");
   visit("host", request.host);
   visit("libtorch_dir", request.libtorch_dir, "folder of libtorch_cpu.so; null to load no libtorch");

@@ -176,14 +176,12 @@ struct ClaimDocument {
   std::optional<std::vector<IgnoredFiles>> ignore;
 };
 
-template <class Visitor, SameAs<ClaimOfFiles> T>
-void fields(Visitor& visit, T& claim) {
+void fields(auto& visit, SameAs<ClaimOfFiles> auto& claim) {
   visit("files", claim.files, "pattern of paths, or of file names if it has no slash: vllm/_moe_C*.so");
   visit("claim", claim.claim, "required contents of each matching file: sm90,sm120,cuda=13.0");
 }
 
-template <class Visitor, SameAs<ClaimDocument> T>
-void fields(Visitor& visit, T& document) {
+void fields(auto& visit, SameAs<ClaimDocument> auto& document) {
   visit.constant("schema", "pbprobe.claims/1");
   visit("claim", document.claim, "claim for all files without a matching pattern, in the syntax of --claim");
   visit("files", document.files, "claims for files; the last matching pattern counts");

@@ -133,21 +133,18 @@ struct Matrix {
 // Checks that this CUDA builds machine code for this SM. The error names the first or the last CUDA that does.
 [[nodiscard]] Result<void> cuda_builds(std::string_view cuda, const Target& gpu);
 
-template <class Visitor, SameAs<Choice> T>
-void fields(Visitor& visit, T& choice) {
+void fields(auto& visit, SameAs<Choice> auto& choice) {
   visit("default", choice.default_value);
   visit("choices", choice.choices);
 }
 
-template <class Visitor, SameAs<NixpkgsPin> T>
-void fields(Visitor& visit, T& pin) {
+void fields(auto& visit, SameAs<NixpkgsPin> auto& pin) {
   visit("rev", pin.rev, "commit of nixpkgs");
   visit("hash", pin.hash, "hash of the download; null until `pbprobe recipes lock --fill` fetched it");
   visit("torch", pin.torch, "torch version of this nixpkgs");
 }
 
-template <class Visitor, SameAs<SourcePin> T>
-void fields(Visitor& visit, T& source) {
+void fields(auto& visit, SameAs<SourcePin> auto& source) {
   visit("owner", source.owner);
   visit("repo", source.repo);
   visit("tag", source.tag);
@@ -157,8 +154,7 @@ void fields(Visitor& visit, T& source) {
   visit("drop_patches_why", source.drop_patches_why, "reason for drop_patches");
 }
 
-template <class Visitor, SameAs<RecipePatch> T>
-void fields(Visitor& visit, T& patch) {
+void fields(auto& visit, SameAs<RecipePatch> auto& patch) {
   visit("package", patch.package, "attribute of the patched package in nixpkgs");
   visit("name", patch.name);
   visit("url", patch.url);
@@ -166,20 +162,17 @@ void fields(Visitor& visit, T& patch) {
   visit("why", patch.why);
 }
 
-template <class Visitor, SameAs<CudaComponent> T>
-void fields(Visitor& visit, T& component) {
+void fields(auto& visit, SameAs<CudaComponent> auto& component) {
   visit("name", component.name, "name of the package");
   visit("attribute", component.attribute, "attribute of the CUDA package set");
 }
 
-template <class Visitor, SameAs<MatrixRow> T>
-void fields(Visitor& visit, T& row) {
+void fields(auto& visit, SameAs<MatrixRow> auto& row) {
   visit("gpus", row.gpus, "SMs; each is built with every ISA of the row");
   visit("cpus", row.cpus, "ISAs");
 }
 
-template <class Visitor, SameAs<MatrixLine> T>
-void fields(Visitor& visit, T& line) {
+void fields(auto& visit, SameAs<MatrixLine> auto& line) {
   visit("id", line.id, "id in the names of variants: cuda13_0");
   visit("torch", line.torch);
   visit("cuda", line.cuda);
@@ -194,30 +187,26 @@ void fields(Visitor& visit, T& line) {
   visit("cpu_only", line.cpu_only, "ISAs that are also built without CUDA");
 }
 
-template <class Visitor, SameAs<MatrixRule> T>
-void fields(Visitor& visit, T& rule) {
+void fields(auto& visit, SameAs<MatrixRule> auto& rule) {
   visit("gpus", rule.gpus, "SMs; an empty list selects all");
   visit("cpus", rule.cpus, "ISAs; an empty list selects all");
   visit("environment", rule.environment, "variables of the build");
   visit("note", rule.note);
 }
 
-template <class Visitor, SameAs<Workload> T>
-void fields(Visitor& visit, T& workload) {
+void fields(auto& visit, SameAs<Workload> auto& workload) {
   visit("id", workload.id);
   visit("cpus", workload.cpus, "ISAs, best first");
   visit("why", workload.why);
 }
 
-template <class Visitor, SameAs<Correction> T>
-void fields(Visitor& visit, T& correction) {
+void fields(auto& visit, SameAs<Correction> auto& correction) {
   visit("stated", correction.stated);
   visit("fact", correction.fact);
   visit("source", correction.source);
 }
 
-template <class Visitor, SameAs<Matrix> T>
-void fields(Visitor& visit, T& m) {
+void fields(auto& visit, SameAs<Matrix> auto& m) {
   visit.constant("schema", "pbprobe.matrix/1");
   visit("default_line", m.default_line, "line whose recipes are in .flox/pkgs");
   visit("python", m.python);

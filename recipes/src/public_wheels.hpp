@@ -72,8 +72,7 @@ struct WheelsAdvice {
 // Selects the wheels for a machine. gpu: null if no GPU is to be used.
 [[nodiscard]] WheelsAdvice advise_wheels(const Host& host, const Gpu* gpu, const PublicWheels& table = public_wheels());
 
-template <class Visitor, SameAs<PublicWheel> T>
-void fields(Visitor& visit, T& wheel) {
+void fields(auto& visit, SameAs<PublicWheel> auto& wheel) {
   visit("package", wheel.package, "name in METADATA");
   visit("version", wheel.version, "version in METADATA");
   visit("platform", wheel.platform, "x86_64-linux or aarch64-linux");
@@ -86,23 +85,20 @@ void fields(Visitor& visit, T& wheel) {
   visit("ptx", wheel.ptx, "PTX");
 }
 
-template <class Visitor, SameAs<AbsentWheel> T>
-void fields(Visitor& visit, T& wheel) {
+void fields(auto& visit, SameAs<AbsentWheel> auto& wheel) {
   visit("package", wheel.package, "name of the package");
   visit("version", wheel.version, "requested version");
   visit("platform", wheel.platform, "x86_64-linux or aarch64-linux");
 }
 
-template <class Visitor, SameAs<PublicWheels> T>
-void fields(Visitor& visit, T& table) {
+void fields(auto& visit, SameAs<PublicWheels> auto& table) {
   visit.constant("schema", "pbprobe.public_wheels/1");
   visit("read", table.read, "date of reading the wheels");
   visit("wheels", table.wheels, "wheels by package, oldest first");
   visit("absent", table.absent, "package versions that the index has only as source");
 }
 
-template <class Visitor, SameAs<WheelAdvice> T>
-void fields(Visitor& visit, T& advice) {
+void fields(auto& visit, SameAs<WheelAdvice> auto& advice) {
   visit("package", advice.package, "name of the package");
   visit("version", advice.version, "version that matches the torch");
   visit("code", advice.code, "code for the GPU; unknown without device code");
@@ -110,8 +106,7 @@ void fields(Visitor& visit, T& advice) {
   visit("sentence", advice.sentence, "one sentence");
 }
 
-template <class Visitor, SameAs<WheelsAdvice> T>
-void fields(Visitor& visit, T& advice) {
+void fields(auto& visit, SameAs<WheelsAdvice> auto& advice) {
   visit("read", advice.read, "date of reading the wheels");
   visit("wheels", advice.wheels, "torch first, then related packages; empty if no torch runs here");
   visit("commands", advice.commands, "commands that install torch and matching packages");
@@ -132,8 +127,7 @@ struct ReferenceTable {
 [[nodiscard]] ReferenceBuild find_reference(const Inventory& build, const Claim& claim,
                                             const ReferenceTable& table = reference_table());
 
-template <class Visitor, SameAs<ReferenceTable> T>
-void fields(Visitor& visit, T& table) {
+void fields(auto& visit, SameAs<ReferenceTable> auto& table) {
   visit.constant("schema", "pbprobe.reference_builds/1");
   visit("builds", table.builds, "oldest first");
 }

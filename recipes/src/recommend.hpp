@@ -41,14 +41,12 @@ struct Recommendation {
 
 [[nodiscard]] std::string render_recommendation(const Recommendation& recommendation);
 
-template <class Visitor, SameAs<Alternative> T>
-void fields(Visitor& visit, T& alternative) {
+void fields(auto& visit, SameAs<Alternative> auto& alternative) {
   visit("variant", alternative.variant);
   visit("why", alternative.why);
 }
 
-template <class Visitor, SameAs<Recommendation> T>
-void fields(Visitor& visit, T& r) {
+void fields(auto& visit, SameAs<Recommendation> auto& r) {
   visit.constant("schema", "pbprobe.recommendation/1");
   visit("workload", r.workload);
   visit("variant", r.variant, "name of the variant; null if no variant fits this machine");

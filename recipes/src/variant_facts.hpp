@@ -43,8 +43,7 @@ struct VariantFacts {
 // Renders `pbprobe recipes show NAME`.
 [[nodiscard]] std::string render_variant(const VariantFacts& facts);
 
-template <class Visitor, SameAs<VariantFacts> T>
-void fields(Visitor& visit, T& facts) {
+void fields(auto& visit, SameAs<VariantFacts> auto& facts) {
   visit.constant("schema", "pbprobe.variant/1");
   visit("name", facts.name);
   visit("pname", facts.pname);

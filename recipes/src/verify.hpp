@@ -50,8 +50,7 @@ struct Verified {
 [[nodiscard]] bool has_failures(const Verified& verified);
 [[nodiscard]] std::string render_verified(const Verified& verified);
 
-template <class Visitor, SameAs<Verified> T>
-void fields(Visitor& visit, T& verified) {
+void fields(auto& visit, SameAs<Verified> auto& verified) {
   visit.constant("schema", "pbprobe.recipes-verified/1");
   visit("recipes", verified.recipes);
   visit("evaluated", verified.evaluated, "recipes evaluated by Nix; null if not requested or Nix is missing");

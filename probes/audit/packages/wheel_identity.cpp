@@ -426,8 +426,7 @@ struct VariantDocument {
   std::map<std::string, Features> variants;  // keyed by label
 };
 
-template <class Visitor, SameAs<VariantDocument> T>
-void fields(Visitor& visit, T& document) {
+void fields(auto& visit, SameAs<VariantDocument> auto& document) {
   visit("variants", document.variants, "by label");
 }
 
