@@ -12,19 +12,17 @@
 //
 // std::optional is written as null and may be absent; every other key is required. Types are exact: a number for a
 // string, or 1.5 or true for an integer, is refused with the path of the key. Unknown keys are ignored, so that keys
-// can be added freely. An enum needs `enum_names(Enum)`, a span of (value, name).
+// can be added freely. The JSON of an enum is the name of its enumerator; an overload of enum_names() for its type
+// gives other names.
 #pragma once
 
+#include <array>
 #include <concepts>
-#include <cstdint>
-#include <map>
-#include <optional>
+#include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace pbprobe {
 
@@ -35,11 +33,48 @@ template <class E>
 using EnumName = std::pair<E, std::string_view>;
 
 template <class E>
-concept NamedEnum = std::is_enum_v<E> && requires(E e) {
-  enum_names(e);
-};
+concept Enum = std::is_enum_v<E>;
 
-template <NamedEnum E>
+namespace detail {
+
+// Returns the last part of the name of a template's only argument. `function`: __PRETTY_FUNCTION__, to which gcc and
+// clang append "[with T = pbprobe::Gpu; …]" or "[T = pbprobe::Gpu]". Returns "" for a value that is no enumerator,
+// "(pbprobe::Outcome)3".
+[[nodiscard]] constexpr std::string_view argument_name(std::string_view function) {
+  function.remove_prefix(function.find(" = ") + 3);
+  function = function.substr(0, function.find_first_of(";]"));
+  return function.starts_with('(') ? std::string_view() : function.substr(function.rfind(':') + 1);
+}
+
+template <auto kValue>
+[[nodiscard]] constexpr std::string_view enumerator_name() {
+  return argument_name(__PRETTY_FUNCTION__);
+}
+
+template <Enum E, size_t kFirst = 0>
+[[nodiscard]] constexpr size_t count_enumerators() {
+  if constexpr (enumerator_name<static_cast<E>(kFirst)>().empty())
+    return kFirst;
+  else
+    return count_enumerators<E, kFirst + 1>();
+}
+
+template <Enum E, size_t... kValues>
+[[nodiscard]] constexpr std::array<EnumName<E>, sizeof...(kValues)> list_enumerators(std::index_sequence<kValues...>) {
+  return {{{static_cast<E>(kValues), enumerator_name<static_cast<E>(kValues)>()}...}};
+}
+
+}  // namespace detail
+
+// Returns the enumerators of an enum that numbers them from 0 on, with their names.
+template <Enum E>
+[[nodiscard]] std::span<const EnumName<E>> enum_names(E) {
+  static constexpr auto kNames =
+      detail::list_enumerators<E>(std::make_index_sequence<detail::count_enumerators<E>()>());
+  return kNames;
+}
+
+template <Enum E>
 [[nodiscard]] std::string_view name_of(E value) {
   for (const auto& [entry, name] : enum_names(value)) {
     if (entry == value) return name;

@@ -58,7 +58,7 @@ struct Writer {
       Json object = Json::object();
       for (const auto& [key, element] : value) object[key] = write(element);
       return object;
-    } else if constexpr (NamedEnum<T>) {
+    } else if constexpr (Enum<T>) {
       return Json(name_of(value));
     } else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string> || std::same_as<T, Json>) {
       return Json(value);
@@ -122,7 +122,7 @@ struct Reader {
       if (!json.is_object()) return refuse(json, "an object", path, error);
       value.clear();
       for (const auto& [key, element] : json.items()) read(element, value[key], path + "." + key, error);
-    } else if constexpr (NamedEnum<T>) {
+    } else if constexpr (Enum<T>) {
       if (!json.is_string()) return refuse(json, "a string", path, error);
       const auto& text = json.get_ref<const std::string&>();
       for (const auto& [entry, name] : enum_names(value)) {
@@ -157,13 +157,10 @@ struct Reader {
   }
 };
 
-// "Gpu" of pbprobe::Gpu, as gcc and clang write it into the name of a function.
+// Returns "Gpu" for pbprobe::Gpu.
 template <class T>
 [[nodiscard]] constexpr std::string_view type_name() {
-  std::string_view name = __PRETTY_FUNCTION__;
-  name.remove_prefix(name.find("T = ") + 4);
-  name = name.substr(0, name.find_first_of(";]"));
-  return name.substr(name.rfind(':') + 1);
+  return argument_name(__PRETTY_FUNCTION__);
 }
 
 // Writes the schema of one struct. Nested structs go to `definitions`, once each.
@@ -195,7 +192,7 @@ struct SchemaWriter {
       return Json{{"type", "array"}, {"items", make_schema<typename T::value_type>()}};
     } else if constexpr (IsMap<T>::value) {
       return Json{{"type", "object"}, {"additionalProperties", make_schema<typename T::mapped_type>()}};
-    } else if constexpr (NamedEnum<T>) {
+    } else if constexpr (Enum<T>) {
       Json names = Json::array();
       for (const auto& [entry, name] : enum_names(T{})) names.push_back(name);
       return Json{{"enum", std::move(names)}};

@@ -5,26 +5,23 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "core/fields.hpp"
 
 namespace pbprobe {
 
 enum class Obstacle : uint8_t {
-  memory,       // too little GPU or host memory
-  busy,         // another process uses the GPU, or the compute mode forbids a second process
-  device,       // the GPU or its services failed: it fell off the bus, or had an uncorrectable memory error
-  missing,      // a library or a symbol is missing
-  time_limit,   // exceeded its time limit
-  driver,       // the driver is too old or does not match
-  permission,   // the system denied the operation
-  no_device,    // the machine has no GPU
-  unsupported,  // this device or driver lacks the required feature
-  killed,       // the system ended the process
-  unexplained,  // the driver or a library reported no cause
+  out_of_memory,  // too little GPU or host memory
+  busy,           // another process uses the GPU, or the compute mode forbids a second process
+  device_failed,  // the GPU or its services failed: it fell off the bus, or had an uncorrectable memory error
+  missing,        // a library or a symbol is missing
+  time_limit,     // exceeded its time limit
+  driver,         // the driver is too old or does not match
+  not_permitted,  // the system denied the operation
+  no_device,      // the machine has no GPU
+  unsupported,    // this device or driver lacks the required feature
+  killed,         // the system ended the process
+  unexplained,    // the driver or a library reported no cause
 };
-
-[[nodiscard]] std::span<const EnumName<Obstacle>> enum_names(Obstacle);
 
 }  // namespace pbprobe

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/targets.hpp"
 
-#include <array>
-
 #include <fmt/ranges.h>
 
 #include "core/json.hpp"
@@ -15,8 +13,6 @@ constexpr std::string_view kTargetsJson =
 #include "targets.inc"  // recipes/targets.json as string literals (cmake/Targets.cmake)
     ;
 
-constexpr std::array<EnumName<TargetKind>, 2> kKindNames{{{TargetKind::cpu, "cpu"}, {TargetKind::gpu, "gpu"}}};
-
 std::vector<Target> load_targets() {
   auto parsed = parse_json(kTargetsJson);
   auto table = parsed ? from_json<TargetTable>(*parsed) : Result<TargetTable>(parsed.error());
@@ -24,10 +20,6 @@ std::vector<Target> load_targets() {
 }
 
 }  // namespace
-
-std::span<const EnumName<TargetKind>> enum_names(TargetKind) {
-  return kKindNames;
-}
 
 std::optional<int64_t> rate_of(const OpsPerClock& ops, DType type) {
   switch (type) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +16,6 @@
 namespace pbprobe {
 
 enum class TargetKind { cpu, gpu };
-
-[[nodiscard]] std::span<const EnumName<TargetKind>> enum_names(TargetKind);
 
 // One instruction path that a build for this target must contain.
 struct InstructionPath {

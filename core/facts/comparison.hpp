@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,6 @@ namespace pbprobe {
 
 enum class Change : uint8_t { gained, lost, changed };
 enum class Shift : uint8_t { faster, slower, not_shown };
-
-[[nodiscard]] std::span<const EnumName<Change>> enum_names(Change);
-[[nodiscard]] std::span<const EnumName<Shift>> enum_names(Shift);
 
 struct FactChange {
   std::string about;  // "SM", "SM of cuBLAS", "PTX", "minimum CPU", "version", "file", "size", …

@@ -7,7 +7,6 @@
 
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +26,6 @@ enum class TorchAbi {
   cxx,     // C++ symbols: it loads with the release that it was built with
   own,     // torch itself
 };
-
-[[nodiscard]] std::span<const EnumName<TorchAbi>> enum_names(TorchAbi);
 
 // Kernels that do not run on a GPU, grouped by the SMs that they have code for.
 struct LackingKernels {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -30,11 +29,6 @@ enum class Subject {
 
 // Levels of truth about a claim, lowest first.
 enum class Level { claimed, shipped, loaded, executed, measured };
-
-[[nodiscard]] std::span<const EnumName<Outcome>> enum_names(Outcome);
-[[nodiscard]] std::span<const EnumName<Severity>> enum_names(Severity);
-[[nodiscard]] std::span<const EnumName<Subject>> enum_names(Subject);
-[[nodiscard]] std::span<const EnumName<Level>> enum_names(Level);
 
 struct Finding {
   std::string id;  // "PB301": stable, and never used again for another check

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +41,6 @@ enum class DriverState {
   no_gpu,     // loaded, and it lists no device
   gpu_bad,    // a device is listed but cannot be used
 };
-
-[[nodiscard]] std::span<const EnumName<DriverState>> enum_names(DriverState);
 
 struct Driver {
   DriverState state = DriverState::no_driver;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -83,8 +82,6 @@ enum class Provider {
   unresolved,  // ld.so would not find it, judging by the files
 };
 
-[[nodiscard]] std::span<const EnumName<Provider>> enum_names(Provider);
-
 struct Dependency {
   std::string name;
   Provider provider = Provider::unresolved;
@@ -131,8 +128,6 @@ enum class CodeClass {
   unclassified,        // unnamed code that no root reaches
   replaced,            // old copy of a function that BOLT moved; never runs
 };
-
-[[nodiscard]] std::span<const EnumName<CodeClass>> enum_names(CodeClass);
 
 // One of torch's CPU capabilities.
 struct CapabilityCode {

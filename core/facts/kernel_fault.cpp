@@ -2,25 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "core/facts/kernel_fault.hpp"
 
-#include <array>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace pbprobe {
 namespace {
-
-constexpr std::array<EnumName<TrialOutcome>, 4> kTrialOutcomes{{
-    {TrialOutcome::not_tried, "not_tried"},
-    {TrialOutcome::passed, "passed"},
-    {TrialOutcome::failed, "failed"},
-    {TrialOutcome::could_not_run, "could_not_run"},
-}};
-constexpr std::array<EnumName<FaultOwner>, 3> kFaultOwners{{
-    {FaultOwner::undecided, "undecided"},
-    {FaultOwner::pbprobe, "pbprobe"},
-    {FaultOwner::machine, "machine"},
-}};
 
 std::string describe_again(const FaultTrial& again) {
   switch (again.outcome) {
@@ -34,13 +20,6 @@ std::string describe_again(const FaultTrial& again) {
 }
 
 }  // namespace
-
-std::span<const EnumName<TrialOutcome>> enum_names(TrialOutcome) {
-  return kTrialOutcomes;
-}
-std::span<const EnumName<FaultOwner>> enum_names(FaultOwner) {
-  return kFaultOwners;
-}
 
 std::string describe_trials(const KernelFault& fault) {
   std::string text = describe_again(fault.again);

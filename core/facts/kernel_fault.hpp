@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,9 @@
 namespace pbprobe {
 
 enum class TrialOutcome : uint8_t { not_tried, passed, failed, could_not_run };
-[[nodiscard]] std::span<const EnumName<TrialOutcome>> enum_names(TrialOutcome);
 
 // pbprobe: other kernels with the same instruction work. machine: kernels of every family fail.
 enum class FaultOwner : uint8_t { undecided, pbprobe, machine };
-[[nodiscard]] std::span<const EnumName<FaultOwner>> enum_names(FaultOwner);
 
 // Many launches of one kernel in a process of its own.
 struct FaultTrial {

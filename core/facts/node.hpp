@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -25,9 +24,6 @@ enum class RankState : uint8_t {
 };
 
 enum class PhaseState : uint8_t { running, done, skipped, failed };
-
-[[nodiscard]] std::span<const EnumName<RankState>> enum_names(RankState);
-[[nodiscard]] std::span<const EnumName<PhaseState>> enum_names(PhaseState);
 
 struct LoadedLibrary {
   std::optional<std::string> version;

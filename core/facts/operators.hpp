@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,8 +22,6 @@ enum class OperatorState {
   crashed,  // the process ended
   not_run,
 };
-
-[[nodiscard]] std::span<const EnumName<OperatorState>> enum_names(OperatorState);
 
 // One operator in one data type.
 struct OperatorResult {

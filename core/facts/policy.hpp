@@ -45,8 +45,6 @@ enum class Stance {
             // run
 };
 
-[[nodiscard]] std::span<const EnumName<Stance>> enum_names(Stance);
-
 struct Policy {
   std::string name;
   Stance stance = Stance::strict;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +29,6 @@ enum class LoadOutcome {
   unknown,  // not tried, or ended in another way
 };
 
-[[nodiscard]] std::span<const EnumName<LoadOutcome>> enum_names(LoadOutcome);
-
 // One claimed CPU row.
 struct EmulatedLoad {
   std::string target;              // "avx2"
@@ -54,8 +51,6 @@ enum class InputKind {
   artifact,  // the files of the artifact
   facts,     // a document
 };
-
-[[nodiscard]] std::span<const EnumName<InputKind>> enum_names(InputKind);
 
 // One run of a joined gate: its report without the claim, which all runs share.
 struct GatedRun {

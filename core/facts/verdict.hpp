@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,11 +34,6 @@ enum class CheckState {
 
 // `forbidden`: the waiver is rejected, because all other checks depend on the waived one.
 enum class WaiverState { used, expired, unused, too_broad, forbidden };
-
-[[nodiscard]] std::span<const EnumName<CheckState>> enum_names(CheckState);
-[[nodiscard]] std::span<const EnumName<WaiverState>> enum_names(WaiverState);
-
-[[nodiscard]] std::span<const EnumName<GpuCode>> enum_names(GpuCode);
 
 struct GpuOutcome {
   int64_t gpu = 0;  // index

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +27,6 @@ enum class FleetFault : uint8_t {
   different,   // version or file differs from the majority
   error,       // a phase could not run
 };
-
-[[nodiscard]] std::span<const EnumName<FleetFault>> enum_names(FleetFault);
 
 // A fault of one rank: what was observed, and its fix.
 struct FleetFinding {

@@ -98,14 +98,14 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
       tried.obstacle = Obstacle::time_limit;  // torch itself may be slow, but a hanging extension is a fault
   } else if (answered.end == "ended for its memory") {
     tried.problem = "it exceeded the memory limit";
-    tried.obstacle = Obstacle::memory;
+    tried.obstacle = Obstacle::out_of_memory;
   } else if (answered.end.starts_with(kBySignal)) {
     const int signal = std::atoi(answered.end.c_str() + kBySignal.size());
     tried.problem = "it was ended by " + signal_name(signal);
     if (signal == SIGKILL) tried.obstacle = Obstacle::killed;
   } else if (answered.refused) {
     tried.problem = *answered.refused;
-    if (is_sandbox_refusal(*answered.refused)) tried.obstacle = Obstacle::permission;
+    if (is_sandbox_refusal(*answered.refused)) tried.obstacle = Obstacle::not_permitted;
   } else if (!answered.imported) {
     tried.problem = answered.end.empty() ? "it exited without a message" : fmt::format("it {}", answered.end);
     if (!answered.started) tried.obstacle = Obstacle::unexplained;
@@ -124,7 +124,7 @@ void try_import(const ImportStart& start, Import& tried) {
   const auto scratch = TempFolder::make();
   if (!scratch) {
     tried.problem = scratch.error().message;
-    tried.obstacle = Obstacle::permission;
+    tried.obstacle = Obstacle::not_permitted;
     return;
   }
   std::vector<std::string> words{resolve_program(start.program).string(), "load", "--seconds",

@@ -116,7 +116,7 @@ std::vector<OperatorRun> compute(const fs::path& packages, const Report& report,
   const fs::path python = Imports(packages, system_env()("LD_LIBRARY_PATH").value_or("")).python();
   if (python.empty()) return refuse_all("no interpreter fits this torch", Obstacle::missing);
   const auto scratch = TempFolder::make();
-  if (!scratch) return refuse_all(scratch.error().message, Obstacle::permission);
+  if (!scratch) return refuse_all(scratch.error().message, Obstacle::not_permitted);
   const fs::path installed = scratch->path() / "packages";
   const std::string before = system_env()("PYTHONPATH").value_or("");
   const auto environment = move_writable_folders(

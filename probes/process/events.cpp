@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/process/events.hpp"
 
-#include <array>
 #include <utility>
 
 #include <unistd.h>
@@ -13,14 +12,6 @@
 
 namespace pbprobe {
 namespace {
-
-constexpr std::array<EnumName<Step>, 3> kSteps{
-    {{Step::start, "start"}, {Step::libtorch, "libtorch"}, {Step::kernels, "kernels"}}};
-constexpr std::array<EnumName<How>, 5> kHows{{{How::exited, "exited"},
-                                              {How::signal, "signal"},
-                                              {How::time_limit, "time_limit"},
-                                              {How::hung, "hung"},
-                                              {How::unseen, "unseen"}}};
 
 // Takes the value under `key` if the event has that key and the value is of this type.
 template <class T, class Take>
@@ -84,13 +75,6 @@ void write_event(const EventWriter& events, const std::string& line) {
   if (events.channel_ != nullptr) return events.channel_->send(line);
   // Begins each line with a newline, because a killed worker may have left an incomplete line.
   write_all(events.descriptor_, "\n" + line + "\n");
-}
-
-std::span<const EnumName<Step>> enum_names(Step) {
-  return kSteps;
-}
-std::span<const EnumName<How>> enum_names(How) {
-  return kHows;
 }
 
 EventWriter::EventWriter(int descriptor) : descriptor_(descriptor), owner_(getpid()) {}

@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,7 +31,6 @@
 namespace pbprobe {
 
 enum class Step { start, libtorch, kernels };
-[[nodiscard]] std::span<const EnumName<Step>> enum_names(Step);
 
 // Current step of the worker, named in the message if the worker dies in it.
 struct Stage {
@@ -41,7 +39,6 @@ struct Stage {
 };
 
 enum class How { exited, signal, time_limit, hung, unseen };  // unseen: waiting for it failed
-[[nodiscard]] std::span<const EnumName<How>> enum_names(How);
 
 // Faulting instruction, as recorded by the worker's signal handler.
 struct Crash {

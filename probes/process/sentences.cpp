@@ -23,8 +23,8 @@ std::string last_words(std::string_view output) {
 }
 
 std::string_view choose_remedy(const std::string& signal, Step step, std::optional<Obstacle> obstacle) {
-  if (obstacle == Obstacle::memory) return "too little memory: free some, and run again";
-  if (obstacle == Obstacle::permission) return "the limit of threads or processes is reached: see `ulimit -u`";
+  if (obstacle == Obstacle::out_of_memory) return "too little memory: free some, and run again";
+  if (obstacle == Obstacle::not_permitted) return "the limit of threads or processes is reached: see `ulimit -u`";
   if (signal == "SIGILL")
     return step == Step::libtorch
                ? "libtorch ran an instruction that this CPU lacks: use a build for this CPU"
@@ -100,8 +100,8 @@ std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& e
 }
 
 std::optional<Obstacle> fault_obstacle(const EventLog& log, const ChildEnd& end, std::string_view output) {
-  if (is_hung(log, end)) return Obstacle::device;
-  if (!end.excess.empty()) return end.too_much_memory ? std::optional(Obstacle::memory) : std::nullopt;
+  if (is_hung(log, end)) return Obstacle::device_failed;
+  if (!end.excess.empty()) return end.too_much_memory ? std::optional(Obstacle::out_of_memory) : std::nullopt;
   if (end.over_limit || (log.ended && log.ended->how == How::time_limit)) return Obstacle::time_limit;
   if (log.ended && log.ended->how == How::unseen) return Obstacle::unexplained;
   if (log.obstacle) return log.obstacle;

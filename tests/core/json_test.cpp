@@ -101,7 +101,7 @@ Measurements full_measurements() {
                                                     .cpu_capability = "AVX512",
                                                     .loader = ForeignLoader{"/ld.so", "2.40", "ldconfig"},
                                                     .problem = "p",
-                                                    .obstacle = Obstacle::memory,
+                                                    .obstacle = Obstacle::out_of_memory,
                                                     .intruded = "i"},
                             .notes = {"n"}};
   measurements.rows = {BenchRow{.kernel = "k",

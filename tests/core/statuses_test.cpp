@@ -31,23 +31,23 @@ TEST(Statuses, ReturnsNulloptForFaults) {
 
 TEST(Statuses, ReturnsWhyACallCouldNotRun) {
   const std::pair<int, Obstacle> cuda[] = {
-      {2, Obstacle::memory},        {46, Obstacle::busy},         {808, Obstacle::busy},
-      {214, Obstacle::device},      {220, Obstacle::device},      {226, Obstacle::device},
-      {802, Obstacle::device},      {221, Obstacle::missing},     {302, Obstacle::missing},
-      {702, Obstacle::time_limit},  {36, Obstacle::driver},       {222, Obstacle::driver},
-      {803, Obstacle::driver},      {800, Obstacle::permission},  {100, Obstacle::no_device},
-      {801, Obstacle::unsupported}, {999, Obstacle::unexplained}, {4711, Obstacle::unexplained}};
+      {2, Obstacle::out_of_memory},   {46, Obstacle::busy},           {808, Obstacle::busy},
+      {214, Obstacle::device_failed}, {220, Obstacle::device_failed}, {226, Obstacle::device_failed},
+      {802, Obstacle::device_failed}, {221, Obstacle::missing},       {302, Obstacle::missing},
+      {702, Obstacle::time_limit},    {36, Obstacle::driver},         {222, Obstacle::driver},
+      {803, Obstacle::driver},        {800, Obstacle::not_permitted}, {100, Obstacle::no_device},
+      {801, Obstacle::unsupported},   {999, Obstacle::unexplained},   {4711, Obstacle::unexplained}};
   for (const auto& [code, why] : cuda) EXPECT_EQ(classify_status(StatusSource::cuda, code), why) << code;
-  EXPECT_EQ(classify_status(StatusSource::cublas, 3), Obstacle::memory);
-  EXPECT_EQ(classify_status(StatusSource::cudnn, 4004), Obstacle::memory);
-  EXPECT_EQ(classify_status(StatusSource::cudnn, 2), Obstacle::memory) << "cuDNN 8";
+  EXPECT_EQ(classify_status(StatusSource::cublas, 3), Obstacle::out_of_memory);
+  EXPECT_EQ(classify_status(StatusSource::cudnn, 4004), Obstacle::out_of_memory);
+  EXPECT_EQ(classify_status(StatusSource::cudnn, 2), Obstacle::out_of_memory) << "cuDNN 8";
   EXPECT_EQ(classify_status(StatusSource::nccl, 1), Obstacle::unexplained);
 }
 
 TEST(Statuses, FindsCauseInExceptionMessages) {
   EXPECT_EQ(
       classify_message("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 139.80 GiB"),
-      Obstacle::memory);
+      Obstacle::out_of_memory);
   // Wording of every CUDA error in torch 2.11.0.
   const auto of_torch = [](const std::string& error) {
     return classify_message(
@@ -57,18 +57,18 @@ TEST(Statuses, FindsCauseInExceptionMessages) {
         "stacktrace below might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
         "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n");
   };
-  EXPECT_EQ(of_torch("out of memory"), Obstacle::memory);
+  EXPECT_EQ(of_torch("out of memory"), Obstacle::out_of_memory);
   EXPECT_EQ(of_torch("CUDA-capable device(s) is/are busy or unavailable"), Obstacle::busy);
-  EXPECT_EQ(of_torch("uncorrectable ECC error encountered"), Obstacle::device);
+  EXPECT_EQ(of_torch("uncorrectable ECC error encountered"), Obstacle::device_failed);
   EXPECT_EQ(of_torch("the launch timed out and was terminated"), Obstacle::time_limit);
   EXPECT_EQ(of_torch("device-side assert triggered"), std::nullopt);
   EXPECT_EQ(of_torch("an illegal instruction was encountered"), std::nullopt);
   EXPECT_EQ(classify_message("CUDA error: CUDA-capable device(s) is/are busy or unavailable"), Obstacle::busy);
   EXPECT_EQ(classify_message("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
-            Obstacle::memory);
+            Obstacle::out_of_memory);
   EXPECT_EQ(classify_message("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes."),
-            Obstacle::memory);
-  EXPECT_EQ(classify_message("what():  std::bad_alloc"), Obstacle::memory);
+            Obstacle::out_of_memory);
+  EXPECT_EQ(classify_message("what():  std::bad_alloc"), Obstacle::out_of_memory);
   EXPECT_EQ(classify_message("CUDA driver version is insufficient for CUDA runtime version"), Obstacle::driver);
   EXPECT_EQ(classify_message("CUDA error: no kernel image is available for execution on the device"), std::nullopt);
   EXPECT_EQ(classify_message("CUDA error: an illegal memory access was encountered; later: out of memory"),

@@ -33,7 +33,7 @@ void add_import_cases(std::vector<Case>& cases) {
   cases.push_back({"PB541", "importing torch: ModuleNotFoundError: No module named 'typing_extensions'",
                    imported(ends(0, "ModuleNotFoundError: No module named 'typing_extensions'")), imported(sound)});
   cases.push_back({"PB542", "importing ext._C: it was ended by SIGSEGV", imported(ends(1, "it was ended by SIGSEGV")),
-                   imported(ends(1, "it wanted to write a file: read-only", Obstacle::permission))});
+                   imported(ends(1, "it wanted to write a file: read-only", Obstacle::not_permitted))});
   cases.push_back({"PB542", "importing ext._C: OSError: undefined symbol; by its files: c10::f() is lacking",
                    imported([&](std::vector<Import>& all) {
                      ends(1, "OSError: undefined symbol")(all);

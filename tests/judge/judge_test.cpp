@@ -222,7 +222,7 @@ TEST(Judge, CreditsEachGpuWithItsResults) {
               HasSubstr("on this CPU and GPU 0-3; it is not built for GPU 0-2, which runs sm_100 code "
                         "(compatible); GPU 3 runs sm_90, native"));
   areas[1].problem = "out of memory";
-  areas[1].obstacle = Obstacle::memory;
+  areas[1].obstacle = Obstacle::out_of_memory;
   const Verdict open = judge(report);
   EXPECT_EQ(open.claims[2].executed, Outcome::unknown) << "it could not run";
   EXPECT_EQ(open.claims[1].executed, Outcome::pass);

@@ -49,9 +49,9 @@ void expect_unknown(const Report& report, const std::string& id, const testing::
   EXPECT_NE(gate(report).outcome, Outcome::pass);
 }
 
-constexpr Obstacle kAll[] = {Obstacle::memory,      Obstacle::busy,   Obstacle::device,     Obstacle::missing,
-                             Obstacle::time_limit,  Obstacle::driver, Obstacle::permission, Obstacle::no_device,
-                             Obstacle::unsupported, Obstacle::killed, Obstacle::unexplained};
+constexpr Obstacle kAll[] = {Obstacle::out_of_memory, Obstacle::busy,   Obstacle::device_failed, Obstacle::missing,
+                             Obstacle::time_limit,    Obstacle::driver, Obstacle::not_permitted, Obstacle::no_device,
+                             Obstacle::unsupported,   Obstacle::killed, Obstacle::unexplained};
 
 TEST(Obstacles, SeparateWrongKernelsFromUnknownOnes) {
   for (const Obstacle why : kAll) {
@@ -69,7 +69,7 @@ TEST(Obstacles, SeparateWrongKernelsFromUnknownOnes) {
 TEST(Obstacles, HideNoFaults) {
   const Verdict verdict = judge(with(h200(), [](Report& r) {
     r.measurements->problems = {"gemm is wrong: C[0,0]"};
-    r.measurements->not_run = {{.what = "another could not run", .why = Obstacle::memory, .device = "cuda:0"}};
+    r.measurements->not_run = {{.what = "another could not run", .why = Obstacle::out_of_memory, .device = "cuda:0"}};
   }));
   EXPECT_TRUE(finds(verdict, "PB504"));
   EXPECT_EQ(verdict.outcome, Outcome::fail);
@@ -88,7 +88,7 @@ Report report_busy_gpu() {
                                {.device = "cuda:1", .when = "before", .processes = {}}};
     r.measurements->not_run = {
         {.what = "gemm_fp32_128x128_sm90 could not run on 4096x4096x4096: CUDA_ERROR_OUT_OF_MEMORY",
-         .why = Obstacle::memory,
+         .why = Obstacle::out_of_memory,
          .device = "cuda:0"}};
   });
 }
@@ -111,7 +111,7 @@ TEST(Obstacles, NameGpuUsersInGate) {
     LibtorchRun& run = *r.measurements->libtorch;
     run.executed_on_gpu.reset();
     run.problem = "making a first tensor on cuda:0: CUDA error: out of memory";
-    run.obstacle = Obstacle::memory;
+    run.obstacle = Obstacle::out_of_memory;
     r.measurements->gpu_use = {{.device = "cuda:0", .processes = {{.pid = 4711, .name = "python3"}}}};
   }));
   EXPECT_EQ(verdict.outcome, Outcome::unknown);
@@ -169,7 +169,7 @@ TEST(Obstacles, ReturnUnknownForUnrunStart) {
                           r.measurements->libtorch->starts = {{.how = "CUDA_DISABLE_PTX_JIT=1",
                                                                .device = "cuda:0",
                                                                .problem = "CUDA error: out of memory",
-                                                               .obstacle = Obstacle::memory}};
+                                                               .obstacle = Obstacle::out_of_memory}};
                         }),
                    id, HasSubstr("out of memory"));
 }

@@ -134,7 +134,7 @@ TEST_F(ScaledAreas, SeparateFaultFromMissingSupport) {
        {std::tuple{"CUBLAS_STATUS_NOT_SUPPORTED", ErrorCode::unsupported, std::optional<Obstacle>()},
         {"an illegal memory access was encountered", ErrorCode::failed_child, std::nullopt},
         {"no kernel image is available for execution", ErrorCode::failed_child, std::nullopt},
-        {"CUDA out of memory", ErrorCode::failed_child, Obstacle::memory}}) {
+        {"CUDA out of memory", ErrorCode::failed_child, Obstacle::out_of_memory}}) {
     Error seen;
     {
       const Words caught;

@@ -83,7 +83,7 @@ TEST_F(Spawn, NamesSignalOfAbortInInitializer) {
 // A child that had no memory, or no time, is not known to be wrong.
 TEST_F(Spawn, TooLittleMemoryIsNoFaultOfTheBuild) {
   EXPECT_THAT(load_problem("no_memory"), AllOf(HasSubstr("SIGABRT"), HasSubstr("too little memory")));
-  EXPECT_EQ(classify_status("no_memory"), Obstacle::memory);
+  EXPECT_EQ(classify_status("no_memory"), Obstacle::out_of_memory);
 }
 
 TEST_F(Spawn, NamesIllegalInstructionWithItsBytes) {
@@ -214,7 +214,7 @@ TEST_F(Spawn, EndsAndNamesMemoryHog) {
   auto result = load_within("hog", {.memory_bytes = 256 << 20, .program = self()});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_THAT(result->libtorch->problem.value_or(""), AllOf(HasSubstr("MB of memory"), HasSubstr("256 are allowed")));
-  EXPECT_EQ(result->libtorch->obstacle, Obstacle::memory);
+  EXPECT_EQ(result->libtorch->obstacle, Obstacle::out_of_memory);
 }
 
 TEST_F(Spawn, SurvivesKillOfOwnGroup) {

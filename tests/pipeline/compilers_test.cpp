@@ -131,7 +131,7 @@ TEST(AskPython, DoesNotBlameTorchForTimeOrMemory) {
   EXPECT_EQ(areas[0].skipped, std::nullopt) << "an unfinished process skips no area";
   const auto full = ask("echo torch.OutOfMemoryError: CUDA out of memory >&2; exit 1");
   ASSERT_EQ(full.size(), 1U);
-  EXPECT_EQ(full[0].obstacle, Obstacle::memory);
+  EXPECT_EQ(full[0].obstacle, Obstacle::out_of_memory);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_F(TriedImports, SayWhatPythonSays) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_THAT(all[0].problem, Optional(std::string("ModuleNotFoundError: No module named 'made_up_module'")));
   write("torch/__init__.py", "open('" + (site_ / "cache").string() + "', 'w')\n");
-  EXPECT_EQ(tried()[0].obstacle, Obstacle::permission);  // a user may permit it
+  EXPECT_EQ(tried()[0].obstacle, Obstacle::not_permitted);  // a user may permit it
 }
 
 TEST_F(TriedImports, NameALibraryThatCameFromElsewhere) {

@@ -48,15 +48,15 @@ std::string free_gpu(const Facts& facts, const std::string& device) {
 
 std::string_view get_obstacle_remedy(Obstacle why) {
   switch (why) {
-    case Obstacle::memory: return "free memory, and run it again";
+    case Obstacle::out_of_memory: return "free memory, and run it again";
     case Obstacle::busy: return "end what holds the GPU or wait for it, or choose another one by CUDA_VISIBLE_DEVICES";
-    case Obstacle::device:
+    case Obstacle::device_failed:
       return "look for Xid messages in `dmesg`, reset the GPU or restart the machine, and run it again";
     case Obstacle::missing: return "install what is missing, or add its folder to LD_LIBRARY_PATH, and run it again";
     case Obstacle::time_limit: return "run it again on an idle machine, and allow more time with --budget";
     case Obstacle::driver:
       return "install the driver that the sentence asks for; `pbprobe host` prints the installed one";
-    case Obstacle::permission:
+    case Obstacle::not_permitted:
       return "run it with that permission: see `ulimit -a`, the devices' permissions, the container";
     case Obstacle::no_device: return "run it where the GPU is: CUDA_VISIBLE_DEVICES or the container may hide it";
     case Obstacle::unsupported: return "run it on a device and a driver that have it";
@@ -78,7 +78,7 @@ bool was_only_read(const Facts& facts) {
 Seen could_not_run(const Facts& facts, const std::string& what, Obstacle why, const std::string& device) {
   Seen seen{.what = what, .where = std::nullopt, .remedy = std::string(get_obstacle_remedy(why))};
   const GpuUse* use = device.empty() ? nullptr : find_gpu_use(facts, device);
-  const bool held = why == Obstacle::memory || why == Obstacle::busy || why == Obstacle::unexplained;
+  const bool held = why == Obstacle::out_of_memory || why == Obstacle::busy || why == Obstacle::unexplained;
   if (use == nullptr || !held) return seen;
   if (const std::string words = describe_gpu_holders(*use); !words.empty()) seen.what = say("{}; {}", what, words);
   if (use->processes.empty()) return seen;

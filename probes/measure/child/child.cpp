@@ -197,9 +197,9 @@ void confine() {
   try {
     finished = run_request(request, events);
   } catch (const std::bad_alloc&) {
-    events.obstacle(Obstacle::memory);
+    events.obstacle(Obstacle::out_of_memory);
   } catch (const std::system_error& error) {  // no further thread
-    events.obstacle(error.code() == std::errc::resource_unavailable_try_again ? Obstacle::permission
+    events.obstacle(error.code() == std::errc::resource_unavailable_try_again ? Obstacle::not_permitted
                                                                               : Obstacle::unexplained);
   }
   // Not exit(): a foreign library's destructors could still crash or hang after the answer.

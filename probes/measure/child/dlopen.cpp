@@ -71,8 +71,8 @@ Error explain_loader(std::string_view path, std::string_view reported) {
                       "system, or run a newer one",
                       path, gnu_get_libc_version(), reported);
   if (reported.find("Cannot allocate memory") != std::string_view::npos)
-    return make_error(Obstacle::memory, ErrorCode::limit, "loading {}: the dynamic loader says: {}: free memory", path,
-                      reported);
+    return make_error(Obstacle::out_of_memory, ErrorCode::limit, "loading {}: the dynamic loader says: {}: free memory",
+                      path, reported);
   if (reported.find("undefined symbol") != std::string_view::npos)
     return make_error(ErrorCode::unsupported,
                       "loading {}: libraries of different builds are mixed ({}): install it again, by itself", path,
@@ -95,7 +95,7 @@ Result<void*> open_library(const std::string& path, Scope scope) {
     // All symbols at once, as Python loads its extensions: a missing one is found here and not in the midst of work.
     library = dlopen(path.c_str(), RTLD_NOW | (scope == Scope::global ? RTLD_GLOBAL : RTLD_LOCAL));
   } catch (const std::bad_alloc&) {  // this and the next: from a static initializer
-    return make_error(Obstacle::memory, ErrorCode::limit,
+    return make_error(Obstacle::out_of_memory, ErrorCode::limit,
                       "loading {}: a static initializer had too little memory: free some", path);
   } catch (...) {
     return make_error(ErrorCode::failed_child, "loading {}: a static initializer threw an exception: install it again",

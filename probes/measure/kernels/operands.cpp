@@ -145,7 +145,7 @@ Result<HostMemory> HostMemory::allocate(size_t bytes) {
   memory.bytes_ = std::max<size_t>(bytes, 1);
   void* const data = mmap(nullptr, memory.bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
-    return make_error(Obstacle::memory, ErrorCode::limit,
+    return make_error(Obstacle::out_of_memory, ErrorCode::limit,
                       "allocating {} bytes for the operands: {}: give smaller shapes", bytes, std::strerror(errno));
   memory.data_ = data;
   madvise(data, memory.bytes_, MADV_HUGEPAGE);

@@ -128,7 +128,7 @@ void try_gpu(const Libtorch& library, uint64_t seed, Tried& tried) noexcept try 
     return check_both_types(library, &gpu, seed, [&](const ReturnedGemm& gemm) { tried.returned.push_back(gemm); });
   }();
 } catch (const std::bad_alloc&) {
-  tried.right = Error{ErrorCode::limit, "too little memory", Obstacle::memory};
+  tried.right = Error{ErrorCode::limit, "too little memory", Obstacle::out_of_memory};
 }
 
 // Beside the first one, whether each computes: in threads, since most of the time goes into the driver's contexts.

@@ -188,7 +188,7 @@ Result<std::string> fork_and_run(const Environment& environment, double seconds,
                                  const std::function<std::string()>& body) {
   void* const memory = mmap(nullptr, sizeof(Answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    return make_error(Obstacle::memory, ErrorCode::failed_child, "making memory for an answer: {}",
+    return make_error(Obstacle::out_of_memory, ErrorCode::failed_child, "making memory for an answer: {}",
                       std::strerror(errno));
   const std::unique_ptr<Answer, void (*)(Answer*)> answer(new (memory) Answer(),
                                                           [](Answer* one) { munmap(one, sizeof *one); });
