@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/report/text.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

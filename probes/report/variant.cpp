@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/report/attest.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 

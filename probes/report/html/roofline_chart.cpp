@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
