@@ -37,7 +37,7 @@ concept Enum = std::is_enum_v<E>;
 
 namespace detail {
 
-// Returns the last part of the name of a template's only argument. `function`: __PRETTY_FUNCTION__, to which gcc and
+// Returns the unqualified name of the only template argument. `function`: __PRETTY_FUNCTION__, to which gcc and
 // clang append "[with T = pbprobe::Gpu; …]" or "[T = pbprobe::Gpu]". Returns "" for a value that is no enumerator,
 // "(pbprobe::Outcome)3".
 [[nodiscard]] constexpr std::string_view argument_name(std::string_view function) {
