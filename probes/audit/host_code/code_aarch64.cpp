@@ -63,26 +63,34 @@ bool find_branch_target(uint32_t word, uint64_t address, uint64_t& target) {
   return true;
 }
 
-// Finds addresses that code takes by adrp and a later add, which compilers separate.
+uint64_t compute_page(uint32_t word, uint64_t address) {
+  const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
+  const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
+  return (address & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096;
+}
+
+// Finds addresses that code takes: adrp x, page … add y, x, offset. Compilers put other instructions in between.
 class TakenAddresses {
  public:
-  // Returns the address that this word completes.
   std::optional<uint64_t> see(uint32_t word, uint64_t address) {
     const uint32_t to = word & 31U;
-    const auto page = pages_[(word >> 5U) & 31U];
-    const bool adds = (word & 0xFFC00000) == 0x91000000;
-    pages_[to].reset();
+    const uint32_t from = (word >> 5U) & 31U;
     if ((word & 0x9F000000) == 0x90000000) {
-      const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
-      const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
-      pages_[to] = (address & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096;
+      pages_[to] = compute_page(word, address);
+      known_ |= 1U << to;
+    } else if ((word & 0xFF800000) == 0x91000000 && ((known_ >> from) & 1U) != 0) {
+      known_ &= ~(1U << to);
+      return pages_[from] + ((word >> 10U) & 0xFFFU);
+    } else if ((word & 0xFC000000) == 0x94000000) {
+      known_ &= ~kOfCallee;
     }
-    if (!adds || !page) return std::nullopt;
-    return *page + ((word >> 10U) & 0xFFFU);
+    return std::nullopt;
   }
 
  private:
-  std::array<std::optional<uint64_t>, 32> pages_{};  // page in each register
+  static constexpr uint32_t kOfCallee = (1U << 19U) - 1;  // a callee may overwrite x0 to x18
+  std::array<uint64_t, 32> pages_{};
+  uint32_t known_ = 0;  // registers that hold a page
 };
 
 // Reports whether a word is unallocated: in group 0001, 0011 or the rest of 0000 without SME and udf (op0), or an
@@ -113,9 +121,7 @@ class Aarch64Tracer {
     trace_.asks = trace_.asks || asks_cpu(word);
     trace_.flushes = flush_.see_aarch64(word);
     if ((word & 0x9F000000) == 0x90000000) {  // adrp
-      const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
-      const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
-      registers_[to] = {Holds::page, (at & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096};
+      registers_[to] = {Holds::page, compute_page(word, at)};
     } else if (find_branch_target(word, at, target)) {
       const bool adr = (word & 0x9F000000) == 0x10000000;
       (adr ? trace_.taken : trace_.calls).push_back(target);
@@ -207,8 +213,8 @@ CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTar
     }
     if (targets == nullptr) continue;
     uint64_t target = 0;
-    if (const auto address_taken = taken.see(word, address + offset)) targets->push_back(*address_taken);
     if (find_branch_target(word, address + offset, target)) targets->push_back(target);
+    if (const auto address_taken = taken.see(word, address + offset)) targets->push_back(*address_taken);
   }
   if ((count.features & arm("sve")) == 0) return count;
   const VectorLengths lengths = find_vector_lengths(code);

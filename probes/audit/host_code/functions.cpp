@@ -3,6 +3,7 @@
 #include "probes/audit/host_code/functions.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "probes/audit/containers/symbols.hpp"
@@ -47,13 +48,12 @@ class Gather {
       const auto type = ELF64_ST_TYPE(symbol.st_info);
       if (type == STT_FILE) source = name;
       if (type == STT_FILE || type == STT_SECTION || type == STT_TLS || name.empty()) return;
-      if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= elf_.sections.size()) return;
-      const Elf64_Shdr& section = elf_.sections[symbol.st_shndx].header;
-      if (!is_code(section)) return;
+      const auto index = find_code_section(symbol);
+      if (!index) return;
+      const Elf64_Shdr& section = elf_.sections[*index].header;
       const uint64_t base = get_base_address(elf_, section);
       const uint64_t at = is_object_file(elf_) ? symbol.st_value : symbol.st_value - base;
-      if (at >= section.sh_size) return;
-      Function function{.address = base + at, .offset = section.sh_offset + at, .section = symbol.st_shndx};
+      Function function{.address = base + at, .offset = section.sh_offset + at, .section = *index};
       function.data = type == STT_OBJECT || is_mark(name, 'd');
       if (!is_mark(name, 'd') && !is_mark(name, 'x')) {
         function.name = name;
@@ -85,6 +85,22 @@ class Gather {
   std::vector<Function> found;
 
  private:
+  // Returns the section of code that contains the symbol. If the symbol's own section does not, the address decides:
+  // patchelf inserts sections, and leaves the numbers in .symtab as they were.
+  std::optional<uint32_t> find_code_section(const Elf64_Sym& symbol) const {
+    const bool relocatable = is_object_file(elf_);
+    const auto contains = [&](size_t index) {
+      const Elf64_Shdr& header = elf_.sections[index].header;
+      return is_code(header) && symbol.st_value - (relocatable ? 0 : header.sh_addr) < header.sh_size;
+    };
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= elf_.sections.size()) return std::nullopt;
+    if (contains(symbol.st_shndx)) return symbol.st_shndx;
+    for (uint32_t i = 0; i < elf_.sections.size() && !relocatable; ++i) {
+      if (contains(i)) return i;
+    }
+    return std::nullopt;
+  }
+
   void nameless(uint64_t address) {
     for (size_t i = 0; i < elf_.sections.size(); ++i) {
       const Elf64_Shdr& header = elf_.sections[i].header;

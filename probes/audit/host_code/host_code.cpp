@@ -250,7 +250,7 @@ void own_what_loading_reaches(Census& census, LoadFollower& follower) {
 void add_askers(const Census& census, LoadFollower& follower) {
   std::vector<size_t> askers;
   for (size_t i = 0; i < census.counts.size(); ++i) {
-    if (census.counts[i].asks) askers.push_back(i);
+    if (census.counts[i].asks || follower.calls_asker(census.targets[i])) askers.push_back(i);
   }
   follower.add_askers(askers);
 }

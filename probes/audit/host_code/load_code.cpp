@@ -3,6 +3,7 @@
 #include "probes/audit/host_code/load_code.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/demangle.hpp"
@@ -45,6 +46,15 @@ bool has_condition(std::span<const uint8_t> code) {
     if (branches || (word & 0x1FE00000) == 0x1A800000) return true;
   }
   return false;
+}
+
+// Reports whether aarch64 code only jumps on: adrp x16, page; add x16, x16, offset; br x16. Linkers put it between a
+// call and a target that is more than 128 MiB away.
+bool is_long_branch(std::span<const uint8_t> code) {
+  std::array<uint32_t, 3> words{};
+  if (code.size() < sizeof words) return false;
+  std::memcpy(words.data(), code.data(), sizeof words);
+  return (words[0] & 0x9F00001F) == 0x90000010 && (words[1] & 0xFF8003FF) == 0x91000210 && words[2] == 0xD61F0200;
 }
 
 // x86-64: [endbr64] [bnd] jmp [rip + displacement]; aarch64: [bti] adrp x16.
@@ -92,6 +102,14 @@ std::optional<size_t> LoadFollower::index_at(uint64_t address) const {
   return static_cast<size_t>(function - functions_.all.data());
 }
 
+uint64_t LoadFollower::skip_long_branch(uint64_t address) const {
+  if (elf_.header.e_machine != EM_AARCH64) return address;
+  const Function* holder = find_function(functions_, address);
+  if (holder == nullptr) return address;
+  const auto code = get_code(elf_, *holder).subspan(address - holder->address);
+  return is_long_branch(code) ? trace_aarch64(code.first(12), address).calls.front() : address;
+}
+
 // Reads an entry of a procedure linkage table: a jump through a pointer, near its start.
 std::optional<uint64_t> LoadFollower::read_stub(uint64_t address) const {
   const Function* holder = find_function(functions_, address);
@@ -115,13 +133,14 @@ std::optional<uint64_t> LoadFollower::place_of_stub(uint64_t address) {
 }
 
 std::string_view LoadFollower::find_import(uint64_t address) {
-  const auto place = place_of_stub(address);
+  const auto place = place_of_stub(skip_long_branch(address));
   const Pointer* pointer = place ? pointers_.at(*place) : nullptr;
   return pointer == nullptr ? std::string_view() : pointer->symbol;
 }
 
 // Returns the function of this file that a call to this address enters.
 std::optional<size_t> LoadFollower::resolve(uint64_t address) {
+  address = skip_long_branch(address);
   if (const auto place = place_of_stub(address)) {
     const Pointer* pointer = pointers_.at(*place);
     if (pointer == nullptr || !pointer->symbol.empty()) return std::nullopt;
@@ -130,11 +149,24 @@ std::optional<size_t> LoadFollower::resolve(uint64_t address) {
   return index_at(address);
 }
 
-bool LoadFollower::file_asks(const Census& census) const {
+bool LoadFollower::imports_asker() {
+  const auto& pointers = pointers_.all();
+  if (!imports_asker_) {
+    imports_asker_ =
+        std::any_of(pointers.begin(), pointers.end(), [](const auto& entry) { return is_asker(entry.second.symbol); });
+  }
+  return *imports_asker_;
+}
+
+bool LoadFollower::file_asks(const Census& census) {
   if (std::any_of(census.counts.begin(), census.counts.end(), [](const CodeCount& count) { return count.asks; }))
     return true;
-  const auto& pointers = pointers_.all();
-  return std::any_of(pointers.begin(), pointers.end(), [](const auto& entry) { return is_asker(entry.second.symbol); });
+  return imports_asker();
+}
+
+bool LoadFollower::calls_asker(const CodeTargets& targets) {
+  return imports_asker() &&
+         std::any_of(targets.begin(), targets.end(), [&](uint64_t target) { return is_asker(find_import(target)); });
 }
 
 std::vector<size_t> LoadFollower::held_functions(size_t function) {
@@ -225,7 +257,15 @@ bool LoadFollower::find_question(size_t function) {
   if (std::any_of(trace.taken.begin(), trace.taken.end(), is_answer)) return true;
   // A callee may ask instead: get_cpu_capability() does.
   const auto called = callees(function);
-  return std::any_of(called.begin(), called.end(), [&](size_t callee) { return asks_by_itself(callee); });
+  return std::any_of(called.begin(), called.end(),
+                     [&](size_t callee) { return asks_by_itself(callee) || forwards_answer(callee); });
+}
+
+bool LoadFollower::forwards_answer(size_t function) {
+  constexpr uint64_t kOnlyCall = 16;
+  if (functions_.all[function].size > kOnlyCall) return false;
+  const auto called = callees(function);
+  return called.size() == 1 && asks_by_itself(called.front());
 }
 
 // Returns addresses that the function takes, or reads from the global offset table.

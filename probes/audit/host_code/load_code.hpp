@@ -40,6 +40,9 @@ class LoadFollower {
   // Adds functions that ask the CPU and run later.
   void add_askers(const std::vector<size_t>& askers);
 
+  // Reports whether one of these targets is a stub that calls getauxval() or the like.
+  [[nodiscard]] bool calls_asker(const CodeTargets& targets);
+
   // Reports whether a function asks the CPU: by an instruction, through the system, or in memory with an earlier
   // answer.
   [[nodiscard]] bool asks(size_t function);
@@ -52,7 +55,7 @@ class LoadFollower {
   [[nodiscard]] const Pointers& pointers() const { return pointers_; }
 
   // Reports whether any function of the file asks the CPU, or the file imports what asks.
-  [[nodiscard]] bool file_asks(const Census& census) const;
+  [[nodiscard]] bool file_asks(const Census& census);
 
   // Returns the functions whose addresses a function takes.
   [[nodiscard]] std::vector<size_t> held_functions(size_t function);
@@ -65,14 +68,17 @@ class LoadFollower {
 
  private:
   LoadFollower(const Elf& elf, const Functions& functions) : elf_(elf), functions_(functions) {}
+  [[nodiscard]] uint64_t skip_long_branch(uint64_t address) const;
   [[nodiscard]] std::optional<size_t> index_at(uint64_t address) const;
   [[nodiscard]] std::optional<size_t> resolve(uint64_t address);
   [[nodiscard]] std::string_view find_import(uint64_t address);
   [[nodiscard]] std::optional<uint64_t> place_of_stub(uint64_t address);
   [[nodiscard]] std::optional<uint64_t> read_stub(uint64_t address) const;
+  [[nodiscard]] bool imports_asker();
   [[nodiscard]] bool asks_by_itself(size_t function);
   [[nodiscard]] bool find_asker(size_t function);
   [[nodiscard]] bool find_question(size_t function);
+  [[nodiscard]] bool forwards_answer(size_t function);  // only calls a function that asks
   void remember_answers(size_t function);
   [[nodiscard]] Result<void> find_cpu_model();
   [[nodiscard]] bool is_in_cpu_model(uint64_t place) const;
@@ -90,6 +96,7 @@ class LoadFollower {
   std::unordered_map<uint64_t, std::optional<uint64_t>> stubs_;  // places that stubs jump through, by address
   std::unordered_map<size_t, bool> askers_;                      // does the function itself ask?
   std::unordered_map<size_t, bool> asking_;                      // does the function ask, or read an answer?
+  std::optional<bool> imports_asker_;
   std::vector<std::pair<uint64_t, size_t>> answers_;  // addresses of memory with answers, and who stored them
   std::unordered_map<size_t, Guards> guards_;
   CpuModel model_;

@@ -4,6 +4,7 @@
 
 import json
 import os
+import struct
 import subprocess
 
 import jsonschema
@@ -122,6 +123,32 @@ def test_tells_flags_of_a_file_from_most_of_its_functions(tmp_path):
         "assembly": "x86_64; selects avx at run time",
     }
     assert {name: row["cpu_needs"] for name, row in found.items() if row["cpu_needs"]} == {"wide": ["avx"]}
+
+
+def renumber_sections(library):
+    """Leaves numbers of other sections in .symtab, as patchelf does when it inserts sections."""
+    data = bytearray(library.read_bytes())
+    [table] = struct.unpack_from("<Q", data, 0x28)
+    [count] = struct.unpack_from("<H", data, 0x3C)
+    for at in range(table, table + 64 * count, 64):
+        kind, _, _, offset, size = struct.unpack_from("<IQQQQ", data, at + 4)
+        for symbol in range(offset, offset + size if kind == 2 else offset, 24):  # SHT_SYMTAB
+            [section] = struct.unpack_from("<H", data, symbol + 6)
+            if 2 < section < 0xFF00:
+                struct.pack_into("<H", data, symbol + 6, section - 2)
+    library.write_bytes(data)
+
+
+@pytest.mark.skipif(MACHINE != "x86_64", reason="x86-64's instructions")
+def test_finds_functions_by_address_if_sections_moved(tmp_path):
+    """A library that auditwheel repaired seemed to run all its code as it was loaded."""
+    library = Library(code=ORDINARY + SELECTED, linking=("-O2", "-ftree-vectorize", "-msse2"))
+    site = Package("plain", {"plain/libplain.so": library}).write(tmp_path / "site-packages")
+    minimum = rows(site)[0]["plain"]["minimum_cpu"]
+    renumber_sections(site / "plain/libplain.so")
+    done = audit(site, "--distributions", "--format", "json")
+    [row] = json.loads(done.stdout)["distributions"]
+    assert (row["minimum_cpu"], minimum) == ("x86_64; selects avx2 at run time",) * 2
 
 
 def test_reads_an_environment_by_its_site_packages(site):

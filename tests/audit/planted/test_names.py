@@ -33,6 +33,18 @@ def build_c10(code: str, source: str = "code.cpp", flags: tuple[str, ...] = ()) 
     return beside(X86, C10, "", objects=(compiled(code, source, flags),))
 
 
+def store_hwcap(body: str, hwcap: str) -> Callable[[], Build]:
+    """libc10.so for aarch64 that stores getauxval(AT_HWCAP), or something else, before `body` uses it."""
+
+    def build() -> Build:
+        code = text("code.cpp", STORED % {"hwcap": hwcap, "body": body % {"hwcap": hwcap} if "%(" in body else body})
+        flags = ("-O2", "-fPIC", "-fno-inline", "-fno-toplevel-reorder")
+        code_object = made("code.o", compiler(ARM), *flags, "-c", code, "-o", OUT)
+        return beside(ARM, C10, "", objects=(code_object,))()
+
+    return build
+
+
 def at(path: str, code: str) -> Callable[[], Build]:
     """The code as another file of the wheel."""
     return lambda: built("avx2")().but({path: Library(code=code, machine=X86)})
@@ -57,6 +69,30 @@ def resolved(body: str) -> str:
     return candidates + kind + 'extern "C" void chosen(void) __attribute__((ifunc("choose")));\n'
 
 
+# A function that a program calls after loading asks for HWCAP_SVE, and another one uses the answer.
+STORED = """
+#include <sys/auxv.h>
+extern "C" unsigned long environment;
+static void wide() { __asm__ volatile(".inst 0x04a00000"); }
+static void narrow() {}
+static void other() {}
+static struct { int calls; unsigned long hwcap; } state;
+static void (*chosen[2])() = {narrow, narrow};
+extern "C" void ask() { state.hwcap = %(hwcap)s; }
+%(body)s
+"""
+ON_ARM_LATER = {
+    "stored answer": 'extern "C" void run() { if (state.hwcap & (1 << 22)) wide(); else narrow(); }',
+    "filled table": """
+extern "C" void fill() {
+  const unsigned long hwcap = %(hwcap)s;
+  ++state.calls;
+  chosen[0] = hwcap & 1 ? narrow : other;
+  chosen[1] = hwcap & (1 << 22) ? wide : narrow;
+}
+extern "C" void run() { chosen[0](); chosen[1](); }
+""",
+}
 CLONES = """
 __attribute__((target_clones("default", "avx512f"))) void scale(float* x) {
   for (int i = 0; i < 1024; ++i) x[i] = x[i] * 2 + 1;
@@ -109,6 +145,16 @@ CASES = [
         FAIL,
         lambda: beside(ARM, C10, ON_ARM % "hwcap & (1 << 22) ? wide_sve : narrow")(),
         ARM,
+    ),
+    *(
+        Case(
+            name,
+            store_hwcap(body, "environment"),
+            FAIL,
+            store_hwcap(body, "getauxval(16)"),
+            ARM,
+        )
+        for name, body in ON_ARM_LATER.items()
     ),
     Case("clones", build_c10(CLONES, flags=MORE), FAIL, build_c10(CLONES, flags=("-O3",))),
     Case(
