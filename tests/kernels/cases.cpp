@@ -21,6 +21,23 @@ Result<Plan> make_plan(const Kernel& kernel, const Backend& backend, const Probl
   return plan;
 }
 
+namespace {
+
+// Moves the packed B behind the rest of the workspace: one for all threads, or a panel for each thread that packs the
+// columns of a task for itself.
+void move_packed_b(Plan& plan, bool has_own_columns) {
+  CpuBlocks& cpu = plan.cpu;
+  constexpr int64_t kAlign = 64;
+  const int64_t line = cpu.k_block * plan.kernel->packed_bytes + plan.kernel->line_bytes;
+  cpu.own_columns = has_own_columns ? plan.tile.n : 0;
+  cpu.own_bytes = round_up(cpu.own_columns * line, kAlign);
+  cpu.packed_b_offset = round_up(plan.workspace_bytes, kAlign);
+  plan.workspace_bytes =
+      cpu.packed_b_offset + (has_own_columns ? cpu.threads * cpu.own_bytes : cpu.columns * line) + kAlign;
+}
+
+}  // namespace
+
 Execute make_execute(const Kernel& kernel, Backend& backend, int64_t threads) {
   return [&kernel, &backend, threads](const Problem& problem, CheckData& data) -> Result<void> {
     PBPROBE_TRY(Plan plan, make_plan(kernel, backend, problem, threads));
@@ -29,6 +46,7 @@ Execute make_execute(const Kernel& kernel, Backend& backend, int64_t threads) {
       // Two threads share the columns, and three the rows, so that a task packs what no other one reads.
       plan.cpu.task_rows = threads == 2 && !kernel.in_place ? plan.cpu.rows : kernel.tile.m;
       plan.cpu.task_columns = threads == 3 && !kernel.in_place ? plan.cpu.columns : kernel.tile.n;
+      if (!kernel.in_place && !problem.prepacked_b) move_packed_b(plan, plan.cpu.task_rows >= problem.m);
     }
     return backend.run(plan, data);
   };

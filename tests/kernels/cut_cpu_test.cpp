@@ -60,8 +60,11 @@ TEST(CutCpu, CpuTasksOfShortKWriteWholeRowsByAllThreads) {
     // Rows are not cut if columns suffice and A is packed for all of them, and the other way round.
     const auto flat = plan_of(2 * kernel.tile.m, 8192, 4096, 16);
     EXPECT_EQ(flat->cpu.task_rows, flat->cpu.rows) << kernel.name;
+    EXPECT_GT(flat->cpu.own_columns, 0) << kernel.name;
+    EXPECT_LE(flat->cpu.own_columns, flat->cpu.task_columns) << kernel.name;
     const auto tall = plan_of(8192, 2 * kernel.tile.n, 4096, 16);
     EXPECT_EQ(tall->cpu.task_columns, tall->cpu.columns) << kernel.name;
+    EXPECT_EQ(tall->cpu.own_columns, 0) << kernel.name;
   }
 }
 
