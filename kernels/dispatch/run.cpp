@@ -142,7 +142,7 @@ class TaskQueue {
         for (;;) {
           const int64_t task = queue_.take(share, end);
           if (task >= end) break;
-          queue_.wait_for(ended_);
+          queue_.await_tasks(ended_);
           phase.run_task(call, function, first + task - taken_[static_cast<size_t>(share)], thread_);
           queue_.ended_.fetch_add(1, std::memory_order_release);
         }
@@ -154,8 +154,8 @@ class TaskQueue {
    private:
     TaskQueue& queue_;
     int64_t thread_;
-    int64_t ended_ = 0;                           // tasks of the earlier phases
-    std::array<int64_t, kMaxShares> taken_ = {};  // the same, of each share
+    int64_t ended_ = 0;                           // tasks in the earlier phases
+    std::array<int64_t, kMaxShares> taken_ = {};  // tasks in the earlier phases, by share
   };
 
  private:
@@ -172,7 +172,7 @@ class TaskQueue {
     return task;
   }
 
-  void wait_for(int64_t count) const {
+  void await_tasks(int64_t count) const {
     wait_until([&] { return ended_.load(std::memory_order_acquire) >= count; });
   }
 

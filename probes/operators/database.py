@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Operators to compare. torch.testing._internal, which every wheel of torch contains, has torch's operators with sample
-inputs and supported types; packages.py has those of other packages.
+"""Selects the operators to compare. torch.testing._internal, which every wheel of torch contains, has torch's operators
+with sample inputs and supported types; packages.py has operators of other packages.
 """
 
 import dataclasses
