@@ -1211,6 +1211,7 @@ class _OperatorRun(TypedDict):
     device: str
     compiled: bool
     torch: str
+    packages: list[str]
     seed: int
     only: list[str]
     operators: int
