@@ -32,7 +32,9 @@ ALLOWED = {
     ("bindings/pbprobe/_package.py", "sm90"),
     ("cmake/native_targets.py", "sm90"),
     # The names of register states that the system saves, not of the targets.
+    ("core/host/cpu_bits.hpp", "avx512"),
     ("core/host/cpu_x86.cpp", "avx512"),
+    ("core/host/cpu_bits.hpp", "amx"),
     ("core/host/cpu_x86.cpp", "amx"),
     # glibc-hwcaps' levels by the rows that have their features.
     ("core/cpu_needs.cpp", "avx512"),
