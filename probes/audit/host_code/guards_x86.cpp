@@ -423,7 +423,7 @@ void Reader::run_bit_test(const Decoded& one) {
   state_.flags = {};
   if (value.kind != Value::Kind::word || bit.kind != Value::Kind::constant) return hand_over(value, false);
   tests_ = true;
-  const auto position = static_cast<size_t>(value.shift + static_cast<int>(bit.constant % 32));
+  const auto position = static_cast<size_t>(value.shift) + static_cast<size_t>(bit.constant % 32);
   if (position >= 32) return;
   const FeatureSet feature = (*value.bits)[position];
   state_.flags = {.carry = value.inverted ? 0 : feature, .not_carry = value.inverted ? feature : 0, .known = true};
