@@ -110,7 +110,7 @@ class Nameless {
         if (census_.entered[index] || open.exposed || open.callers.empty() || !(is_nameless(index) || is_inner(index)))
           continue;
         if (!std::all_of(open.callers.begin(), open.callers.end(),
-                         [&](size_t caller) { return guards(caller, index); }))
+                         [this, callee = index](size_t caller) { return guards(caller, callee); }))
           continue;
         census_.owners[index] = {CodeClass::dispatched, {}};
         changed = true;
