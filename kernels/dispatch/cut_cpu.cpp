@@ -14,11 +14,24 @@ int64_t even_part(int64_t size, int64_t most, int64_t unit) {
   return round_up(divide_up(size, parts), unit);
 }
 
-// Returns a thread count with at least `least` work per thread: calling a thread, and waiting for the last, takes some
-// microseconds.
-int64_t choose_thread_count(double work, int64_t least, int64_t threads) {
-  const double most = work / static_cast<double>(std::max<int64_t>(least, 1));
-  return most >= static_cast<double>(threads) ? threads : std::max<int64_t>(static_cast<int64_t>(most), 1);
+// Bytes of operands that one core reads or packs in about 20 µs, the least that makes another thread worth calling.
+constexpr double kReadBytes = 256 << 10;
+
+// Returns a thread count. `shares`: the call's work in units that make another thread worth calling, since calling one,
+// and waiting for the last, takes some microseconds.
+int64_t choose_thread_count(double shares, int64_t threads) {
+  return static_cast<int64_t>(std::clamp(shares, 1.0, static_cast<double>(threads)));
+}
+
+// Returns the work of a call in units of choose_thread_count(). Instructions are as wide for every type, so bytes of
+// packed elements measure their number. With few rows or columns, packing or reading the operands takes most of the
+// time; with short k, writing C.
+double count_shares(const Kernel& kernel, const Problem& p) {
+  constexpr double kWritten = 1 << 16;  // elements of C
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  const auto bytes = static_cast<double>(kernel.packed_bytes);
+  return m * n * k * bytes / static_cast<double>(kernel.least_work) + m * n / kWritten +
+         (m + n) * k * bytes / kReadBytes;
 }
 
 // Cuts a pass between threads into at least two tasks each. Chooses the cut that reads and writes least while all
@@ -59,17 +72,17 @@ bool swaps_operands(const Kernel& kernel, const Problem& problem) {
 
 // Cuts a small-M problem over all of k: only A is packed, and the threads share the columns.
 void cut_in_place(Plan& plan, int64_t threads) {
-  constexpr int64_t kLeastBytes = 256 << 10;  // bytes of B: about 20 µs of one core's reading
   const Problem& p = plan.problem;
-  threads = choose_thread_count(static_cast<double>(swaps_operands(*plan.kernel, p) ? p.m : p.n) *
-                                    static_cast<double>(p.k) * static_cast<double>(size_of(p.b)),
-                                kLeastBytes, threads);
+  const int64_t columns = swaps_operands(*plan.kernel, p) ? p.m : p.n;
+  threads = choose_thread_count(
+      static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b)) / kReadBytes,
+      threads);
   const Tile& tile = plan.tile;
   constexpr int64_t kTasksPerThread = 8;
   CpuBlocks& cpu = plan.cpu;
   cpu.k_block = even_part(plan.problem.k, INT64_MAX, tile.k);
   cpu.rows = cpu.task_rows = tile.m;
-  cpu.columns = cpu.task_columns = even_part(swaps_operands(*plan.kernel, p) ? p.m : p.n, INT64_MAX, tile.n);
+  cpu.columns = cpu.task_columns = even_part(columns, INT64_MAX, tile.n);
   if (threads > 1) cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), tile.n);
   cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));
   constexpr int64_t kAlign = 64;
@@ -84,12 +97,7 @@ void cut_cpu(Plan& plan, int64_t threads) {
   constexpr int64_t kMaxBlock = 4096;     // rows or columns of a pass: bounds the workspace
   constexpr int64_t kMaxBytes = 1 << 20;  // short rows or columns may be more, up to these bytes
   CpuBlocks& cpu = plan.cpu;
-  // Instructions are as wide for every type, so bytes of packed elements measure their number; writing C comes to it.
-  constexpr double kWritten = 1 << 16;  // elements of C, in the time of least_work
-  const double elements = static_cast<double>(p.m) * static_cast<double>(p.n);
-  const double work = elements * static_cast<double>(p.k) * static_cast<double>(kernel.packed_bytes) +
-                      elements * static_cast<double>(kernel.least_work) / kWritten;
-  threads = choose_thread_count(work, kernel.least_work, threads);
+  threads = choose_thread_count(count_shares(kernel, p), threads);
   cpu.k_block = even_part(p.k, kernel.k_block, tile.k);
   const int64_t line = cpu.k_block * kernel.packed_bytes + kernel.line_bytes;
   const int64_t most = std::max(kMaxBlock, kMaxBytes / line);

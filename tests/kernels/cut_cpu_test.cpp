@@ -90,5 +90,22 @@ TEST(CutCpu, SmallGemmsTakeFewThreads) {
   }
 }
 
+// Reading and packing B takes most of the time of few rows.
+TEST(CutCpu, FewRowsTakeThreadsForTheirColumns) {
+  for (const auto& kernel : kernel_table()) {
+    const Target* target = find_target(kernel.target);
+    if (target->kind != TargetKind::cpu || !kernel.built || kernel.in_place) continue;
+    auto host = cpu_host({std::string(kernel.target)});
+    host.cpu.architecture = target->architecture;
+    for (const bool prepacked : {false, true}) {
+      auto problem = make_problem(12, 1280, 2048, kernel.dtype, kernel.accumulator);
+      problem.prepacked_b = prepacked;
+      const auto plan = choose(problem, host, {}, {.kernel = std::string(kernel.name), .threads = 16});
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_GE(plan->cpu.threads, 10) << kernel.name << ", " << prepacked;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pbprobe
