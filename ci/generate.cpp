@@ -125,8 +125,8 @@ const std::vector<Generated>& all_files() {
        }},
       {"recipes/reference_builds.schema.json",
        [](const fs::path&) {
-         return schema_text<pbprobe::ReferenceTable>("pbprobe.reference_builds/1",
-                                                     "Contents of the public builds of torch");
+         return schema_text<pbprobe::ReferenceBuilds>("pbprobe.reference_builds/1",
+                                                      "Contents of the public builds of torch");
        }},
       {"recipes/public_wheels.schema.json",
        [](const fs::path&) {

@@ -64,7 +64,11 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join([head, "|" + "---|" * len(heads), *body]) + "\n"
 
 
-def good(row: tuple[str, ...]) -> bool:
+def is_sound_build(row: tuple[str, ...]) -> bool:
+    """Reports whether Nix built the recipe, the gate passed it, and pbprobe's operators loaded.
+
+    Rows without a pbprobe build, and rows for another CPU, count as loaded.
+    """
     built, gated, probe, operators = (row[ROWS.index(head)] for head in ("built", "gate", "pbprobe", "operators"))
     loaded = {"yes": (*LOADED, "other CPU"), "not built": ("-",)}
     return built == "yes" and gated == "0" and operators in loaded.get(probe, ())
@@ -81,7 +85,7 @@ def is_default_line(row: tuple[str, ...]) -> bool:
 def document(rows: list[tuple[str, ...]], faults: list[tuple[str, ...]]) -> str:
     line = [row for row in rows if is_default_line(row)] or rows  # a page of another line has only its own
     others = "" if line == rows else ", and one of each other kind of line below them"
-    sound, own = sum(map(good, line)), sum(map(probed, line))
+    sound, own = sum(map(is_sound_build, line)), sum(map(probed, line))
     present = sum(row[-1] == digest() for row in line)
     return f"""# The recipes, built
 

@@ -58,7 +58,8 @@ def environment(text: str) -> tuple[str, str]:
     return line, f"{line}  environment = {{ {text} }};\n"
 
 
-def one_more_flag(last: str, flag: str) -> tuple[str, str]:
+def append_flag(last: str, flag: str) -> tuple[str, str]:
+    """Returns a change that inserts `flag` after the compiler flag `last` of the recipe."""
     return f'    "{last}"\n', f'    "{last}"\n    "{flag}"\n'
 
 
@@ -74,10 +75,10 @@ def by(*ids: str) -> frozenset[str]:
 
 FAULTS = (
     Fault("cpuFlags dropped", CPU, '    "-mavx2"\n    "-mfma"\n    "-mf16c"\n', "", by("PB208")),
-    Fault("a flag taken back", CPU, *one_more_flag("-mf16c", "-mno-avx2"), by("PB208")),
-    Fault("a later -march for more", CPU, *one_more_flag("-mf16c", "-march=skylake-avx512"), by("PB207", "PB215")),
-    Fault("a later -march for less", SPARK, *one_more_flag("-march=armv9-a+sve2", "-march=armv8-a"), by("PB208")),
-    Fault("-ffast-math", CPU, *one_more_flag("-mf16c", "-ffast-math"), by("PB217")),
+    Fault("a flag taken back", CPU, *append_flag("-mf16c", "-mno-avx2"), by("PB208")),
+    Fault("a later -march for more", CPU, *append_flag("-mf16c", "-march=skylake-avx512"), by("PB207", "PB215")),
+    Fault("a later -march for less", SPARK, *append_flag("-march=armv9-a+sve2", "-march=armv8-a"), by("PB208")),
+    Fault("-ffast-math", CPU, *append_flag("-mf16c", "-ffast-math"), by("PB217")),
     Fault("arch list replaced", GPU, 'gpuArchSM = "9.0"', 'gpuArchSM = "10.0"', by("PB314", "PB318")),
     Fault("the SM of a sibling chip", SPARK, *exported("TORCH_CUDA_ARCH_LIST", "12.0"), by("PB314")),
     Fault("one SM more", GPU, *exported("TORCH_CUDA_ARCH_LIST", "9.0;10.0"), by("PB316")),

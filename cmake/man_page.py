@@ -56,7 +56,8 @@ def prose(lines: list[str]) -> list[str]:
     return [*page, *([".fi"] if literal else [])]
 
 
-def entries(lines: list[str], title: str) -> list[str]:
+def format_list(lines: list[str], title: str) -> list[str]:
+    """Formats one list of a --help text in roff: a paragraph (.TP) for each entry."""
     page: list[str] = []
     for name, text in parse_list(lines, title):
         # \: lets a long list of choices end a line.
@@ -64,14 +65,18 @@ def entries(lines: list[str], title: str) -> list[str]:
     return page
 
 
-def command_pages(program: list[str], *commands: str) -> list[str]:
+def format_command(program: list[str], *commands: str) -> list[str]:
+    """Formats the --help text of the command with this path, as "recipes", "lock", and of all commands below it.
+
+    Returns lines of roff. Without a path, formats all commands of the program.
+    """
     page: list[str] = []
     lines = read_help(program, *commands)
     if commands:
         page += [f".SS pbprobe {' '.join(map(escaped, commands))}", *prose(lines)]
-        page += entries(lines, "Positionals:") + entries(lines, "Options:")
+        page += format_list(lines, "Positionals:") + format_list(lines, "Options:")
     for name, _ in parse_list(lines, "Subcommands:"):
-        page += command_pages(program, *commands, name)
+        page += format_command(program, *commands, name)
     return page
 
 
@@ -81,8 +86,8 @@ def man_page(program: list[str]) -> str:
     page = [f'.TH PBPROBE 1 "" "{escaped(" ".join(version[:2]))}" "User Commands"']
     page += [".SH NAME", f"pbprobe \\- {escaped(lines[0][0].lower() + lines[0][1:].rstrip('?'))}"]
     page += [".SH SYNOPSIS", ".B pbprobe", "[OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]"]
-    page += [".SH DESCRIPTION", *prose(lines), ".SH OPTIONS", *entries(lines, "Options:")]
-    page += [".SH COMMANDS", *command_pages(program)]
+    page += [".SH DESCRIPTION", *prose(lines), ".SH OPTIONS", *format_list(lines, "Options:")]
+    page += [".SH COMMANDS", *format_command(program)]
     page += [".SH SEE ALSO", "The documents of share/doc/pbprobe, README.md first."]
     return "\n".join(page) + "\n"
 

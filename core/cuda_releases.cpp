@@ -44,7 +44,7 @@ bool is_version_of(std::string_view version, std::string_view begin) {
   return version.starts_with(begin) && (version.size() == begin.size() || version[begin.size()] == '.');
 }
 
-bool belongs(const ToolkitComponent& component, std::string_view version) {
+bool fits_release(const ToolkitComponent& component, std::string_view version) {
   if (is_version_of(component.version, version) || is_version_of(version, component.version)) return true;
   const auto least = parse_numbers(component.version);
   const auto there = parse_numbers(version);

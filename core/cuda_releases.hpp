@@ -35,8 +35,9 @@ struct ToolkitTable {
 // Reports whether `version` equals `begin` or refines it: 13.0.2 refines 13.0, 13.01 does not.
 [[nodiscard]] bool is_version_of(std::string_view version, std::string_view begin);
 
-// Reports whether this version of a component belongs to the release.
-[[nodiscard]] bool belongs(const ToolkitComponent& component, std::string_view version);
+// Reports whether `version` fits the toolkit release of `component`: it equals component.version, or one refines the
+// other (13.1 and 13.1.0.3). With newer_too, a newer version of the same major number fits too.
+[[nodiscard]] bool fits_release(const ToolkitComponent& component, std::string_view version);
 
 // Reports whether the newest toolkit release contains the component, named as in the inventory: "cuBLAS", "CUDA
 // runtime"; not "cuDNN" or "NCCL".

@@ -49,7 +49,7 @@ const Result<std::vector<EvidenceRecord>>& evidence_records() {
   return records;
 }
 
-Evidence evidence_of(const Kernel& kernel, const TargetBuild& build, std::span<const EvidenceRecord> records) {
+Evidence find_evidence(const Kernel& kernel, const TargetBuild& build, std::span<const EvidenceRecord> records) {
   Evidence evidence;
   if (!build.built) return evidence;
   evidence.level = EvidenceLevel::assembled;
@@ -67,10 +67,10 @@ Evidence evidence_of(const Kernel& kernel, const TargetBuild& build, std::span<c
   return evidence;
 }
 
-Evidence evidence_of(const Kernel& kernel) {
+Evidence find_evidence(const Kernel& kernel) {
   const auto& records = evidence_records();
-  return evidence_of(kernel, build_of(kernel),
-                     records.ok() ? std::span<const EvidenceRecord>(*records) : std::span<const EvidenceRecord>());
+  return find_evidence(kernel, build_of(kernel),
+                       records.ok() ? std::span<const EvidenceRecord>(*records) : std::span<const EvidenceRecord>());
 }
 
 }  // namespace pbprobe

@@ -68,9 +68,10 @@ struct Evidence {
 [[nodiscard]] const Result<std::vector<EvidenceRecord>>& evidence_records();
 // Returns the best record of this kernel with the digest of the build. A GPU kernel counts as executed only if its
 // record has kMinStressLaunches. Ignores unreadable records: a test reads them all.
-[[nodiscard]] Evidence evidence_of(const Kernel& kernel);
-// Searches other records and another build, for tests.
-[[nodiscard]] Evidence evidence_of(const Kernel& kernel, const TargetBuild& build,
-                                   std::span<const EvidenceRecord> records);
+[[nodiscard]] Evidence find_evidence(const Kernel& kernel);
+// Returns the best of `records` for this kernel and `build`. Overload for tests, which bring their own records and
+// build.
+[[nodiscard]] Evidence find_evidence(const Kernel& kernel, const TargetBuild& build,
+                                     std::span<const EvidenceRecord> records);
 
 }  // namespace pbprobe

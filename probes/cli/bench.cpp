@@ -226,7 +226,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   explain->excludes(probes)->excludes(against);  // options for measured runs only
   command
       ->add_option("--sustained", bench.sustained_seconds,
-                   "Seconds per sample, for rates of a warm chip (set --budget too)")
+                   "Seconds per sample, to measure a warm chip; needs a larger --budget")
       ->check(number_between(0, 60));
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");

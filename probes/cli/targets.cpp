@@ -10,7 +10,7 @@ namespace pbprobe::cli {
 namespace {
 
 ListedKernel listed(const Kernel& kernel) {
-  const Evidence evidence = evidence_of(kernel);
+  const Evidence evidence = find_evidence(kernel);
   std::optional<std::string> device;
   if (evidence.record) {
     device = evidence.record->device;

@@ -32,7 +32,8 @@ struct Signer {
 // (another kind of key), not_found, limit, failed_child (the command failed, or its signature does not match the key).
 [[nodiscard]] Result<std::string> sign_envelope(std::string_view payload, const Signer& signer);
 
-// Checks that the key can sign. Call before the work whose result will be signed.
+// Checks that the key file is readable and has a supported kind. Does not run Signer::command. Call before the work
+// whose result will be signed. Errors: as for sign_envelope.
 [[nodiscard]] Result<void> check_signer(const Signer& signer);
 
 // A Sigstore bundle (v0.3) of an envelope, for cosign and sigstore's libraries; its key is named, and brought by who

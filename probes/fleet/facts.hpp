@@ -56,7 +56,7 @@ struct FleetNode {
   std::vector<FleetRank> ranks;
 };
 
-// Rule by which one figure was judged on one kind of device.
+// Outlier rule of one figure on one kind of device. A rank beyond `threshold` on the slow side is slow.
 struct FleetRule {
   std::string figure;
   std::string device;

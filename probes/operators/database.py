@@ -24,8 +24,11 @@ class Request:
     memory_bytes: int = 0  # of a GPU with unified memory that torch may take; 0: no limit
 
 
-def load(request):
-    """Returns torch and the operators in the order of the seed."""
+def load_operators(request):
+    """Imports torch, and returns it with the operators that the request selects, shuffled by its seed.
+
+    Also turns TF32 off and applies the memory limit of the request.
+    """
     import torch
 
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False  # convolutions use it by default

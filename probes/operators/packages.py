@@ -180,20 +180,21 @@ def reference_attention(query, key, value):
 
 def sample_causal_conv(torch, device, dtype):
     for width, length in ((4, 64), (2, 37)):
-        image = torch.randn(2, 16, length, device=device).to(dtype)
+        x = torch.randn(2, 16, length, device=device).to(dtype)
         weight = torch.randn(16, width, device=device).to(dtype)
-        yield image, weight, torch.randn(16, device=device).to(dtype)
+        yield x, weight, torch.randn(16, device=device).to(dtype)
 
 
-def causal_conv(image, weight, bias):
-    return fetch("causal_conv1d.causal_conv1d_fn")(image, weight, bias, activation="silu")
+def causal_conv(x, weight, bias):
+    return fetch("causal_conv1d.causal_conv1d_fn")(x, weight, bias, activation="silu")
 
 
-def reference_causal_conv(image, weight, bias):
+def reference_causal_conv(x, weight, bias):
+    """Returns the SiLU of a causal depthwise convolution: x[batch, channel, time], weight[channel, tap]."""
     import torch
 
     functional = torch.nn.functional
-    padded = functional.pad(image, (weight.shape[1] - 1, 0))
+    padded = functional.pad(x, (weight.shape[1] - 1, 0))
     return functional.silu(functional.conv1d(padded, weight[:, None], bias, groups=len(weight)))
 
 

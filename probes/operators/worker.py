@@ -24,7 +24,7 @@ from pathlib import Path
 import compiled
 import packages
 import ties
-from database import Request, get_reference, load
+from database import Request, get_reference, load_operators
 from errors import REFUSALS, LostError, WrongError, brief, check_device
 from exemptions import FLOATS, STRIDES, UNDEFINED_STATISTICS, UNINITIALIZED, find_factor, find_limits, title
 
@@ -149,14 +149,14 @@ class Checker:
                 raise WrongError(way, f"shape {list(one.shape)} instead of {list(right.shape)}")
             if one.numel() == 0:
                 continue
-            outside, distance = self.outside(one, [right], limits)
+            outside, distance = self.find_outside(one, [right], limits)
             if not outside.any():
                 continue
             if others is None:
                 others = [self.leaves(other) for other in neighbours()]
             if any(len(other) != len(wanted) or other[place].shape != right.shape for other in others):
                 continue  # the number of results depends on rounding
-            outside, distance = self.outside(one, [right, *(other[place] for other in others)], limits)
+            outside, distance = self.find_outside(one, [right, *(other[place] for other in others)], limits)
             if outside.any():
                 at = int(torch.argmax(torch.where(outside, distance, -1.0)))
                 index = [int(i) for i in torch.unravel_index(torch.tensor(at), one.shape)]
@@ -169,8 +169,12 @@ class Checker:
                     tolerances=f"{float(distance.flatten()[at]):.3g}",
                 )
 
-    def outside(self, value, references, limits):
-        """Returns which elements are outside of the references' range, and by how many tolerances."""
+    def find_outside(self, value, references, limits):
+        """Compares each element of `value` with the range of the references.
+
+        Returns two tensors of the shape of `value`: whether the distance from the range exceeds one tolerance, and the
+        distance in tolerances. limits: (rtol, atol).
+        """
         torch = self.torch
         dtype, (rtol, atol) = value.dtype, limits
         if dtype.is_floating_point:  # what the type cannot represent becomes infinite
@@ -418,7 +422,7 @@ def main():
     warnings.simplefilter("ignore")
     started = time.monotonic()
     try:
-        torch, operators = load(request)
+        torch, operators = load_operators(request)
     except Exception as error:
         tell(problem=f"torch's database of operators could not be read: {brief(error)}")
         return

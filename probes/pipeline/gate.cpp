@@ -110,7 +110,8 @@ Result<void> refer(const GateRequest& request, Report& report) {
   if (report.reference || !report.inventory) return {};
   if (request.reference) {
     PBPROBE_TRY(const std::string text, read_whole_file(*request.reference), "--reference");
-    PBPROBE_TRY(const ReferenceTable table, parse_reference_table(text), "--reference {}", request.reference->string());
+    PBPROBE_TRY(const ReferenceBuilds table, parse_reference_builds(text), "--reference {}",
+                request.reference->string());
     report.reference = find_reference(*report.inventory, request.claim, table);
   } else {
     report.reference = find_reference(*report.inventory, request.claim);

@@ -38,7 +38,8 @@ struct GateRequest {
 // not_found, unreadable, malformed, if the artifact cannot be judged.
 [[nodiscard]] Result<Report> make_gate(const GateRequest& request);
 
-// A built-in policy by its name; a file's name has a slash in it or ends in .json.
+// Returns the built-in policy `name`; reads a file instead if `name` contains a slash or ends in .json. Errors: usage
+// (no such policy), not_found, unreadable, malformed.
 [[nodiscard]] Result<Policy> load_policy(const std::string& name);
 
 }  // namespace pbprobe

@@ -130,7 +130,8 @@ struct EventLog {
   bool any = false;     // at least one event
 };
 
-// Reads the bytes written so far. Ignores an incomplete last line unless it is an event.
+// Parses the events in the bytes written so far. Stores the first other line, also an incomplete last one, in
+// EventLog::strange.
 [[nodiscard]] EventLog read_events(std::string_view text);
 
 // Placeholder result of an area until its answer arrives. If the process ends first, this area was the last one.

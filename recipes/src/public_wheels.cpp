@@ -261,17 +261,18 @@ constexpr std::string_view kReferencesJson =
 
 }  // namespace
 
-Result<ReferenceTable> parse_reference_table(std::string_view text) {
+Result<ReferenceBuilds> parse_reference_builds(std::string_view text) {
   PBPROBE_TRY(const auto json, parse_json(text));
-  return from_json<ReferenceTable>(json);
+  return from_json<ReferenceBuilds>(json);
 }
 
-const ReferenceTable& reference_table() {
-  static const ReferenceTable table = embedded(parse_reference_table(kReferencesJson), "recipes/reference_builds.json");
+const ReferenceBuilds& reference_builds() {
+  static const ReferenceBuilds table =
+      embedded(parse_reference_builds(kReferencesJson), "recipes/reference_builds.json");
   return table;
 }
 
-ReferenceBuild find_reference(const Inventory& build, const Claim& claim, const ReferenceTable& table) {
+ReferenceBuild find_reference(const Inventory& build, const Claim& claim, const ReferenceBuilds& table) {
   const auto version = parse_major_minor(build.torch_version.value_or(claim.torch.value_or("")));
   const std::string platform = build.platform.value_or("");
   ReferenceBuild reference;

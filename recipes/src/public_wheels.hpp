@@ -114,20 +114,21 @@ void fields(auto& visit, SameAs<WheelsAdvice> auto& advice) {
   visit("not_possible", advice.not_possible, "impossible choices with reasons");
 }
 
-struct ReferenceTable {
+// Public builds to compare with, one per torch version, CUDA version and platform: recipes/reference_builds.json.
+struct ReferenceBuilds {
   std::vector<ReferenceBuild> builds;
 };
 
-[[nodiscard]] const ReferenceTable& reference_table();
+[[nodiscard]] const ReferenceBuilds& reference_builds();
 
 // Parses the table. Errors: malformed, with the key.
-[[nodiscard]] Result<ReferenceTable> parse_reference_table(std::string_view text);
+[[nodiscard]] Result<ReferenceBuilds> parse_reference_builds(std::string_view text);
 
 // Returns the public build to compare with a build of this version and claim; empty if the table lacks the version.
 [[nodiscard]] ReferenceBuild find_reference(const Inventory& build, const Claim& claim,
-                                            const ReferenceTable& table = reference_table());
+                                            const ReferenceBuilds& table = reference_builds());
 
-void fields(auto& visit, SameAs<ReferenceTable> auto& table) {
+void fields(auto& visit, SameAs<ReferenceBuilds> auto& table) {
   visit.constant("schema", "pbprobe.reference_builds/1");
   visit("builds", table.builds, "oldest first");
 }

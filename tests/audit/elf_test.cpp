@@ -162,7 +162,7 @@ const std::vector<Defect> kDefects{
      },
      "libx.so: 70000 sections, 65000 are the limit"},
     {"NamesInAMissingSection", [](Content& c) { header(c).e_shstrndx = 4; },
-     "libx.so: section 4 is to hold the names of 4 sections"},
+     "libx.so: section 4 should hold the section names, but the file has only 4 sections"},
     {"NamesOutsideTheFile", [](Content& c) { section(c, 3).sh_offset = 0x10000; },
      "libx.so+0x10000: section names needs 27 bytes, 0 left"},
     {"ANameOutsideTheNames", [](Content& c) { section(c, 1).sh_name = 5000; },

@@ -67,19 +67,19 @@ TEST(CudaReleases, ListsEqualComponentsForAllMatrixLines) {
 
 TEST(CudaReleases, AcceptsNewerNvJitLink) {
   const ToolkitComponent linker{"nvJitLink", "13.2.86", true, {}};
-  EXPECT_TRUE(belongs(linker, "13.2.86"));
-  EXPECT_TRUE(belongs(linker, "13.10.1"));
-  EXPECT_FALSE(belongs(linker, "13.0.88"));
-  EXPECT_FALSE(belongs(linker, "14.0.1"));
+  EXPECT_TRUE(fits_release(linker, "13.2.86"));
+  EXPECT_TRUE(fits_release(linker, "13.10.1"));
+  EXPECT_FALSE(fits_release(linker, "13.0.88"));
+  EXPECT_FALSE(fits_release(linker, "14.0.1"));
   EXPECT_TRUE(component("13.2.2", "nvJitLink").newer_too);
   const ToolkitComponent blas{"cuBLAS", "13.1.0.3", false, {}};
-  EXPECT_TRUE(belongs(blas, "13.1.0"));  // file names may have a shortened version
-  EXPECT_FALSE(belongs(blas, "13.1.1.3"));
+  EXPECT_TRUE(fits_release(blas, "13.1.0"));  // file names may have a shortened version
+  EXPECT_FALSE(fits_release(blas, "13.1.1.3"));
 }
 
 TEST(CudaReleases, AcceptsNewerNvJitLinkInEachRelease) {
-  EXPECT_TRUE(belongs(component("12.1.1", "nvJitLink"), "12.9.86"));
-  EXPECT_FALSE(belongs(component("12.1.1", "nvJitLink"), "12.0.140"));
+  EXPECT_TRUE(fits_release(component("12.1.1", "nvJitLink"), "12.9.86"));
+  EXPECT_FALSE(fits_release(component("12.1.1", "nvJitLink"), "12.0.140"));
 }
 
 TEST(CudaReleases, ComparesVersionsByTheirParts) {

@@ -272,7 +272,7 @@ void add_loading_cases(std::vector<Case>& cases) {
                      i.loading = {{.path = "ext/core6.so", .missing_libraries = {{"libav.so.6", "/env/ext/core6.so"}}},
                                   {.path = "ext/core7.so"}};
                    })});
-  cases.push_back({"PB162", "_C.so needs GLIBC_2.99, which /lib/libc.so.6 does not define",
+  cases.push_back({"PB162", "_C.so needs symbol version GLIBC_2.99, but /lib/libc.so.6 does not define it",
                    make_package_report([](Inventory& i) {
                      i.loading->front().missing_versions = {{"GLIBC_2.99", "/lib/libc.so.6", "/env/ext/_C.so"}};
                    }),

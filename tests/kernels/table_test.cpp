@@ -81,21 +81,21 @@ TEST(Evidence, CountsOnlyWithTheDigestThatIsBuilt) {
   const Kernel& kernel = kernel_table().front();
   TargetBuild build;
   build.target = kernel.target;
-  EXPECT_EQ(evidence_of(kernel, build, {}).level, EvidenceLevel::not_built);
+  EXPECT_EQ(find_evidence(kernel, build, {}).level, EvidenceLevel::not_built);
   build.built = true;
   build.digest = "d1";
-  EXPECT_EQ(evidence_of(kernel, build, {}).level, EvidenceLevel::assembled);
+  EXPECT_EQ(find_evidence(kernel, build, {}).level, EvidenceLevel::assembled);
   const std::vector<EvidenceRecord> old{record(kernel, "d0", EvidenceLevel::executed)};
-  EXPECT_EQ(evidence_of(kernel, build, old).level, EvidenceLevel::assembled);
+  EXPECT_EQ(find_evidence(kernel, build, old).level, EvidenceLevel::assembled);
   const std::vector<EvidenceRecord> both{record(kernel, "d1", EvidenceLevel::emulated),
                                          record(kernel, "d1", EvidenceLevel::executed)};
-  const auto best = evidence_of(kernel, build, both);
+  const auto best = find_evidence(kernel, build, both);
   EXPECT_EQ(best.level, EvidenceLevel::executed);
   ASSERT_TRUE(best.record.has_value());
   EXPECT_EQ(best.record->device, "somewhere");
   auto other = both;
   for (auto& entry : other) entry.kernel = "gemm_of_another";
-  EXPECT_EQ(evidence_of(kernel, build, other).level, EvidenceLevel::assembled);
+  EXPECT_EQ(find_evidence(kernel, build, other).level, EvidenceLevel::assembled);
 }
 
 // A kernel that ran as PTX is not the built cubin, but has the same sources.
@@ -108,13 +108,13 @@ TEST(Evidence, MatchesPtxBySources) {
   build.source_digest = "sources";
   const auto level = [&](const char* digest) {
     const std::vector<EvidenceRecord> records{record(kernel, digest, EvidenceLevel::executed_via_ptx)};
-    return evidence_of(kernel, build, records).level;
+    return find_evidence(kernel, build, records).level;
   };
   EXPECT_EQ(level("sources"), EvidenceLevel::executed_via_ptx);
   EXPECT_EQ(level("cubin"), EvidenceLevel::assembled);
   EXPECT_EQ(level("older"), EvidenceLevel::assembled);
   const std::vector<EvidenceRecord> native{record(kernel, "sources", EvidenceLevel::executed)};
-  EXPECT_EQ(evidence_of(kernel, build, native).level, EvidenceLevel::assembled);
+  EXPECT_EQ(find_evidence(kernel, build, native).level, EvidenceLevel::assembled);
 }
 
 TEST(Evidence, NeedsStressLaunchesOfGpuKernels) {
@@ -128,7 +128,7 @@ TEST(Evidence, NeedsStressLaunchesOfGpuKernels) {
   const auto level = [&](std::optional<int64_t> launches) {
     auto entry = record(*gpu, "d1", EvidenceLevel::executed);
     entry.launches = launches;
-    return evidence_of(*gpu, build, std::vector{entry}).level;
+    return find_evidence(*gpu, build, std::vector{entry}).level;
   };
   EXPECT_EQ(level(kMinStressLaunches), EvidenceLevel::executed);
   EXPECT_EQ(level(kMinStressLaunches - 1), EvidenceLevel::assembled);

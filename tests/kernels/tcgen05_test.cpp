@@ -130,7 +130,7 @@ TEST(Tcgen05, CountsRecordOfItsOwnCubin) {
       record.kernel = kernel->name;
       record.digest = digest;
       record.launches = kMinStressLaunches;
-      return evidence_of(*kernel, build_of(*kernel), std::vector{record}).level;
+      return find_evidence(*kernel, build_of(*kernel), std::vector{record}).level;
     };
     EXPECT_EQ(level(build_of(*kernel).digest), EvidenceLevel::executed) << kernel->name;
     EXPECT_EQ(level(find_build(kernel->target)->digest), EvidenceLevel::assembled) << kernel->name;

@@ -73,7 +73,8 @@ Result<std::vector<ElfSection>> read_sections(const Bytes& file, const Elf64_Ehd
   }
   if (sections.empty() || table.names == SHN_UNDEF) return sections;
   if (table.names >= sections.size())
-    return make_error(ErrorCode::malformed, "{}: section {} is to hold the names of {} sections", file.name(),
+    return make_error(ErrorCode::malformed,
+                      "{}: section {} should hold the section names, but the file has only {} sections", file.name(),
                       table.names, sections.size());
   const Elf64_Shdr& strings = sections[table.names].header;
   PBPROBE_TRY(const Bytes names, file.part(strings.sh_offset, strings.sh_size, "section names"));

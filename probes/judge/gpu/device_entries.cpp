@@ -192,7 +192,7 @@ std::vector<Check> device_entries_checks() {
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .question = "Do the kernels for the claimed SM of libtorch, MAGMA, NCCL, cuDNN and cuBLAS do something?",
+       .question = "Do most kernels of libtorch, MAGMA, NCCL, cuDNN and cuBLAS for the claimed SM have an effect?",
        .remedy = "build it again, and look at what guards the kernels' code (`__CUDA_ARCH__`): what runs there has no "
                  "result",
        .ask = kernels_do_something},

@@ -245,7 +245,7 @@ std::vector<Check> gpu_checks() {
        .subject = Subject::gpu,
        .severity = Severity::note,
        .needs = {host, inventory},
-       .question = "Is it machine code for exactly this chip?",
+       .question = "Does libtorch hold machine code for exactly the chip of each GPU here?",
        .remedy = "none needed: `pbprobe recommend` names a build for exactly this chip, which may be faster",
        .ask = gpu_code_is_native},
       {.id = "PB304",

@@ -50,7 +50,7 @@ bool may_bring(const std::vector<const ToolkitRelease*>& updates, std::string_vi
     const auto& entries = update->components;
     const auto is_it = [&](const ToolkitComponent& entry) { return entry.component == component; };
     const auto found = std::find_if(entries.begin(), entries.end(), is_it);
-    return found == entries.end() || belongs(*found, version);
+    return found == entries.end() || fits_release(*found, version);
   });
 }
 

@@ -157,10 +157,10 @@ Answer versions_are_defined(const Facts& facts) {
   const auto fault = find_load_fault(facts, LoadFaultKind::version);
   if (!fault) return {};
   const MissingVersion& first = fault->loading->missing_versions.front();
-  return {
-      .seen = {{say("{}: {} needs {}, which {}{} does not define{}", facts.torch, who(*fault->loading, first.needed_by),
-                    first.version, first.library, make_words(explain_rule(first.how)), and_others(*fault)),
-                fault->loading->path}}};
+  return {.seen = {{say("{}: {} needs symbol version {}, but {}{} does not define it{}", facts.torch,
+                        who(*fault->loading, first.needed_by), first.version, first.library,
+                        make_words(explain_rule(first.how)), and_others(*fault)),
+                    fault->loading->path}}};
 }
 
 // Returns a name in torch's namespaces that no known release has.
@@ -411,7 +411,7 @@ std::vector<Check> loading_checks() {
        .needs = {inventory, other},
        .of_any = true,
        .question = "Does an installed package own each file with machine code?",
-       .remedy = "install the package again that they belong to, or remove them",
+       .remedy = "reinstall the package that these files belong to, or remove the files",
        .ask = files_belong_to_packages},
   };
 }

@@ -10,13 +10,13 @@
 
 namespace pbprobe {
 
-// Returns where the libraries that a file needs come from.
+// Returns the libraries in the file's DT_NEEDED, with their providers.
 inline const std::vector<Dependency>& list_dependencies(const File& file) {
   static const std::vector<Dependency> kNone;
   return file.links ? file.links->dependencies : kNone;
 }
 
-// Returns where the libraries that a file may open as it runs come from.
+// Returns the libraries that a file may open at run time, with their providers: names among the file's constants.
 inline const std::vector<Dependency>& list_opened(const File& file) {
   static const std::vector<Dependency> kNone;
   return file.links && file.links->opened ? *file.links->opened : kNone;

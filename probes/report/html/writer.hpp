@@ -32,7 +32,7 @@ struct Attribute {
 
 class Writer {
  public:
-  // Ends with its life.
+  // Open element; its destructor writes the end tag.
   class Element {
    public:
     Element(Writer& writer, Name name) : writer_(writer), name_(name) {}
