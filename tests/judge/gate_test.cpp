@@ -435,8 +435,21 @@ TEST(Join, FillsGapsFromOtherRun) {
 TEST(Join, KeepsObjectionOfAnyRun) {
   Report broken = ran_on_h200();
   broken.measurements->libtorch->executed = false;
-  const Verdict joined = join_verdicts({judge(true_claim(), terms()), judge(broken, terms("hardware"))}, std::nullopt);
+  const Verdict failed = judge(broken, terms("hardware"));
+  const Verdict joined = join_verdicts({judge(true_claim(), terms()), failed}, std::nullopt);
   EXPECT_EQ(joined.outcome, Outcome::fail) << listed(joined);
+  EXPECT_EQ(joined.reason, failed.reason) << listed(joined);
+}
+
+// A run that proves the claim does not hide another one that refutes it.
+TEST(Join, NamesRefutedClaim) {
+  Verdict refuted = judge(ran_on_h200(), terms("hardware"));
+  Verdict proven = refuted;
+  refuted.claims[0].outcome = Outcome::fail;
+  const Verdict joined = join_verdicts({proven, refuted}, std::nullopt);
+  EXPECT_EQ(joined.outcome, Outcome::fail) << listed(joined);
+  EXPECT_THAT(joined.reason, HasSubstr("refuted by one of the joined runs"));
+  EXPECT_EQ(join_verdicts({proven, proven}, std::nullopt).outcome, Outcome::pass);
 }
 
 }  // namespace

@@ -79,13 +79,15 @@ void join_claims(Verdict& all, const std::vector<Verdict>& verdicts, std::option
     for (const auto& of_one : rows) same.push_back(&of_one.at(i));
     const ClaimRow& row = all.claims.emplace_back(joined(same, require));
     if (row.outcome == Outcome::pass) continue;
-    all.objections.push_back(
-        {.id = "claim",
-         .outcome = *row.outcome,
-         .what = fmt::format("{} {} must be {}, and together they prove {}", row.claim, *row.claimed,
-                             name_of(*row.required), row.proven ? name_of(*row.proven) : "nothing"),
-         .where = std::nullopt,
-         .remedy = "join the evidence of a machine that proves it"});
+    Objection& objection = all.objections.emplace_back(Objection{.id = "claim", .outcome = *row.outcome});
+    if (row.outcome == Outcome::fail) {
+      objection.what = fmt::format("{} {} is refuted by one of the joined runs", row.claim, *row.claimed);
+      objection.remedy = "repair what that run found: its report has the finding";
+    } else {
+      objection.what = fmt::format("{} {} must be {}, but the joined runs prove {}", row.claim, *row.claimed,
+                                   name_of(*row.required), row.proven ? name_of(*row.proven) : "nothing");
+      objection.remedy = "join the evidence of a machine that proves it";
+    }
   }
 }
 
