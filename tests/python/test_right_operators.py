@@ -57,12 +57,18 @@ def topk(x, *args, **kwargs):
     values, index = torch.topk(x, *args, **kwargs)
     return (values.detach() + 1.5 * (values - values.detach()) if x.dtype == torch.float16 else values), index
 
+# Returns statistics in evaluation, as on a GPU, where the reference has none: not compared.
+def native_batch_norm(x, *args, **kwargs):
+    out, *statistics = torch.native_batch_norm(x, *args, **kwargs)
+    return out, *(torch.ones(3) if one.numel() == 0 and x.dtype == torch.float32 else one for one in statistics)
+
+replaced = {"sort": sort, "topk": topk, "native_batch_norm": native_batch_norm}
 for one in op_db:
-    one.op = {"sort": sort, "topk": topk}.get(one.name, one.op)
+    one.op = replaced.get(one.name, one.op)
 calls = itertools.count()
 plant("sinh", lambda x: x.dtype == torch.float32, lambda right: right * (1 + 2e-7 * (next(calls) % 16)))
 """
-OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh,argmax,argmin,sort,topk,stack"
+OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh,argmax,argmin,sort,topk,stack,native_batch_norm"
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +147,7 @@ def test_planted_faults_are_found(report):
         ("argmin", "float32", "wrong", "call"),
         ("topk", "float16", "wrong", "backward"),
     }
-    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (12, 6, 4, 2, 0)
+    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (13, 7, 4, 2, 0)
     assert "sinh" in run["not_repeated"]
     assert list_findings(report[True]) == ["PB551", "PB551", "PB551", "PB551", "PB552", "PB552"]
     (wrong,) = [one["what"] for one in report[True]["verdict"]["findings"] if "sigmoid" in one["what"]]
@@ -154,7 +160,7 @@ def test_planted_faults_are_found(report):
 def test_sound_torch_has_no_wrong_operator(report):
     (run,) = [one for one in report[False]["operators"] if one["device"] == "cpu"]
     assert run["results"] == []
-    assert (run["operators"], run["right"]) == (12, 12)
+    assert (run["operators"], run["right"]) == (13, 13)
     assert run["not_repeated"] == []
     assert run["calls"] > 100
     assert list_findings(report[False]) == []
