@@ -262,6 +262,7 @@ def crowd(documents, cpus, gpus=None, limit=None):
     [
         ({"cpus": 2}, "4 ranks share 2 CPUs"),
         ({"cpus": 64, "limit": "2.5"}, "4 ranks share 2 CPUs"),
+        ({"cpus": 64, "limit": "0.5"}, "4 ranks share 1 CPU"),
         ({"cpus": 64, "gpus": 1}, "4 ranks share one GPU"),
     ],
 )
@@ -273,6 +274,27 @@ def test_crowded_ranks_are_not_judged_by_speed(tmp_path, more, shared):
     assert "--nproc-per-node" in fleet["fix"] and " ".join(text.split()).count(f"error: {shared}") == 1
     assert not [node for node in fleet["nodes"] if node["excluded"]]
     assert merge(tmp_path, crowd(make_fleet(nodes=1, gpus=4), **more), "--strict")[0] == 1
+
+
+def test_crowded_node_does_not_hide_or_blame_another(tmp_path):
+    """Four ranks share two CPUs of the first of two nodes; a rank of the second node is slow by itself."""
+    documents = make_fleet(nodes=2, gpus=4)
+    for document, cpus in zip(documents, (2, 64), strict=True):
+        for rank in document["ranks"]:
+            rank["facts"] = {"cpus": ",".join(map(str, range(cpus)))}
+            rank["uuid"] = None
+            rank["links"] = [
+                {"peer": peer, "gb_per_s": 4.0 if min(peer, rank["rank"]) < 4 else 40.0, "latency_us": 9.0,
+                 "verified": True, "resent": None}
+                for peer in range(8) if peer != rank["rank"]
+            ]  # fmt: skip
+    documents[0]["ranks"][2]["figures"]["gemm_bf16_tflops"]["value"] *= 0.3
+    documents[1]["ranks"][1]["figures"]["gemm_bf16_tflops"]["value"] *= 0.3
+    _, fleet, _ = merge(tmp_path, documents)
+    found = {(node, rank, fault) for node, rank, fault, _ in findings(fleet)}
+    assert {one for one in found if one[2] != "error"} == {("node01", 5, "slow")}
+    assert {one[:2] for one in found if one[2] == "error"} == {("node00", rank) for rank in range(4)}
+    assert [node["host"] for node in fleet["nodes"] if node["excluded"]] in ([], ["node01"])
 
 
 def test_ranks_with_cpus_and_gpus_of_their_own_are_judged(tmp_path):
