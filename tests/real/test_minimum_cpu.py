@@ -22,7 +22,7 @@ QEMU = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
 WHEELS = (
     "av brotli catboost cryptography ctranslate2 datafusion decord duckdb grpcio h5py jaxlib kornia-rs lancedb "
     "lightgbm llvmlite numpy onnxruntime opencv-python-headless openvino orjson pillow polars-runtime-32 pyarrow "
-    "pydantic-core rasterio safetensors scipy sentencepiece tiktoken tokenizers torchcodec "
+    "pydantic-core rapidfuzz rasterio safetensors scipy sentencepiece tiktoken tokenizers torchcodec "
     "warp-lang xgboost-cpu zstandard".split()
 )
 ASKED = os.environ.get("PBPROBE_TEST_MINIMUM_CPU", "")
@@ -39,6 +39,9 @@ for path in sys.argv[1:]:
     except BaseException:
         pass
 """
+
+# Packages whose Python chooses between modules, with a statement that uses the choice: no other module is for any CPU.
+CHOOSES = {"rapidfuzz": "import rapidfuzz.fuzz, sys; print([name for name in sys.modules if name.endswith('_avx2')])"}
 
 pytestmark = [
     pytest.mark.skipif(not CHOSEN, reason="downloads wheels: PBPROBE_TEST_MINIMUM_CPU=all or names"),
@@ -62,13 +65,26 @@ def read_minimum_cpu(folder):
     return row["minimum_cpu"]
 
 
+def run_emulated(site, cpu):
+    libraries = sorted(map(str, pathlib.Path(site).rglob("*.so*")))
+    chooses = CHOOSES.get(next((name for name in CHOOSES if (site / name).is_dir()), None))
+    code = f"import sys; sys.path.insert(0, {str(site)!r}); {chooses}" if chooses else LOAD
+    command = [QEMU, "-cpu", cpu, sys.executable, "-c", code, *libraries]
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+
+
+@pytest.mark.parametrize("site", [name for name in CHOSEN if name in CHOOSES], indirect=True)
+def test_python_chooses_modules_by_cpu(site):
+    assert "selects avx2 at run time" in read_minimum_cpu(site)
+    assert run_emulated(site, "Nehalem").stdout == "[]\n"
+    assert "_avx2" in run_emulated(site, "Haswell").stdout
+
+
 def test_minimum_agrees_with_emulated_cpu(site):
     minimum = read_minimum_cpu(site)
     print(f"\n{site.parent.name}: {minimum}")
     assert "apx_f" not in minimum and "avx10" not in minimum
-    libraries = sorted(map(str, pathlib.Path(site).rglob("*.so*")))
-    command = [QEMU, "-cpu", "Nehalem", sys.executable, "-c", LOAD, *libraries]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    done = run_emulated(site, "Nehalem")
     died = done.returncode in (-signal.SIGILL, 128 + signal.SIGILL)
     if minimum.removeprefix("at most ").startswith("x86_64"):
         assert not died, done.stderr
