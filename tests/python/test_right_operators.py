@@ -57,7 +57,7 @@ def topk(x, *args, **kwargs):
     values, index = torch.topk(x, *args, **kwargs)
     return (values.detach() + 1.5 * (values - values.detach()) if x.dtype == torch.float16 else values), index
 
-# Returns statistics in evaluation, as on a GPU, where the reference has none: not compared.
+# Returns statistics in evaluation, as on a GPU. The reference has none, so that they are not compared.
 def native_batch_norm(x, *args, **kwargs):
     out, *statistics = torch.native_batch_norm(x, *args, **kwargs)
     return out, *(torch.ones(3) if one.numel() == 0 and x.dtype == torch.float32 else one for one in statistics)
