@@ -56,7 +56,7 @@ def test_keeps_sources_of_rows_that_were_not_built(file):
 def test_counts_only_built_and_loaded_recipes(file, probe, operators, good, counted):
     rows = [row("a", "1", probe=probe, operators=operators), row("b", "1"), row("other", "1", "0", "yes", "loaded")]
     matrix_table.update(file, rows, [FAULT], ["a", "b", "other"])
-    assert matrix_table.good(rows[0]) is good
+    assert matrix_table.is_sound_build(rows[0]) is good
     assert f"{1 + good} of 2 recipes" in file.read_text()
     assert f"pbprobe was built against {counted} of these 2 torches" in file.read_text()
 
