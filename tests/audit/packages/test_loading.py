@@ -259,7 +259,7 @@ def test_names_a_version_that_the_library_lacks(tmp_path):
     old = package.but(libraries={**package.libraries, "ext/libversioned.so": versioned("V_1")})
     finding = only_finding(audited(environment(tmp_path / "old", torch(), old), FAILED)[0])
     assert finding["id"] == "PB162"
-    assert "needs V_2, which" in finding["what"]
+    assert "needs symbol version V_2, but" in finding["what"]
 
 
 def test_ld_library_path_comes_before_runpath_and_the_one_that_wins_is_named(tmp_path, monkeypatch):
