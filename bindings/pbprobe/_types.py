@@ -224,6 +224,7 @@ class Links(_Links, total=False):
 
     opened: list[Dependency] | None
     executable_stack: bool | None
+    uses_python: bool | None
 
 
 class _Dependency(TypedDict):

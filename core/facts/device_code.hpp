@@ -95,7 +95,7 @@ void fields(auto& visit, SameAs<AssembledCode> auto& code) {
 }
 
 void fields(auto& visit, SameAs<RepeatedCode> auto& code) {
-  visit("cubins", code.cubins, "entry functions of these cubins");
+  visit("cubins", code.cubins, "repeated cubins");
   visit("kernels", code.kernels, "entry functions of these cubins");
   visit("code_bytes", code.code_bytes, "bytes of their kernels and functions");
 }

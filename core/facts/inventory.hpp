@@ -112,8 +112,10 @@ struct Links {
   std::map<std::string, std::string> versions;
   TorchSymbols torch_symbols;
   std::optional<bool> executable_stack;  // the file requires an executable stack; null if not known
-  int64_t cxx11_names = 0;               // torch's exports with C++11 strings
-  int64_t pre_cxx11_names = 0;           // torch's exports with older strings: a mix does not link
+  // The file defines a module's PyInit_ or takes symbols of Python's C API; null if not known.
+  std::optional<bool> uses_python;
+  int64_t cxx11_names = 0;      // torch's exports with C++11 strings
+  int64_t pre_cxx11_names = 0;  // torch's exports with older strings: a mix does not link
 };
 
 // Condition under which code of a file runs.
@@ -294,6 +296,8 @@ void fields(auto& visit, SameAs<Links> auto& links) {
   visit("versions", links.versions, "versions of oneDNN, MAGMA and NCCL linked in statically, read from their code");
   visit("torch_symbols", links.torch_symbols, "symbols that torch defines");
   visit("executable_stack", links.executable_stack, "the file requires an executable stack; null if not known");
+  visit("uses_python", links.uses_python,
+        "the file defines a module's PyInit_ or takes symbols of Python's C API; null if not known");
   visit("cxx11_names", links.cxx11_names, "torch exports with C++11 strings");
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch exports with pre-C++11 strings");
 }

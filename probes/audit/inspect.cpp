@@ -83,6 +83,7 @@ void inspect_links(File& file, const Elf& elf) {
   file.links->contains = std::move(contents->components);
   file.links->versions = std::move(contents->versions);
   file.links->torch_symbols = std::move(contents->torch_symbols);
+  file.links->uses_python = contents->uses_python;
   file.links->executable_stack = wants_executable_stack(elf);
   file.links->cxx11_names = contents->cxx11_names;
   file.links->pre_cxx11_names = contents->pre_cxx11_names;

@@ -236,6 +236,14 @@ void add_version_cases(std::vector<Case>& cases) {
   cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp312",
                    modules("3.13", {"a.cpython-313-x86_64-linux-gnu.so", "b.cpython-312-x86_64-linux-gnu.so"}),
                    modules("3.13", {"a.cpython-313-x86_64-linux-gnu.so", "a.cpython-312-x86_64-linux-gnu.so"})});
+  const auto with_python = [](std::optional<bool> uses) {
+    return claimed_of_other({.python = "3.13"}, [&](Inventory& i) {
+      i.files = {make_module("a.cpython-313-x86_64-linux-gnu.so"), make_module("b.cpython-312-x86_64-linux-gnu.so")};
+      i.files[1].links.emplace().uses_python = uses;
+    });
+  };
+  cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp312",
+                   with_python(std::nullopt), with_python(false)});
   cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp313t",
                    modules("3.13", {"a.cpython-313t-x86_64-linux-gnu.so"}), modules("3.13", {"a.abi3.so"})});
 }

@@ -92,8 +92,11 @@ Result<Contents> read_contents(const Elf& elf) {
   PBPROBE_CHECK(visit_symbols(elf, ".dynsym", [&](std::string_view name, const Elf64_Sym& symbol) {
     count(name, symbol);
     // The loader sets an undefined weak symbol to 0.
-    if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_WEAK) taken.add(name);
-    if (symbol.st_shndx == SHN_UNDEF || classify_torch_name(name) != TorchName::member) return;
+    const bool undefined = symbol.st_shndx == SHN_UNDEF;
+    if (undefined && ELF64_ST_BIND(symbol.st_info) != STB_WEAK) taken.add(name);
+    if (undefined ? name.starts_with("Py") || name.starts_with("_Py") : name.starts_with("PyInit_"))
+      contents.uses_python = true;
+    if (undefined || classify_torch_name(name) != TorchName::member) return;
     if (name.find("7__cxx1112basic_string") != std::string_view::npos) {
       ++contents.cxx11_names;
     } else if (has_old_string(name)) {

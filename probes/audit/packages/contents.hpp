@@ -22,6 +22,7 @@ struct Contents {
   int64_t cxx11_names = 0;                      // exports of torch with std::__cxx11 strings
   int64_t pre_cxx11_names = 0;                  // exports of torch with the old std::string
   TorchSymbols torch_symbols;                   // symbols that the loader must find in torch
+  bool uses_python = false;                     // defines PyInit_…, or takes symbols of Python's C API
 };
 
 // Reads the contents. A library counts as linked in if the file defines at least ten of its functions. Stripped files

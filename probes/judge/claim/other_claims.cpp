@@ -139,10 +139,11 @@ Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
   std::map<std::string, std::map<std::string, std::string>> modules;  // path of the first file by Python, by module
   for (const auto& file : part.inventory.files) {
     const std::string python = python_of_module(base_name(file.path));
-    if (!python.empty()) modules[strip_module_tag(file.path)].emplace(python, file.path);
+    const bool for_any = file.links && file.links->uses_python == false;  // torch.ops.load_library() takes any name
+    if (!python.empty() && !for_any) modules[strip_module_tag(file.path)].emplace(python, file.path);
   }
   if (modules.empty())
-    return {.unknown = Seen{.what = say("no extension module of {} tells its Python", part.name),
+    return {.unknown = Seen{.what = say("no library of {} that uses Python tells which one in its name", part.name),
                             .remedy = "leave python=… out: it is for any"}};
   const std::string tag = format_python_tag(claimed);
   Answer answer;

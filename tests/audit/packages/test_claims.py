@@ -13,12 +13,13 @@ FATAL = (  # in torch 2.8 to 2.10
     "namespace c10 { struct FatalSignalHandler { static void fatalSignalHandler(int); }; }\n"
     "void f() { c10::FatalSignalHandler::fatalSignalHandler(0); }\n"
 )
+ENTRY = 'extern "C" void* PyInit__C() { return nullptr; }\n'
 BOTH = ("second90_120.o",)
 MODULE = f"spam/_C.cpython-311-{MACHINE}-linux-gnu.so"
 
 
 def spam(**libraries):
-    return Package("spam-kernels", {MODULE: Library(units=BOTH, code=FREE)} | libraries)
+    return Package("spam-kernels", {MODULE: Library(units=BOTH, code=FREE + ENTRY)} | libraries)
 
 
 def gate(package, tmp_path, claim, exit_code):
@@ -78,11 +79,21 @@ def test_fails_an_sm_claim_without_device_code(tmp_path):
     [
         (Library(needs=("libcudart.so.12",)), "cuda=13.0", "PB172"),
         (Library(code=FATAL), "torch=2.11.0", "PB173"),
-        (Library(), "python=3.13", "PB174"),
+        (Library(code=ENTRY), "python=3.13", "PB174"),
+        (Library(code='extern "C" void Py_Initialize();\nvoid f() { Py_Initialize(); }\n'), "python=3.13", "PB174"),
     ],
 )
 def test_fails_another_claim_by_its_own_id(tmp_path, library, claim, check):
     assert found(gate(Package("spam", {MODULE: library}), tmp_path, claim, FAILED)).keys() == {check}
+
+
+def test_a_library_without_python_is_for_any_python(tmp_path):
+    """torchao 0.18 has one for torch.ops.load_library(), with the name of a module for Python 3.10."""
+    library = {f"spam/_D.cpython-310-{MACHINE}-linux-gnu.so": Library(code=FREE)}
+    stable = Package("spam", {"spam/_C.abi3.so": Library(code=ENTRY)} | library, tag=f"cp310-abi3-linux_{MACHINE}")
+    assert found(gate(stable, tmp_path, "python=3.11", PASSED)) == {}
+    verdict = gate(stable.but(libraries=library), tmp_path / "alone", "python=3.13", FAILED)
+    assert (verdict["outcome"], found(verdict)) == ("unknown", {})
 
 
 @pytest.mark.parametrize(("claim", "row"), [("cuda=13.0", "CUDA"), ("torch=2.99", "torch"), ("avx2", "ISA")])
