@@ -37,6 +37,17 @@ constexpr std::array<std::string_view, 13> kOfSystem{"OpenMP",      "OpenBLAS", 
                                                      "Arm Compute", "NVPL",        "SLEEF", "XNNPACK", "libuv",
                                                      "libnuma",     "GCC runtime", "BLAS"};
 
+// Reports whether the library has the name of the package: "libtbbmalloc.so.2" of tbb, "libarrow.so.2400" of pyarrow,
+// "librmm.so" of librmm-cu13. The package itself may be missing here, so that only names can tell.
+bool ships_library(std::string_view package, std::string_view library) {
+  if (package == "intel-openmp") return library == "libiomp5.so";
+  std::string_view name = package.substr(0, package.find('-'));
+  for (const std::string_view prefix : {"lib", "py"}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  return name.size() > 2 && library.starts_with("lib") && library.substr(3).starts_with(name);
+}
+
 std::vector<std::string> split_name(std::string_view text, char separator) {
   const auto parts = split(text, separator);
   return {parts.begin(), parts.end()};
@@ -270,11 +281,8 @@ class Identity {
     };
     if (std::any_of(file.runpath.begin(), file.runpath.end(), leaves)) return true;
     if (std::any_of(file.rpath.begin(), file.rpath.end(), leaves)) return true;
-    std::string stem = dependency.name.substr(0, dependency.name.find(".so"));
-    if (stem.starts_with("lib")) stem = stem.substr(3);
-    stem = package_name(stem.substr(0, stem.find_first_of("_-.")));
     return std::any_of(packages.begin(), packages.end(),
-                       [&](const std::string& name) { return !stem.empty() && name.find(stem) != name.npos; });
+                       [&](const std::string& package) { return ships_library(package, dependency.name); });
   }
 
   // Python imports a module only by a name for itself and its processor.

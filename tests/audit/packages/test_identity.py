@@ -262,6 +262,11 @@ NEEDS = {  # by what the tag does not allow: whether another package may provide
     "libcuda.so.1": ((), False),
     "libarrow.so.2100": (("pyarrow>=21",), False),
     "libmkl_rt.so.2": (("mkl",), False),
+    "libtbbmalloc.so.2": (("tbb",), False),
+    "libiomp5.so": (("intel-openmp",), False),
+    "librmm.so": (("librmm-cu13>=26",), False),
+    "libcon.so.1": (("concert",), True),
+    "libmkl_rt.so.3": (("nomkl",), True),
 }
 
 
