@@ -5,7 +5,7 @@
 // instructions if the CPU has them. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: Intel SDM, volume 2.
 #define PBPROBE_TARGET amx
 
-#include "kernels/cpu/gemm_tiles.hpp"
+#include "kernels/cpu/gemv_tiles.hpp"
 #include "kernels/cpu/peak_x86.hpp"
 
 namespace pbprobe::amx {
@@ -16,6 +16,14 @@ void gemm_bf16_32x32(const CpuCall& call, const CpuTask& task) {
 
 void gemm_int8_32x32(const CpuCall& call, const CpuTask& task) {
   GemmTiles<TileBytes>::run(call, task);
+}
+
+void gemv_bf16_16x16(const CpuCall& call, const CpuTask& task) {
+  GemvTiles<Dot512>::run(call, task);
+}
+
+void gemv_int8_16x16(const CpuCall& call, const CpuTask& task) {
+  GemvTiles<TileBytes>::run(call, task);
 }
 
 uint64_t peak_bf16(int64_t iterations) {

@@ -22,7 +22,7 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-enum class TileDot { bf16, signed_int8, unsigned_int8 };
+enum class TileDot { bf16, signed_int8, unsigned_int8, by_unsigned_int8 };
 
 // Bytes as they are: the instructions know both signs of A.
 struct TileBytes : Vnni512 {
@@ -86,8 +86,10 @@ template <TileDot kDot, int kC, int kA, int kB>
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kC), "i"(kA), "i"(kB));
   } else if constexpr (kDot == TileDot::signed_int8) {
     asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kC), "i"(kA), "i"(kB));
-  } else {
+  } else if constexpr (kDot == TileDot::unsigned_int8) {
     asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kC), "i"(kA), "i"(kB));
+  } else {
+    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kC), "i"(kA), "i"(kB));
   }
 }
 
@@ -132,16 +134,16 @@ struct GemmTiles {
       for (int64_t row = task.first_row; row < end; row += kTile) {
         const T* from = a + (call.row + row) * call.a_row + call.k_begin * call.a_k;
         char* to = panel(call.packed_a, call, row / kRows * kRows) + row % kRows * kLineBytes;
-        pack_rows(from, call, static_cast<int>(least(kTile, end - row)), to);
+        pack_rows<false>(from, call, static_cast<int>(least(kTile, end - row)), to, kRows * kLineBytes);
       }
     }
   }
 
-  // Packs up to 16 rows; zero-fills the missing rows of the tile.
-  template <class T>
-  static void pack_rows(const T* from, const CpuCall& call, int rows, char* to) {
+  // Packs up to 16 rows as tiles of [rows][words], or [words][rows], `step` bytes apart; zero-fills missing rows.
+  template <bool kWordsFirst, class T>
+  static void pack_rows(const T* from, const CpuCall& call, int rows, char* to, int64_t step) {
     constexpr int kAhead = 512 / static_cast<int>(sizeof(T));
-    for (int64_t d = 0; d < call.k_block; d += kTileK, to += kRows * kLineBytes) {
+    for (int64_t d = 0; d < call.k_block; d += kTileK, to += step) {
       const int there = static_cast<int>(least(kTileK, call.k_block - d));
       typename I::Words square[kTile];
       if (call.a_k == 1) {
@@ -156,8 +158,8 @@ struct GemmTiles {
         alignas(64) char words[kTile * kLineBytes] = {};
         Panels::template pack_panel<kTile, true>(from + d * call.a_k, call.a_row, call.a_k, rows, there, words);
         for (int i = 0; i < kTile; ++i) square[i] = I::load_words(words + i * kLineBytes);
-        I::transpose(square);
       }
+      if ((call.a_k == 1) == kWordsFirst) I::transpose(square);
       for (int i = 0; i < kTile; ++i) I::store_words(to + i * kLineBytes, square[i]);
     }
   }

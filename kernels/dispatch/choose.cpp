@@ -217,6 +217,7 @@ Result<Candidate> find_best_kernel(const Problem& problem, const Host& host, con
   // writing C by rows takes most of the time. Small-M kernels write more than a few columns one by one, and come last.
   const auto order = [&](const Candidate& c) {
     if (c.kernel->max_m == INT64_MAX) return 1;
+    if (!suits_in_place(*c.kernel, problem)) return 2;
     return swaps_operands(*c.kernel, problem) && problem.n > 4 && problem.k <= 16 ? 2 : 0;
   };
   // tcgen05: none was measured, so that the larger tile, which reads less, stays first.

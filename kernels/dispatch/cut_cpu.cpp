@@ -34,6 +34,12 @@ double count_shares(const Kernel& kernel, const Problem& p) {
          (m + n) * k * bytes / kReadBytes;
 }
 
+// Returns how many packed rows a core's cache holds while the kernel reads the other operand in place.
+int64_t count_cached_rows(const Kernel& kernel, int64_t k) {
+  return kernel.cache_bytes == 0 ? INT64_MAX
+                                 : std::max<int64_t>(kernel.cache_bytes / (kernel.packed_bytes * (k + 1)), 1);
+}
+
 // Cuts a pass between threads into at least two tasks each. Chooses the cut that reads and writes least while all
 // threads are busy. A thread reads rows of A and columns of B again for each task that is cut across them. A piece of a
 // row of C costs as much as another kilobyte.
@@ -70,10 +76,19 @@ bool swaps_operands(const Kernel& kernel, const Problem& problem) {
   return kernel.in_place && problem.m > kernel.max_m;
 }
 
+bool suits_in_place(const Kernel& kernel, const Problem& problem) {
+  const bool swaps = swaps_operands(kernel, problem);
+  if (kernel.k_major && (swaps ? a_is_km(problem.layout) : !b_is_nk(problem.layout))) return false;
+  const int64_t rows = swaps ? problem.n : problem.m;
+  return rows >= kernel.least_m && divide_up(rows, count_cached_rows(kernel, problem.k)) <= 2;
+}
+
 // Cuts a small-M problem over all of k: only A is packed, and the threads share the columns.
 void cut_in_place(Plan& plan, int64_t threads) {
   const Problem& p = plan.problem;
-  const int64_t columns = swaps_operands(*plan.kernel, p) ? p.m : p.n;
+  const bool swaps = swaps_operands(*plan.kernel, p);
+  const int64_t rows = swaps ? p.n : p.m;
+  const int64_t columns = swaps ? p.m : p.n;
   threads = choose_thread_count(
       static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b)) / kReadBytes,
       threads);
@@ -81,7 +96,7 @@ void cut_in_place(Plan& plan, int64_t threads) {
   constexpr int64_t kTasksPerThread = 8;
   CpuBlocks& cpu = plan.cpu;
   cpu.k_block = even_part(plan.problem.k, INT64_MAX, tile.k);
-  cpu.rows = cpu.task_rows = tile.m;
+  cpu.rows = cpu.task_rows = even_part(rows, count_cached_rows(*plan.kernel, p.k), tile.m);
   cpu.columns = cpu.task_columns = even_part(columns, INT64_MAX, tile.n);
   if (threads > 1) cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), tile.n);
   cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));

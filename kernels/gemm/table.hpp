@@ -73,7 +73,7 @@ struct Kernel {
   int64_t least_m = 0;           // not chosen for fewer rows, though it computes them
   bool in_place = false;         // CPU: reads B in place, and k in one pass
   int64_t k_block = 0;           // CPU: k of a pass; 0 if in_place
-  int64_t cache_bytes = 0;       // CPU: bytes of the second-level cache for a block of A
+  int64_t cache_bytes = 0;       // CPU: bytes of the second-level cache for a block of A; 0: all of A
   int64_t packed_bytes = 4;      // CPU: bytes of one packed element
   int64_t line_bytes = 0;        // CPU: bytes of each packed row or column, besides its elements
   // CPU: m · n · k · packed_bytes that a thread must have to be worth calling: about 15 µs.
@@ -87,7 +87,7 @@ struct Kernel {
   int64_t busy = 1;          // GPU: blocks that an SM needs; fewer take as long
   int64_t share = 0;         // GPU: percent of its path's peak on large problems, for the choice between tiles
   int64_t sms = 1;           // GPU: SMs that compute one tile together
-  bool k_major = false;      // GPU: reads operands along k only; others are transposed first
+  bool k_major = false;      // GPU: reads operands along k only; others are transposed first. CPU: is slow at others
   bool a_k_major = false;    // GPU: reads A along k only, and B in its layout
   GpuWork work = GpuWork::blocks;
   int64_t cluster = 1;  // GPU, warpgroups: blocks of a cluster, one tile below the other, which share B
@@ -99,6 +99,7 @@ struct Kernel {
 
 // Returns the layout that a GPU kernel reads if the operands have `layout`. The other operands are transposed first.
 [[nodiscard]] Layout layout_read(const Kernel& kernel, Layout layout);
+
 // Reports whether the blocks of a cluster take parts of k of one tile, so that no second kernel reduces them.
 [[nodiscard]] constexpr bool splits_in_cluster(const Kernel& kernel) {
   return kernel.work == GpuWork::small_m || kernel.work == GpuWork::clusters;

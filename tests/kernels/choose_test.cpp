@@ -450,6 +450,22 @@ TEST(Choose, FewColumnsOfShortKAreComputedByTiles) {
   }
 }
 
+TEST(Choose, ReadsTheLargerOperandInPlaceByTilesIfItsKIsContiguous) {
+  if (!is_built("amx") || !is_built("avx512vnni")) GTEST_SKIP() << "not built: make build TARGETS=amx,avx512vnni";
+  const auto kernel_for = [host = cpu_host({"avx512vnni", "amx"})](int64_t m, int64_t n, Layout layout,
+                                                                   int64_t k = 2048) {
+    return std::string(choose(make_problem(m, n, k, DType::int8, layout), host)->kernel->name);
+  };
+  EXPECT_EQ(kernel_for(12, 1536, Layout::nt), "gemv_int8_16x16_amx");
+  EXPECT_EQ(kernel_for(256, 1536, Layout::tt), "gemv_int8_16x16_amx");
+  EXPECT_EQ(kernel_for(257, 1536, Layout::nt), "gemm_int8_32x32_amx");
+  EXPECT_EQ(kernel_for(12, 1536, Layout::nn), "gemm_int8_32x32_amx");
+  EXPECT_EQ(kernel_for(4, 1536, Layout::nt), "gemv_int8_8x64_avx512vnni") << "most of a tile would be empty";
+  EXPECT_EQ(kernel_for(1536, 64, Layout::nn), "gemv_int8_16x16_amx");
+  EXPECT_EQ(kernel_for(1536, 64, Layout::tn), "gemm_int8_32x32_amx");
+  EXPECT_EQ(kernel_for(256, 1536, Layout::nt, 28672), "gemm_int8_32x32_amx") << "its rows exceed the cache";
+}
+
 TEST(Choose, GivesPackedBToPackingKernels) {
   if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
   const auto host = cpu_host({"avx2"});
