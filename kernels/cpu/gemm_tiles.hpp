@@ -113,9 +113,9 @@ struct GemmTiles {
     }
   }
 
-  static int64_t blocks_of(const CpuCall& call) { return (call.k_block + kTileK - 1) / kTileK; }
+  static int64_t count_blocks(const CpuCall& call) { return (call.k_block + kTileK - 1) / kTileK; }
   static char* panel(void* packed, const CpuCall& call, int64_t line) {
-    return static_cast<char*>(packed) + line * blocks_of(call) * kLineBytes;
+    return static_cast<char*>(packed) + line * count_blocks(call) * kLineBytes;
   }
 
   static void pack_a(const CpuCall& call, const CpuTask& task) {
@@ -182,7 +182,7 @@ struct GemmTiles {
         char* to = panel(call.packed_b, call, column);
         Panels::template pack_panel<kColumns, false>(from, call.b_column, call.b_k, least(kColumns, end - column),
                                                      call.k_block, to);
-        for (int64_t w = words * 2; w < blocks_of(call) * kTile * 2; ++w) {
+        for (int64_t w = words * 2; w < count_blocks(call) * kTile * 2; ++w) {
           I::store_words(to + w * kLineBytes, I::no_words());
         }
       }
@@ -192,22 +192,22 @@ struct GemmTiles {
   static void compute(const CpuCall& call, const CpuTask& task) {
     configure_tiles();
     if constexpr (kGroup == 2) {
-      compute_with<TileDot::bf16>(call, task);
+      compute_blocks<TileDot::bf16>(call, task);
     } else if (call.a_type == CpuType::int8) {
-      compute_with<TileDot::signed_int8>(call, task);
+      compute_blocks<TileDot::signed_int8>(call, task);
     } else {
-      compute_with<TileDot::unsigned_int8>(call, task);
+      compute_blocks<TileDot::unsigned_int8>(call, task);
     }
     release_tiles();
   }
 
   template <TileDot kDot>
-  static void compute_with(const CpuCall& call, const CpuTask& task) {
+  static void compute_blocks(const CpuCall& call, const CpuTask& task) {
     const int64_t end_row = least(task.first_row + task.rows, call.rows);
     const int64_t end_column = least(task.first_column + task.columns, call.columns);
     // Along C's rows, as far as B's panels fit the second-level cache.
     constexpr int64_t kAcrossBytes = 512 << 10;
-    const int64_t across = kColumns * (kAcrossBytes / (kColumns * kLineBytes * (blocks_of(call) + 1)) + 1);
+    const int64_t across = kColumns * (kAcrossBytes / (kColumns * kLineBytes * (count_blocks(call) + 1)) + 1);
     for (int64_t first = task.first_column; first < end_column; first += across) {
       const int64_t end = least(first + across, end_column);
       for (int64_t row = task.first_row; row < end_row; row += kRows) {
@@ -237,7 +237,7 @@ struct GemmTiles {
     }
     const char* a = panel(call.packed_a, call, row);
     const char* b = panel(call.packed_b, call, column);
-    const int64_t blocks = blocks_of(call);
+    const int64_t blocks = count_blocks(call);
     if (rows == kRows && columns == kColumns) {
       microkernel<kDot, 2, 2>(a, b, blocks, d, ldd, add);
     } else {

@@ -40,7 +40,7 @@ struct GemvTiles {
   }
 
   static char* panel(const CpuCall& call, int64_t row) {
-    return static_cast<char*>(call.packed_a) + row * Tiles::blocks_of(call) * kLineBytes;
+    return static_cast<char*>(call.packed_a) + row * Tiles::count_blocks(call) * kLineBytes;
   }
 
   static void pack_a(const CpuCall& call, const CpuTask& task) {
@@ -88,7 +88,7 @@ struct GemvTiles {
   template <TileDot kDot, int kPanels, class T>
   [[gnu::noinline]] static void multiply(const T* b, const CpuCall& call, int64_t row, int64_t column, int columns) {
     const auto stride = static_cast<size_t>(call.b_column) * sizeof(T);
-    const int64_t next = Tiles::blocks_of(call) * kTileBytes;
+    const int64_t next = Tiles::count_blocks(call) * kTileBytes;
     const char* a = panel(call, row);
     zero_tile<0>();
     zero_tile<1>();

@@ -87,7 +87,7 @@ def test_fails_another_claim_by_its_own_id(tmp_path, library, claim, check):
     assert found(gate(Package("spam", {MODULE: library}), tmp_path, claim, FAILED)).keys() == {check}
 
 
-def test_a_library_without_python_is_for_any_python(tmp_path):
+def test_accepts_a_library_without_python_for_any_python(tmp_path):
     """torchao 0.18 has one for torch.ops.load_library(), with the name of a module for Python 3.10."""
     library = {f"spam/_D.cpython-310-{MACHINE}-linux-gnu.so": Library(code=FREE)}
     stable = Package("spam", {"spam/_C.abi3.so": Library(code=ENTRY)} | library, tag=f"cp310-abi3-linux_{MACHINE}")
