@@ -35,10 +35,12 @@ struct Gemv {
   static constexpr int kAheadRows = 16;
   // Rows of one reading of B: with few registers, the second half of the rows finds B in the cache.
   static constexpr int kRowsAtOnce = kAccumulators < 16 ? 4 : kRows;
+  // Columns of B that more than kRows rows read one after the other: a multiple of what one loop takes.
+  static constexpr int kColumnsAtOnce = 12;
 
   static void run(const CpuCall& call, const CpuTask& task) {
     switch (task.step) {
-      case CpuStep::pack_a: pack_a(call); break;
+      case CpuStep::pack_a: pack_a(call, task); break;
       case CpuStep::pack_b: break;
       case CpuStep::compute: compute(call, task); break;
     }
@@ -46,20 +48,21 @@ struct Gemv {
 
   static int64_t line_bytes(const CpuCall& call) { return (call.k_block + kStep - 1) / kStep * kLanes * kWordBytes; }
 
-  static void pack_a(const CpuCall& call) {
+  static void pack_a(const CpuCall& call, const CpuTask& task) {
     switch (call.a_type) {
-      case CpuType::fp32: return pack_a_of(static_cast<const float*>(call.a), call);
-      case CpuType::bf16: return pack_a_of(static_cast<const Bf16*>(call.a), call);
-      case CpuType::int8: return pack_a_of(static_cast<const int8_t*>(call.a), call);
-      case CpuType::uint8: return pack_a_of(static_cast<const uint8_t*>(call.a), call);
+      case CpuType::fp32: return pack_a_of(static_cast<const float*>(call.a), call, task);
+      case CpuType::bf16: return pack_a_of(static_cast<const Bf16*>(call.a), call, task);
+      case CpuType::int8: return pack_a_of(static_cast<const int8_t*>(call.a), call, task);
+      case CpuType::uint8: return pack_a_of(static_cast<const uint8_t*>(call.a), call, task);
       case CpuType::int32: return;
     }
   }
 
   template <class T>
-  static void pack_a_of(const T* a, const CpuCall& call) {
+  static void pack_a_of(const T* a, const CpuCall& call, const CpuTask& task) {
     if constexpr (I::template kReads<T>) {
-      for (int64_t i = 0; i < call.rows; ++i) {
+      const int64_t end = least(task.first_row + task.rows, call.rows);
+      for (int64_t i = task.first_row; i < end; ++i) {
         const T* from = a + (call.row + i) * call.a_row;
         char* to = static_cast<char*>(call.packed_a) + i * line_bytes(call);
         for (int64_t d = 0; d < call.k_block; d += kStep, to += kLanes * kWordBytes) {
@@ -90,20 +93,25 @@ struct Gemv {
     if constexpr (I::template kReads<T>) {
       const int64_t begin = call.column + task.first_column;
       const int64_t end = call.column + least(task.first_column + task.columns, call.columns);
-      choose_rows<kRows>(b, call, begin, end);
+      // More rows find a few columns in the cache.
+      const int64_t strip = call.rows > kRows ? kColumnsAtOnce : end - begin;
+      for (int64_t column = begin; column < end; column += strip) {
+        for (int64_t row = 0; row < call.rows; row += kRows)
+          choose_rows<kRows>(b, call, row, column, least(column + strip, end));
+      }
     }
   }
 
   template <int kRs, class T>
-  static void choose_rows(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
+  static void choose_rows(const T* b, const CpuCall& call, int64_t row, int64_t begin, int64_t end) {
     if constexpr (kRs > 1) {
-      if (call.rows < kRs) return choose_rows<kRs - 1>(b, call, begin, end);
+      if (call.rows - row < kRs) return choose_rows<kRs - 1>(b, call, row, begin, end);
     }
     // One column, or k = 1, is contiguous both ways.
     if (call.b_k == 1 && (call.b_column != 1 || call.k_block >= call.columns)) {
-      columns_along_k<kRs>(b, call, begin, end);
+      columns_along_k<kRs>(b, call, row, begin, end);
     } else {
-      rows_of_columns<kRs>(b, call, begin, end);
+      rows_of_columns<kRs>(b, call, row, begin, end);
     }
   }
 
@@ -121,18 +129,18 @@ struct Gemv {
   // --- B[n,k] ---
 
   template <int kRs, class T>
-  static void columns_along_k(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
-    if (call.k_block <= kStep) return short_columns<kRs>(b, call, begin, end);
+  static void columns_along_k(const T* b, const CpuCall& call, int64_t row, int64_t begin, int64_t end) {
+    if (call.k_block <= kStep) return short_columns<kRs>(b, call, row, begin, end);
     constexpr int kRest = kRs - kRowsAtOnce;
     constexpr int kCs = at_least_one(at_most(kAccumulators / at_most(kRs, kRowsAtOnce), 4));
     int64_t column = begin;
     for (; column + kCs <= end; column += kCs) {
-      dots<at_most(kRs, kRowsAtOnce), kCs>(b, call, 0, column);
-      if constexpr (kRest > 0) dots<kRest, kCs>(b, call, kRowsAtOnce, column);
+      dots<at_most(kRs, kRowsAtOnce), kCs>(b, call, row, column);
+      if constexpr (kRest > 0) dots<kRest, kCs>(b, call, row + kRowsAtOnce, column);
     }
     for (; column < end; ++column) {
-      dots<at_most(kRs, kRowsAtOnce), 1>(b, call, 0, column);
-      if constexpr (kRest > 0) dots<kRest, 1>(b, call, kRowsAtOnce, column);
+      dots<at_most(kRs, kRowsAtOnce), 1>(b, call, row, column);
+      if constexpr (kRest > 0) dots<kRest, 1>(b, call, row + kRowsAtOnce, column);
     }
   }
 
@@ -193,7 +201,8 @@ struct Gemv {
 
   // K of one vector or less: kLanes columns are turned into as many words of each k, and no vector is summed up.
   template <int kRs, class T>
-  [[gnu::noinline]] static void short_columns(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
+  [[gnu::noinline]] static void short_columns(const T* b, const CpuCall& call, int64_t row, int64_t begin,
+                                              int64_t end) {
     const int64_t line = line_bytes(call);
     const int k_block = static_cast<int>(call.k_block);
     const bool correct = corrects(call);
@@ -218,7 +227,7 @@ struct Gemv {
       Accumulators totals[1] = {I::zero_accumulators()};
 #pragma GCC unroll 8
       for (int i = 0; i < kRs; ++i) acc[i][0] = I::zero_accumulators();
-      const char* a = static_cast<const char*>(call.packed_a);
+      const char* a = static_cast<const char*>(call.packed_a) + row * line;
 #pragma GCC unroll 1
       for (int w = 0; w * kGroup < k_block; ++w, a += kWordBytes) {
         const Words word[1] = {I::load_words(words[w])};
@@ -226,7 +235,7 @@ struct Gemv {
         for (int i = 0; i < kRs; ++i) acc[i][0] = I::multiply_add(I::broadcast(a + i * line), word[0], acc[i][0]);
         add_to_columns(word, correct, totals);
       }
-      put_vectors(call, acc, totals, 0, column, columns);
+      put_vectors(call, acc, totals, row, column, columns);
     }
   }
 
@@ -304,20 +313,20 @@ struct Gemv {
   // --- B[k,n] ---
 
   template <int kRs, class T>
-  static void rows_of_columns(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
+  static void rows_of_columns(const T* b, const CpuCall& call, int64_t row, int64_t begin, int64_t end) {
     constexpr int kVs = at_least_one(
         at_most((kAccumulators - (I::kCorrects ? 4 : 0)) / at_most(kRs, kRowsAtOnce), kAccumulators >= 16 ? 8 : 4));
     int64_t column = begin;
-    for (; column + kVs * kLanes <= end; column += kVs * kLanes) stripes<kRs, kVs>(b, call, column, kVs * kLanes);
+    for (; column + kVs * kLanes <= end; column += kVs * kLanes) stripes<kRs, kVs>(b, call, row, column, kVs * kLanes);
     for (; column < end; column += kLanes) {
-      stripes<kRs, 1>(b, call, column, static_cast<int>(least(kLanes, end - column)));
+      stripes<kRs, 1>(b, call, row, column, static_cast<int>(least(kLanes, end - column)));
     }
   }
 
   template <int kRs, int kVs, class T>
-  static void stripes(const T* b, const CpuCall& call, int64_t column, int columns) {
-    stripe<at_most(kRs, kRowsAtOnce), kVs>(b, call, 0, column, columns);
-    if constexpr (kRs > kRowsAtOnce) stripe<kRs - kRowsAtOnce, kVs>(b, call, kRowsAtOnce, column, columns);
+  static void stripes(const T* b, const CpuCall& call, int64_t row, int64_t column, int columns) {
+    stripe<at_most(kRs, kRowsAtOnce), kVs>(b, call, row, column, columns);
+    if constexpr (kRs > kRowsAtOnce) stripe<kRs - kRowsAtOnce, kVs>(b, call, row + kRowsAtOnce, column, columns);
   }
 
   // kRs of A's rows times kVs vectors of columns of B, the last of which may be ragged.

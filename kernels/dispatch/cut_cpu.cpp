@@ -36,8 +36,8 @@ double count_shares(const Kernel& kernel, const Problem& p) {
 
 // Returns how many packed rows a core's cache holds while the kernel reads the other operand in place.
 int64_t count_cached_rows(const Kernel& kernel, int64_t k) {
-  return kernel.cache_bytes == 0 ? INT64_MAX
-                                 : std::max<int64_t>(kernel.cache_bytes / (kernel.packed_bytes * (k + 1)), 1);
+  if (kernel.cache_bytes == 0) return INT64_MAX;
+  return std::max(kernel.cache_bytes / (kernel.packed_bytes * (k + 1)), kernel.tile.m);
 }
 
 // Cuts a pass between threads into at least two tasks each. Chooses the cut that reads and writes least while all
@@ -78,8 +78,11 @@ bool swaps_operands(const Kernel& kernel, const Problem& problem) {
 
 bool suits_in_place(const Kernel& kernel, const Problem& problem) {
   const bool swaps = swaps_operands(kernel, problem);
-  if (kernel.k_major && (swaps ? a_is_km(problem.layout) : !b_is_nk(problem.layout))) return false;
   const int64_t rows = swaps ? problem.n : problem.m;
+  const bool along_k = swaps ? !a_is_km(problem.layout) : b_is_nk(problem.layout);
+  if (!along_k && (kernel.k_major || rows > kernel.tile.m)) return false;
+  constexpr int64_t kLong = 256;  // C's columns, swapped with rows, are written one element at a time
+  if (swaps && !kernel.k_major && rows > kernel.tile.m && problem.k < kLong) return false;
   return rows >= kernel.least_m && divide_up(rows, count_cached_rows(kernel, problem.k)) <= 2;
 }
 

@@ -426,7 +426,9 @@ TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {
   EXPECT_GE(few->cpu.columns, 5000);
   EXPECT_EQ(few->cpu.threads, 4);
   EXPECT_THAT(few->why, HasSubstr("C's columns are computed as rows"));
-  EXPECT_EQ(choose(make_problem(5000, 9, 700, DType::fp32), host)->kernel->name, "gemm_fp32_6x16_avx2");
+  EXPECT_EQ(choose(make_problem(5000, 9, 700, DType::fp32), host)->kernel->name, "gemv_fp32_8x64_avx2");
+  EXPECT_EQ(choose(make_problem(5000, 9, 255, DType::fp32), host)->kernel->name, "gemm_fp32_6x16_avx2");
+  EXPECT_EQ(choose(make_problem(5000, 25, 700, DType::fp32), host)->kernel->name, "gemm_fp32_6x16_avx2");
   EXPECT_EQ(choose(make_problem(5000, 3, 700, DType::int8), host)->kernel->name, "gemv_int8_8x64_avx2");
   EXPECT_EQ(choose(make_problem(5000, 3, 700, DType::uint8), host)->kernel->name, "gemm_int8_6x16_avx2");
   auto packed = make_problem(5000, 3, 700, DType::fp32);
