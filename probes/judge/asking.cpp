@@ -12,9 +12,11 @@
 namespace pbprobe {
 namespace {
 
-// Omits checks of a machine if only files were judged, and checks that a single file cannot answer.
+// Omits checks of a machine if only files were judged or the build is for another processor, and checks that a single
+// file cannot answer.
 bool is_asked(const Check& check, const Facts& facts) {
   if (facts.other && !check.of_any) return false;
+  if (facts.wrong_platform && compares_with_machine(check)) return false;
   return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
     switch (need) {
       case Need::host:
@@ -79,6 +81,15 @@ std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std
   return checks;
 }
 
+bool compares_with_machine(const Check& check) {
+  const auto has_any = [&](std::initializer_list<Need> list) {
+    return std::any_of(list.begin(), list.end(), [&](Need need) { return needs(check, need); });
+  };
+  if (check.of_processor) return false;
+  if (check.searches_system || has_any({Need::run, Need::preflight, Need::imports, Need::operators})) return true;
+  return needs(check, Need::host) && has_any({Need::inventory, Need::rows});
+}
+
 bool has_subject(Need need, const Facts& facts) {
   const Claim* claim = facts.claim;
   const Inventory* inventory = facts.inventory;
@@ -117,6 +128,7 @@ bool has_subject(Need need, const Facts& facts) {
 }
 
 std::string why_not_asked(const Check& check, const Facts& facts) {
+  if (facts.wrong_platform && compares_with_machine(check)) return "it is built for another processor";
   if (needs(check, Need::emulated) && facts.report.emulated_loads && !facts.report.emulated_loads->empty())
     return "it was not tried: " + facts.report.emulated_loads->front().what;
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";

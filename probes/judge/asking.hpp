@@ -25,6 +25,10 @@ struct Asked {
 // answer "unknown", with the reason.
 [[nodiscard]] std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std::string>>& ids);
 
+// Reports whether a check judges the artifact by this machine's processor, GPUs, driver or packages, or by a run here.
+// A build for another processor gets no such check, except the check of the processor itself.
+[[nodiscard]] bool compares_with_machine(const Check& check);
+
 // Reports whether the subject of checks with this need exists: a build without CUDA needs no check of CUDA.
 [[nodiscard]] bool has_subject(Need need, const Facts& facts);
 

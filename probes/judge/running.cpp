@@ -12,7 +12,7 @@ namespace pbprobe {
 namespace {
 
 Answer libtorch_loads(const Facts& facts) {
-  if (facts.wrong_platform || facts.run->loaded) return {};
+  if (facts.run->loaded) return {};
   if (was_only_read(facts))
     return {.seen = {},
             .unknown = Seen{.what = facts.torch + " is older than 2.8, and pbprobe can only read it",
@@ -39,7 +39,7 @@ Answer libcuda_is_in_reach(const Facts& facts) {
 }
 
 Answer libtorch_computes(const Facts& facts) {
-  if (facts.wrong_platform || !facts.run->loaded || facts.run->executed) return {};
+  if (!facts.run->loaded || facts.run->executed) return {};
   if (facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
   return {.seen = {{.what = facts.run->problem.value_or("libtorch was loaded, and computed nothing"),
                     .where = facts.run->path}}};

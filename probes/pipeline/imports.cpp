@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/imports.hpp"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -16,6 +18,7 @@
 #include "core/temp_folder.hpp"
 #include "probes/audit/loader/imports.hpp"
 #include "probes/audit/packages/contents.hpp"
+#include "probes/audit/packages/processors.hpp"
 #include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/python.hpp"
 #include "probes/process/sentences.hpp"
@@ -177,6 +180,12 @@ fs::path find_interpreter(const fs::path& packages) {
   return find_program({name}).value_or(fs::path());
 }
 
+bool is_for_other_processor(const fs::path& packages) {
+  const std::string processor = processor_of_file(packages / "torch/lib/libtorch_cpu.so");
+  utsname system{};
+  return !processor.empty() && uname(&system) == 0 && processor != system.machine;
+}
+
 // Reports whether an import failed because something beside torch is missing: another artifact may bring it.
 bool lacks_something_else(const std::string& refusal) {
   constexpr std::string_view kModule = "No module named '";
@@ -193,6 +202,7 @@ bool lacks_something_else(const std::string& refusal) {
 }  // namespace
 
 std::optional<Import> try_torch(const fs::path& packages, const fs::path& program, double seconds) {
+  if (is_for_other_processor(packages)) return std::nullopt;
   const fs::path python = find_interpreter(packages);
   if (python.empty()) return std::nullopt;
   Import tried{.module = "torch", .path = (packages / "torch/__init__.py").string()};
@@ -202,6 +212,7 @@ std::optional<Import> try_torch(const fs::path& packages, const fs::path& progra
 }
 
 std::vector<Import> try_imports(const ImportRequest& request) {
+  if (is_for_other_processor(request.packages)) return {};
   Imports files(request.packages, request.library_path);
   const fs::path python = files.python();
   auto all = files.predicted();

@@ -26,11 +26,12 @@ struct ImportRequest {
 };
 
 // Imports torch and packages that link it, with the environment's Python, without network, access to other processes,
-// or write access. Returns nothing if the environment has no usable Python, or no torch.
+// or write access. Returns nothing if the environment has no usable Python, no torch, or a torch for another processor.
 [[nodiscard]] std::vector<Import> try_imports(const ImportRequest& request);
 
 // Imports only torch of `packages`, in the same way, by the Python of its environment, else by a Python on PATH of the
-// version that torch's extension module is for. Returns null if neither exists. A package or library that torch needs
+// version that torch's extension module is for. Returns null if neither exists, or if torch is for another processor. A
+// package or library that torch needs
 // and that is not torch's own is an obstacle if it is missing.
 [[nodiscard]] std::optional<Import> try_torch(const std::filesystem::path& packages,
                                               const std::filesystem::path& program, double seconds = 60);

@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/utsname.h>
+
 #include <set>
 
 #include <fmt/format.h>
+
+#include "core/search_rules.hpp"
 
 namespace pbprobe {
 namespace {
@@ -108,6 +112,22 @@ TEST(Closure, FindsAlreadyLoadedLibraries) {
 TEST(Closure, LoadersInACircleEnd) {
   EXPECT_EQ(resolve({file("a.so", {"missing.so", "b.so"}, {"$ORIGIN"}), file("b.so", {"a.so"}, {"$ORIGIN"})}),
             "unresolved - -");
+}
+
+TEST(Closure, MarksLibrariesOfOtherProcessorsOnly) {
+  utsname system{};
+  ASSERT_EQ(uname(&system), 0);
+  const std::string here = system.machine, other = here == "aarch64" ? "x86_64" : "aarch64";
+  for (const auto& [machine, by] :
+       {std::pair(here, std::optional<std::string>()), {other, std::string(kNotSearched)}}) {
+    std::vector<File> files{file("a.so", {"libgomp.so.1", "libc.so.6"})};
+    files[0].machine = machine;
+    resolve_closure(files, [](const std::string&) { return std::optional<Found>(); });
+    mark_not_searched(files);
+    EXPECT_EQ(files[0].links->dependencies[0].provider, Provider::unresolved);
+    EXPECT_EQ(files[0].links->dependencies[0].by, by) << machine;
+    EXPECT_EQ(files[0].links->dependencies[1].by, std::nullopt) << machine;
+  }
 }
 
 TEST(Closure, DriverAndSystemAreNeverUnresolved) {

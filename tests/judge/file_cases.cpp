@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // PB1xx: files, versions, the closure, packages.
+#include "core/search_rules.hpp"
 #include "tests/judge/planted.hpp"
 
 namespace pbprobe::test {
@@ -140,6 +141,10 @@ void add_closure_cases(std::vector<Case>& cases) {
   cases.push_back(
       {"PB115", "libtorch_cuda.so needs libnccl.so.2, which neither its RPATH nor the system's folders hold",
        with(audited(), needing({{"libnccl.so.2"}})), with(audited(), needing({{"libcuda.so.1", Provider::driver}}))});
+  Dependency not_searched{"libgomp.so.1"};
+  not_searched.by = kNotSearched;
+  cases.push_back({"PB115", "libtorch_cuda.so needs libgomp.so.1", with(audited(), needing({{"libgomp.so.1"}})),
+                   with(audited(), needing({not_searched}))});
   const auto without_linalg = [](Report& r) {
     std::erase_if(r.inventory->files, [](const File& f) { return f.path.ends_with("libtorch_cuda_linalg.so"); });
   };

@@ -17,6 +17,7 @@
 
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
+#include "core/search_rules.hpp"
 #include "core/strings.hpp"
 #include "probes/audit/packages/distributions.hpp"
 
@@ -208,6 +209,17 @@ std::vector<std::string> system_folders(const std::string& machine) {
     for (const char* folder : {"/lib64", "/usr/lib64"}) folders.emplace_back(folder);
   }
   return folders;
+}
+
+void mark_not_searched(std::vector<File>& files) {
+  utsname system{};
+  if (uname(&system) != 0) return;
+  for (auto& file : files) {
+    if (!file.links || !file.machine || *file.machine == system.machine) continue;
+    for (auto& dependency : file.links->dependencies) {
+      if (dependency.provider == Provider::unresolved) dependency.by = kNotSearched;
+    }
+  }
 }
 
 void resolve_closure(std::vector<File>& files, const Lookup& lookup) {

@@ -39,6 +39,10 @@ using Lookup = std::function<std::optional<Found>(const std::string& path)>;
 // without DT_RUNPATH, also for the libraries of loaded libraries. Libraries of the driver always count as resolved.
 void resolve_closure(std::vector<File>& files, const Lookup& lookup);
 
+// Marks the unresolved libraries of files for another processor than this machine's (kNotSearched). Requires resolved
+// closures.
+void mark_not_searched(std::vector<File>& files);
+
 // Removes from Links::opened each part that was not found and that belongs to no installation: the RECORD of the
 // library's package does not list the part. Without a RECORD only the sub-libraries that NVIDIA documents remain.
 // Requires resolved closures. `packages`: folder that File::path and RECORD are relative to.

@@ -126,7 +126,6 @@ Answer capabilities_suffice(const Facts& facts) {
 
 // Judges code that certainly runs: at load, or if torch's dispatcher takes its default CPU capability.
 Answer cpu_loads_libtorch(const Facts& facts) {
-  if (facts.wrong_platform) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -146,7 +145,6 @@ Answer cpu_loads_libtorch(const Facts& facts) {
 
 // A guard may be inside a function or in its caller. PB210 reports code that certainly runs.
 Answer cpu_runs_unguarded_code(const Facts& facts) {
-  if (facts.wrong_platform) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
   for (const auto& file : facts.inventory->files) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kNeededLibraries{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};
 
 bool asks_gpus(const Facts& facts) {
-  return facts.cuda_build && !facts.wrong_platform && facts.main_file != nullptr;
+  return facts.cuda_build && facts.main_file != nullptr;
 }
 
 // Adds a fault for each group of GPUs with this outcome.
@@ -46,7 +46,7 @@ struct CudaVersions {
 };
 
 std::optional<CudaVersions> cuda_versions(const Facts& facts) {
-  if (!facts.inventory->cuda_version || !facts.host->driver.cuda_version || facts.wrong_platform) return std::nullopt;
+  if (!facts.inventory->cuda_version || !facts.host->driver.cuda_version) return std::nullopt;
   const auto torch = parse_major_minor(*facts.inventory->cuda_version);
   const auto driver = parse_major_minor(*facts.host->driver.cuda_version);
   if (!torch || !driver) return std::nullopt;
@@ -81,7 +81,7 @@ bool anything_runs(const DeviceCode& code, const Sm& gpu) {
 }
 
 Answer gpu_code_runs(const Facts& facts) {
-  if (!facts.cuda_build || facts.wrong_platform) return {};
+  if (!facts.cuda_build) return {};
   if (facts.no_gpu)
     return {.seen = {},
             .unknown = Seen{.what = "no GPU here: " + *facts.no_gpu,
@@ -126,7 +126,7 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
 }
 
 Answer gpu_is_used(const Facts& facts) {
-  if (facts.cuda_build || is_other_library(facts) || facts.wrong_platform || facts.gpus.empty()) return {};
+  if (facts.cuda_build || is_other_library(facts) || facts.gpus.empty()) return {};
   if (facts.report.claim) return {};  // the claim states the purpose of the build
   return {.seen = {{.what = say("{} is a CPU build: it leaves {} unused", facts.torch, gpu_label(facts.gpus.front())),
                     .remedy = "install " + describe_needed_build(facts.gpus.front())}}};
@@ -162,7 +162,7 @@ Answer gpu_is_usable(const Facts& facts) {
 Answer gpu_is_visible(const Facts& facts) {
   const DriverState state = facts.host->driver.state;
   const bool absent = state == DriverState::no_driver || state == DriverState::no_gpu;
-  if (!facts.cuda_build || facts.wrong_platform || !facts.no_gpu || !absent) return {};
+  if (!facts.cuda_build || !facts.no_gpu || !absent) return {};
   return {.seen = {{.what = say("{} is built for CUDA, and no GPU is visible", facts.torch)}}};
 }
 

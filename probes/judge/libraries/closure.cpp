@@ -222,7 +222,7 @@ Answer compilers_know_claim(const Facts& facts) {
 
 Answer compilers_know_host(const Facts& facts) {
   Answer answer;
-  if (!facts.cuda_build || facts.wrong_platform) return answer;
+  if (!facts.cuda_build) return answer;
   const auto& preflight = facts.report.preflight;
   const bool ptxas = !preflight || preflight->ptxas.empty();
   std::set<std::string> asked;

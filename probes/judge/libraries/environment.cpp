@@ -158,7 +158,7 @@ std::string join_labels(const std::vector<std::string>& labels) {
 Answer glibc_is_new_enough(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto there = parse_major_minor(facts.host->glibc.value_or(""));
-  if (!there || facts.wrong_platform || inventory.layout == "nix" || inventory.layout == "debian") return {};
+  if (!there || inventory.layout == "nix" || inventory.layout == "debian") return {};
   const auto& environment = facts.report.environment;
   if (environment && environment->interpreter && !is_record(facts.report)) return {};
   std::vector<std::string> labels;
@@ -185,7 +185,6 @@ Answer glibc_is_new_enough(const Facts& facts) {
 
 Answer cpu_runs_the_packages(const Facts& facts) {
   Answer answer;
-  if (facts.wrong_platform) return answer;
   for (const auto& row : get_rows(facts)) {
     if (is_torch(row) || !row.cpu_needs) continue;
     const auto lacking = lacking_features(facts.host->cpu.architecture, *row.cpu_needs, facts.host->cpu.features);

@@ -115,6 +115,7 @@ std::vector<Check> files_checks() {
        .severity = Severity::fail,
        .needs = {host, inventory},
        .decides = true,
+       .of_processor = true,
        .question = "Is it built for this machine's processor?",
        .remedy = "install the torch for this machine's processor",
        .ask = right_platform},

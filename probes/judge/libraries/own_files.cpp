@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/facts/environment.hpp"
+#include "core/search_rules.hpp"
 #include "probes/judge/libraries/needed_files.hpp"
 #include "probes/judge/subjects.hpp"
 
@@ -81,7 +82,9 @@ Answer closure_resolves(const Facts& facts) {
     for (const auto& dependency : list_dependencies(*file)) {
       const bool of_libtorch = is_missing_part(*facts.inventory, dependency) ||
                                (is_own(*facts.inventory, *file) && is_unreachable(*facts.inventory, dependency, {}));
-      if (dependency.provider == Provider::unresolved && !of_libtorch) missing.emplace(dependency.name, file);
+      const bool searched = dependency.by != kNotSearched;
+      if (dependency.provider == Provider::unresolved && searched && !of_libtorch)
+        missing.emplace(dependency.name, file);
     }
   }
   for (const auto& [name, file] : missing) {
@@ -233,6 +236,7 @@ std::vector<Check> own_files_checks() {
       {.id = "PB115",
        .severity = Severity::warn,
        .needs = {inventory, whole},
+       .searches_system = true,
        .question = "Is every library that libtorch needs found?",
        .remedy = "install the package that holds it, or give the folder in LD_LIBRARY_PATH",
        .ask = closure_resolves},

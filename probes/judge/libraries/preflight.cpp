@@ -19,7 +19,7 @@ constexpr Sm kFirstWithSuffix{9, 0};  // first SM for which Triton compiles with
 // Returns the GPUs that Triton compiles for.
 std::vector<Sm> usable_gpus(const Facts& facts) {
   std::vector<Sm> gpus;
-  if (!facts.cuda_build || facts.wrong_platform || facts.host->driver.state != DriverState::ok) return gpus;
+  if (!facts.cuda_build || facts.host->driver.state != DriverState::ok) return gpus;
   for (const auto& gpu : facts.host->gpus) {
     const auto sm = parse_sm(gpu.capability);
     if (sm && !gpu.problem && std::find(gpus.begin(), gpus.end(), *sm) == gpus.end()) gpus.push_back(*sm);
