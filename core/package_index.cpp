@@ -12,6 +12,7 @@
 namespace pbprobe {
 namespace {
 
+constexpr std::string_view kPypi = "https://pypi.org/simple";
 constexpr std::array<std::string_view, 8> kPublishedByPytorch{"torch",     "torchvision", "torchaudio",     "torchdata",
                                                               "torchtext", "torchao",     "pytorch-triton", "xformers"};
 
@@ -39,10 +40,19 @@ std::optional<std::string> find_pytorch_index(std::string_view name, std::string
 
 std::optional<std::string> make_torch_reinstall(std::string_view version) {
   const bool local = version.find('+') != version.npos;
-  const auto index =
-      local ? find_pytorch_index("torch", version) : std::optional<std::string>("https://pypi.org/simple");
+  const auto index = local ? find_pytorch_index("torch", version) : std::optional<std::string>(kPypi);
   if (!index || version.empty()) return std::nullopt;
   return fmt::format("pip install --force-reinstall torch=={} --index-url {}", version, *index);
+}
+
+std::string make_index_option(std::string_view torch) {
+  if (torch.find('+') == torch.npos) return fmt::format(" --index-url {}", kPypi);
+  const auto index = find_pytorch_index("torch", torch);
+  return index ? " --extra-index-url " + *index : "";
+}
+
+std::string make_torch_pin(std::string_view version) {
+  return fmt::format("torch=={}{}", version.substr(0, version.find('+')), make_index_option(version));
 }
 
 }  // namespace pbprobe

@@ -18,4 +18,12 @@ namespace pbprobe {
 // to have it. `version`: as METADATA has it.
 [[nodiscard]] std::optional<std::string> make_torch_reinstall(std::string_view version);
 
+// Returns the option of pip for the index that has this torch, with a space before it: PyPI, or PyTorch's index besides
+// PyPI. Returns "" if no index is known to have it.
+[[nodiscard]] std::string make_index_option(std::string_view torch);
+
+// Returns the words of a pip command that keep the installed torch: "torch==2.11.0 --extra-index-url URL". pip compares
+// the release only, so that a torch of PyPI, whose METADATA omits "+cu130", stays too. Omits an unknown index.
+[[nodiscard]] std::string make_torch_pin(std::string_view version);
+
 }  // namespace pbprobe

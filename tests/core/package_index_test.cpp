@@ -29,5 +29,11 @@ TEST(PackageIndex, WritesReinstallWithVersionAndIndex) {
   EXPECT_EQ(make_torch_reinstall("2.7.0a0+git1a2b"), std::nullopt);
 }
 
+TEST(PackageIndex, PinsInstalledTorch) {
+  EXPECT_EQ(make_torch_pin("2.7.1"), "torch==2.7.1 --index-url https://pypi.org/simple");
+  EXPECT_EQ(make_torch_pin("2.7.1+cu128"), "torch==2.7.1 --extra-index-url https://download.pytorch.org/whl/cu128");
+  EXPECT_EQ(make_torch_pin("2.7.0a0+git1a2b"), "torch==2.7.0a0");
+}
+
 }  // namespace
 }  // namespace pbprobe

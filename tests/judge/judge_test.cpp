@@ -264,8 +264,36 @@ TEST(Judge, NamesVersionAndIndexForReinstall) {
   (*report.inventory->component_versions)["cuFFT"] = "11.4.1.4";
   EXPECT_EQ(remedy("PB111"),
             "pip install --force-reinstall torch==2.11.0+cu130 --index-url https://download.pytorch.org/whl/cu130");
+  libtorch_cuda(report).links->dependencies = {{"libnccl.so.2"}};
+  EXPECT_EQ(remedy("PB115"),
+            "pip install nvidia-nccl-cu13 torch==2.11.0 --extra-index-url https://download.pytorch.org/whl/cu130");
+  report.inventory->packages.front().version = "2.11.0";
+  EXPECT_EQ(remedy("PB115"), "pip install nvidia-nccl-cu13 torch==2.11.0 --index-url https://pypi.org/simple");
+  libtorch_cuda(report).links->dependencies = {{"libmade-up.so.2"}};
+  EXPECT_THAT(remedy("PB115"), HasSubstr("install the package that holds it"));
   report.inventory->packages.clear();
   EXPECT_THAT(remedy("PB119"), HasSubstr("install torch again from the same source"));
+}
+
+TEST(Judge, KeepsInstalledTorchIfPackageIsInstalled) {
+  Report report;
+  Inventory& inventory = report.inventory.emplace();
+  inventory.layout = "distribution";
+  inventory.packages = {{.folder = "ext-1.0.dist-info", .name = "ext", .version = "1.0", .torch = ">=2.9,<2.11"}};
+  inventory.torch_beside = "2.11.0+cu130";
+  inventory.loading = {{.path = "ext/_C.so"}};
+  const auto remedy = [&] { return judge(report).findings.at(0).remedy; };
+  const std::string index = "--extra-index-url https://download.pytorch.org/whl/cu130";
+  EXPECT_EQ(remedy(), "install the ext that is made for this torch: pip install --upgrade ext torch==2.11.0 " + index +
+                          "; or the torch that this one requires: pip install ext==1.0 'torch>=2.9,<2.11' " + index);
+  inventory.loading->front().missing_libraries = {{"libcudnn.so.9", "/env/ext/_C.so"}};
+  EXPECT_EQ(remedy(), "pip install nvidia-cudnn-cu13 torch==2.11.0 " + index +
+                          ", or the build of it for the installed libraries");
+  inventory.torch_beside = "2.11.0";
+  inventory.loading->front().missing_libraries = {{"libcudart.so.12", "/env/ext/_C.so"}};
+  EXPECT_EQ(remedy(),
+            "pip install nvidia-cuda-runtime-cu12 torch==2.11.0 --index-url https://pypi.org/simple, or the "
+            "build of it for the installed libraries");
 }
 
 // CUDA 13 dropped the V100, and a newer GPU needs a newer CUDA.

@@ -11,6 +11,7 @@
 
 #include "core/cuda_releases.hpp"
 #include "core/major_minor.hpp"
+#include "core/package_index.hpp"
 
 namespace pbprobe {
 namespace {
@@ -112,6 +113,16 @@ std::vector<ProvidedLibrary> find_packages(const std::vector<std::string>& names
   std::vector<ProvidedLibrary> libraries;
   for (const auto& name : names) libraries.push_back({name, find_package(name, cuda)});
   return libraries;
+}
+
+std::optional<std::string> make_install_command(const std::vector<ProvidedLibrary>& libraries, std::string_view torch) {
+  std::set<std::string> packages;
+  for (const auto& library : libraries) {
+    if (!library.package || library.package->find(' ') != std::string::npos) return std::nullopt;
+    packages.insert(*library.package);
+  }
+  const std::string pin = torch.empty() ? "" : " " + make_torch_pin(torch);
+  return fmt::format("pip install {}{}", fmt::join(packages, " "), pin);
 }
 
 }  // namespace pbprobe

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pbprobe {
@@ -21,5 +22,10 @@ struct ProvidedLibrary {
 // contain, as libcudnn.so.9; libraries among `names` that only one CUDA version has decide before.
 [[nodiscard]] std::vector<ProvidedLibrary> find_packages(const std::vector<std::string>& names,
                                                          std::optional<int64_t> cuda);
+
+// Returns a pip command that installs the packages and keeps the installed torch. Returns nullopt if a library has no
+// package, or several. `torch`: its version, or "" without an installed torch.
+[[nodiscard]] std::optional<std::string> make_install_command(const std::vector<ProvidedLibrary>& libraries,
+                                                              std::string_view torch);
 
 }  // namespace pbprobe

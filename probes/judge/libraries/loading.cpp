@@ -14,6 +14,7 @@
 
 #include "core/c_library.hpp"
 #include "core/demangle.hpp"
+#include "core/package_index.hpp"
 #include "core/pep440.hpp"
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
@@ -102,16 +103,6 @@ std::string name_libraries(std::span<const ProvidedLibrary> libraries) {
   return text;
 }
 
-// Returns nullopt if a library has no package, or several.
-std::optional<std::string> make_install_command(const std::vector<ProvidedLibrary>& libraries) {
-  std::set<std::string> packages;
-  for (const auto& library : libraries) {
-    if (!library.package || library.package->find(' ') != std::string::npos) return std::nullopt;
-    packages.insert(*library.package);
-  }
-  return fmt::format("pip install {}, or the build of it for the installed libraries", fmt::join(packages, " "));
-}
-
 Answer check_missing_libraries(const Facts& facts, bool of_part) {
   const auto fault = find_load_fault(facts, LoadFaultKind::library);
   if (!fault || is_optional_part(*facts.inventory, *fault) != of_part) return {};
@@ -132,7 +123,8 @@ Answer check_missing_libraries(const Facts& facts, bool of_part) {
                   name_libraries(all.first(own_names.size())), and_others(*fault),
                   make_words(others.empty() ? "" : "; they also need " + others)),
       .where = fault->loading->path,
-      .remedy = make_install_command(missing)};
+      .remedy = make_install_command(missing, facts.inventory->torch_beside.value_or(""))};
+  if (seen.remedy) *seen.remedy += ", or the build of it for the installed libraries";
   const auto major = parse_library_cuda(first.name);
   if (torch && major && *major != torch->major && links_torch(*facts.inventory, *fault->loading))
     seen.remedy = fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}",
@@ -234,11 +226,14 @@ Answer torch_is_as_asked(const Facts& facts) {
   const auto installed = parse_python_version(inventory.torch_beside.value_or(""));
   if (!asked || !installed || satisfies(*installed, *asked)) return {};
   if (inventory.loading && !find_unloadable(inventory).empty()) return {};
+  const Package& package = inventory.packages.front();
   return {.seen = {{.what = say("{} requires torch{}, and torch {} is installed", facts.torch, *asked,
                                 *inventory.torch_beside),
-                    .remedy = fmt::format("install both at once, so that one installer chooses a pair: pip install "
-                                          "--upgrade {} 'torch{}'",
-                                          inventory.packages.front().name.value_or(""), *asked)}}};
+                    .remedy = fmt::format("install the {0} that is made for this torch: pip install --upgrade {0} {1}; "
+                                          "or the torch that this one requires: pip install {0}{2} 'torch{3}'{4}",
+                                          package.name.value_or(""), make_torch_pin(*inventory.torch_beside),
+                                          package.version ? "==" + *package.version : "", *asked,
+                                          make_index_option(*inventory.torch_beside))}}};
 }
 
 // Skips packages that do not load: the check of the load fault names the library.

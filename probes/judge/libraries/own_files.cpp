@@ -12,6 +12,7 @@
 
 #include "core/facts/environment.hpp"
 #include "core/search_rules.hpp"
+#include "probes/judge/libraries/library_packages.hpp"
 #include "probes/judge/libraries/needed_files.hpp"
 #include "probes/judge/subjects.hpp"
 
@@ -73,6 +74,16 @@ bool is_whole(const Inventory& inventory) {
   return inventory.layout == "site-packages" || inventory.layout == "libtorch" || inventory.layout == "nix";
 }
 
+// Returns the command that installs the package of a library beside an installed torch; nullopt if pip did not install
+// torch, or the library's package is not known.
+std::optional<std::string> install_missing(const Inventory& inventory, const std::string& library) {
+  if (inventory.layout != "site-packages" || inventory.packages.empty() || !inventory.packages.front().version)
+    return std::nullopt;
+  const auto cuda = parse_major_minor(inventory.cuda_version.value_or(""));
+  return make_install_command(find_packages({library}, cuda ? std::optional(cuda->major) : std::nullopt),
+                              *inventory.packages.front().version);
+}
+
 Answer closure_resolves(const Facts& facts) {
   Answer answer;
   // PB103 reports an artifact without libtorch.
@@ -89,8 +100,9 @@ Answer closure_resolves(const Facts& facts) {
   }
   for (const auto& [name, file] : missing) {
     answer.seen.push_back(
-        {say("{} needs {}, which neither its RPATH nor the system's folders hold", base_name(file->path), name),
-         file->path});
+        {.what = say("{} needs {}, which neither its RPATH nor the system's folders hold", base_name(file->path), name),
+         .where = file->path,
+         .remedy = install_missing(*facts.inventory, name)});
   }
   return answer;
 }

@@ -163,7 +163,8 @@ def test_requires_another_build_for_another_cuda_major(tmp_path):
     # A file that does not link torch may need the CUDA of its own package.
     own = extension(needs=("libcudart.so.12",), code=MODULE.format(""))
     row, _ = audited(environment(tmp_path / "own", torch(version="2.11.0+cu130"), own), FAILED)
-    assert only_finding(row)["remedy"].startswith("pip install nvidia-cuda-runtime-cu12, or the build")
+    command = "pip install nvidia-cuda-runtime-cu12 torch==2.11.0 --extra-index-url"
+    assert only_finding(row)["remedy"].startswith(f"{command} https://download.pytorch.org/whl/cu130, or")
 
 
 def test_does_not_blame_torch_for_a_colliding_name(tmp_path):
