@@ -3,6 +3,8 @@
 #include "recipes/src/public_wheels.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +12,9 @@
 #include "core/json.hpp"
 #include "core/major_minor.hpp"
 #include "core/pep440.hpp"
+#include "core/targets.hpp"
+#include "recipes/src/matrix.hpp"
+#include "recipes/src/variant_facts.hpp"
 
 namespace pbprobe {
 namespace {
@@ -68,12 +73,65 @@ bool driver_takes(const Host& host, const PublicWheel& wheel) {
                      [&](const std::string& cuda) { return needs(cuda) <= driver->major; });
 }
 
+// Returns the glibc that one tag of a wheel requires: 2.28 for "manylinux_2_28_x86_64".
+std::optional<MajorMinor> parse_manylinux(std::string_view tag) {
+  constexpr std::array<std::pair<std::string_view, MajorMinor>, 3> kOld{
+      {{"manylinux1_", {2, 5}}, {"manylinux2010_", {2, 12}}, {"manylinux2014_", {2, 17}}}};
+  for (const auto& [begin, version] : kOld) {
+    if (tag.starts_with(begin)) return version;
+  }
+  constexpr std::string_view kBegin = "manylinux_";
+  if (!tag.starts_with(kBegin)) return std::nullopt;
+  std::string version(tag.substr(kBegin.size()));
+  std::replace(version.begin(), version.end(), '_', '.');
+  return parse_major_minor(version.substr(0, version.find('.', version.find('.') + 1)));
+}
+
+// Returns the oldest glibc for which a wheel's file name has a tag.
+std::optional<MajorMinor> get_glibc(const PublicWheel& wheel) {
+  std::string_view tags = wheel.wheel;
+  tags = tags.substr(tags.rfind('-') + 1);
+  std::optional<MajorMinor> least;
+  while (!tags.empty()) {
+    const std::string_view tag = tags.substr(0, tags.find('.'));
+    const auto version = parse_manylinux(tag);
+    if (version && (!least || *version < *least)) least = version;
+    tags.remove_prefix(std::min(tag.size() + 1, tags.size()));
+  }
+  return least;
+}
+
+// Reports whether the C library of the machine is new enough. Accepts an unknown one.
+bool glibc_takes(const Host& host, const PublicWheel& wheel) {
+  const auto here = parse_major_minor(host.glibc.value_or(""));
+  const auto needed = get_glibc(wheel);
+  return !here || !needed || *needed <= *here;
+}
+
+// Reports whether a GPU is the part of a Jetson module. Wheels for servers with Arm CPUs do not serve it, even if they
+// have code of its generation. Source: CUDA C++ Programming Guide, "Binary compatibility".
+bool is_jetson(const Sm& gpu) {
+  constexpr std::array kJetsons{Sm{5, 3}, Sm{6, 2}, Sm{7, 2}, Sm{8, 7}};
+  return std::find(kJetsons.begin(), kJetsons.end(), gpu) != kJetsons.end();
+}
+
+std::string describe_gpu(const Gpu& gpu) {
+  return fmt::format("GPU {} ({})", gpu.index, gpu.name);
+}
+
 class Wheels {
  public:
   Wheels(const Host& host, const Gpu* gpu, const PublicWheels& table)
       : host_(host), gpu_(gpu), table_(table), platform_(host.cpu.architecture + "-linux") {
-    if (gpu != nullptr) sm_ = parse_sm(gpu->capability);
     advice_.read = table.read;
+    if (gpu == nullptr || !parse_sm(gpu->capability)) return;
+    sm_ = parse_sm(gpu->capability);
+    gpus_ = {gpu};
+    for (const auto& one : host.gpus) {
+      const bool known = std::any_of(gpus_.begin(), gpus_.end(),
+                                     [&](const Gpu* other) { return other->capability == one.capability; });
+      if (!known && parse_sm(one.capability)) gpus_.push_back(&one);
+    }
   }
 
   WheelsAdvice give() {
@@ -89,68 +147,164 @@ class Wheels {
  private:
   // Selects the newest of the wheels with the best code.
   const PublicWheel* choose_torch() {
-    const PublicWheel* chosen = nullptr;
-    const PublicWheel* too_new = nullptr;
     const PublicWheel* newest = nullptr;
     for (const auto& wheel : table_.wheels) {
-      if (wheel.package != kTorch || wheel.platform != platform_) continue;
-      newest = &wheel;
-      if (sm_ && wheel.cuda.empty()) continue;
-      const PublicWheel*& best = driver_takes(host_, wheel) ? chosen : too_new;
-      if (best == nullptr || rank(wheel) <= rank(*best)) best = &wheel;
+      if (is_torch(wheel)) newest = &wheel;
     }
     if (newest == nullptr) {
       advice_.not_possible.push_back(fmt::format("no wheel of torch for {} was read", platform_));
       return nullptr;
     }
-    if (sm_) explain_old_gpu(chosen, *newest);
-    if (too_new != nullptr && has_code(*too_new)) too_new_ = too_new;
-    if (too_new_ != nullptr && (chosen == nullptr || rank(*too_new) <= rank(*chosen)))
-      advice_.not_possible.push_back(fmt::format("torch {} of pip is built with CUDA {}: install driver {} or later",
-                                                 too_new->version, joined_names(too_new->cuda),
-                                                 too_new->min_driver.value_or(0)));
-    return chosen != nullptr && has_code(*chosen) ? chosen : nullptr;
+    const PublicWheel* chosen = find_torch(gpus_, true);
+    if (gpus_.size() > 1) {
+      advice_.serves_mixed_gpus = chosen != nullptr;
+      if (chosen == nullptr) {
+        explain_mixed_gpus();
+        gpus_.resize(1);
+        chosen = find_torch(gpus_, true);
+      }
+    }
+    for (const Gpu* gpu : gpus_) explain_old_gpu(*gpu, *newest);
+    const PublicWheel* best = find_torch(gpus_, false);
+    if (best != nullptr && best != chosen) explain_machine(*best);
+    return chosen;
   }
 
-  // Lower is better. Without a GPU, all wheels are equal.
-  int rank(const PublicWheel& wheel) const { return sm_ ? static_cast<int>(find_served_code(wheel, *sm_).code) : 0; }
+  bool is_torch(const PublicWheel& wheel) const { return wheel.package == kTorch && wheel.platform == platform_; }
 
-  bool has_code(const PublicWheel& wheel) const { return rank(wheel) < static_cast<int>(GpuCode::none); }
+  bool runs_here(const PublicWheel& wheel) const {
+    return glibc_takes(host_, wheel) && (!sm_ || driver_takes(host_, wheel));
+  }
+
+  // Returns the newest torch with the best code for the GPU that it serves worst; nullptr if each torch lacks code for
+  // a GPU. `here`: only a torch that the driver and the C library of this machine run.
+  const PublicWheel* find_torch(const std::vector<const Gpu*>& gpus, bool here) const {
+    const PublicWheel* best = nullptr;
+    for (const auto& wheel : table_.wheels) {
+      if (!is_torch(wheel) || (here && !runs_here(wheel)) || !serves(wheel, gpus)) continue;
+      if (best == nullptr || rank(wheel, gpus) <= rank(*best, gpus)) best = &wheel;
+    }
+    return best;
+  }
+
+  Served find_code(const PublicWheel& wheel, const Gpu& gpu) const {
+    const Sm sm = *parse_sm(gpu.capability);
+    const Served served = find_served_code(wheel, sm);
+    const bool other_code = served.code == GpuCode::same_major || served.code == GpuCode::ptx;
+    return is_jetson(sm) && other_code ? Served{.code = GpuCode::none, .best = ""} : served;
+  }
+
+  // Returns the worst code of all GPUs; lower is better. Without a GPU, all wheels are equal.
+  int rank(const PublicWheel& wheel, const std::vector<const Gpu*>& gpus) const {
+    int worst = 0;
+    for (const Gpu* gpu : gpus) worst = std::max(worst, static_cast<int>(find_code(wheel, *gpu).code));
+    return worst;
+  }
+
+  bool serves(const PublicWheel& wheel, const std::vector<const Gpu*>& gpus) const {
+    return gpus.empty() || (!wheel.cuda.empty() && rank(wheel, gpus) < static_cast<int>(GpuCode::none));
+  }
 
   // Returns the version of the first wheel for this platform: older ones were not read.
   std::string oldest_torch() const {
-    const auto first = std::find_if(table_.wheels.begin(), table_.wheels.end(), [&](const PublicWheel& wheel) {
-      return wheel.package == kTorch && wheel.platform == platform_;
-    });
+    const auto first = std::find_if(table_.wheels.begin(), table_.wheels.end(),
+                                    [&](const PublicWheel& wheel) { return is_torch(wheel); });
     return first == table_.wheels.end() ? "" : first->version;
   }
 
-  // Find the last wheel with code for the GPU.
-  void explain_old_gpu(const PublicWheel* chosen, const PublicWheel& newest) {
-    if (find_served_code(newest, *sm_).code != GpuCode::none) return;
-    const bool another = chosen != nullptr && has_code(*chosen);
-    const std::string last = another ? fmt::format("; the last that was read with code for it is torch {} (CUDA {})",
-                                                   chosen->version, joined_names(chosen->cuda))
-                                     : fmt::format("; no wheel of pip from torch {} on has any", oldest_torch());
-    advice_.not_possible.push_back(fmt::format("torch {} of pip (CUDA {}) holds nothing that runs on {}{}",
-                                               newest.version, joined_names(newest.cuda), gpu_->capability, last));
-    if (const auto first = parse_sm(kFirstOfCuda13); first && *sm_ < *first)
-      advice_.not_possible.emplace_back(
-          "CUDA 13 has dropped Pascal and Volta, and torch 2.15 is no longer published with CUDA 12.6, whose wheels "
-          "had "
-          "them: newer torch is only to be had by building it with CUDA 12");
+  void explain_mixed_gpus() {
+    std::vector<std::string> served;
+    for (const Gpu* gpu : gpus_) {
+      const PublicWheel* torch = find_torch({gpu}, true);
+      served.push_back(torch != nullptr ? fmt::format("torch {} serves {}", torch->version, describe_gpu(*gpu))
+                                        : fmt::format("none serves {}", describe_gpu(*gpu)));
+    }
+    advice_.not_possible.push_back(
+        fmt::format("no torch of pip serves all GPUs of this machine: {}", joined_names(served)));
+  }
+
+  // Explains what of this machine is too old for the best wheel.
+  void explain_machine(const PublicWheel& best) {
+    blocked_ = &best;
+    if (sm_ && !driver_takes(host_, best)) {
+      advice_.not_possible.push_back(fmt::format("torch {} of pip is built with CUDA {}: install {}", best.version,
+                                                 joined_names(best.cuda),
+                                                 describe_drivers(first_driver(best).value_or(0), last_driver())));
+    }
+    if (glibc_takes(host_, best)) return;
+    const MajorMinor needed = *get_glibc(best);
+    advice_.not_possible.push_back(
+        fmt::format("torch {} of pip needs glibc {}.{}, and this machine has {}: use a newer system, or a container "
+                    "of one",
+                    best.version, needed.major, needed.minor, *host_.glibc));
+  }
+
+  // Returns the first driver branch for the CUDA of the wheel and for each GPU.
+  std::optional<int64_t> first_driver(const PublicWheel& wheel) const {
+    if (!wheel.min_driver) return std::nullopt;
+    int64_t first = *wheel.min_driver;
+    for (const Gpu* gpu : gpus_) {
+      const Target* target = find_gpu_target(gpu->capability);
+      if (target == nullptr || !target->first_cuda) continue;
+      const auto found = matrix().drivers.find(*target->first_cuda);
+      if (found != matrix().drivers.end()) first = std::max(first, found->second);
+    }
+    return first;
+  }
+
+  std::optional<int64_t> last_driver() const {
+    std::optional<int64_t> last;
+    for (const Gpu* gpu : gpus_) {
+      const auto one = max_driver(gpu->capability);
+      if (one && (!last || *one < *last)) last = one;
+    }
+    return last;
+  }
+
+  // Names the last wheel with code for a GPU that the newest wheel does not serve.
+  void explain_old_gpu(const Gpu& gpu, const PublicWheel& newest) {
+    if (find_code(newest, gpu).code != GpuCode::none && !newest.cuda.empty()) return;
+    const Sm sm = *parse_sm(gpu.capability);
+    const PublicWheel* with_code = find_torch({&gpu}, false);
+    const std::string last = with_code != nullptr
+                                 ? fmt::format("; the last that was read with code for it is torch {} (CUDA {})",
+                                               with_code->version, joined_names(with_code->cuda))
+                                 : fmt::format("; no wheel of pip from torch {} on has any", oldest_torch());
+    advice_.not_possible.push_back(
+        fmt::format("torch {} of pip ({}) holds nothing that runs on {}{}", newest.version,
+                    newest.cuda.empty() ? "without CUDA" : "CUDA " + joined_names(newest.cuda), gpu.capability, last));
+    if (is_jetson(sm)) {
+      advice_.not_possible.push_back(
+          fmt::format("{} is a Jetson: wheels of pip for {} are for servers and hold no {}; NVIDIA publishes torch for "
+                      "each JetPack on its own index: https://developer.download.nvidia.com/compute/redist/jp/",
+                      gpu.name, platform_, sm_name(sm)));
+    } else if (sm < kFirstOfCuda12) {
+      advice_.not_possible.emplace_back("CUDA 12 has dropped Kepler: torch must be built for it with CUDA 11");
+    } else if (sm < kFirstOfCuda13) {
+      advice_.not_possible.push_back(
+          fmt::format("CUDA 13 has dropped {}: newer torch must be built with CUDA 12, as some wheels of PyTorch's own "
+                      "index are (https://download.pytorch.org/whl/cu126)",
+                      sm < Sm{6, 0} ? "Maxwell" : "Pascal and Volta"));
+    }
   }
 
   void add(const PublicWheel& wheel) {
     WheelAdvice& one = advice_.wheels.emplace_back(
-        WheelAdvice{.package = wheel.package, .version = wheel.version, .min_driver = wheel.min_driver});
+        WheelAdvice{.package = wheel.package, .version = wheel.version, .min_driver = first_driver(wheel)});
     if (!sm_) {
       one.sentence = wheel.cuda.empty() ? "for the CPU" : "with CUDA, which is not used without a GPU";
       return;
     }
-    const Served served = find_served_code(wheel, *sm_);
-    one.code = served.code;
-    one.sentence = describe_code(served, wheel, gpu_->capability);
+    if (wheel.min_driver) one.max_driver = last_driver();
+    std::vector<std::string> all, each;
+    for (const Gpu* gpu : gpus_) {
+      const Served served = find_code(wheel, *gpu);
+      if (gpu == gpu_ || static_cast<int>(served.code) > static_cast<int>(one.code)) one.code = served.code;
+      all.push_back(describe_code(served, wheel, gpu->capability));
+      each.push_back(fmt::format("{}: {}", describe_gpu(*gpu), all.back()));
+    }
+    const bool same = std::all_of(all.begin(), all.end(), [&](const std::string& text) { return text == all.front(); });
+    one.sentence = same ? all.front() : fmt::format("{}", fmt::join(each, "; "));
   }
 
   // Select the newest version of each package that accepts this torch, else the newest version.
@@ -159,7 +313,7 @@ class Wheels {
     std::vector<std::string> install{fmt::format("torch=={}", torch.version)};
     std::vector<const PublicWheel*> taken;
     for (const auto& wheel : table_.wheels) {
-      if (wheel.package == kTorch || wheel.platform != platform_ || (sm_ && !driver_takes(host_, wheel))) continue;
+      if (wheel.package == kTorch || wheel.platform != platform_ || !runs_here(wheel)) continue;
       const bool fits = version && (!wheel.torch || satisfies(*version, *wheel.torch));
       const auto same = std::find_if(taken.begin(), taken.end(),
                                      [&](const PublicWheel* one) { return one->package == wheel.package; });
@@ -188,10 +342,24 @@ class Wheels {
       advice_.commands.push_back(fmt::format("{} {}", installer, fmt::join(install, " ")));
   }
 
+  // Explains whether the GPU, the driver or the system keeps each wheel from running.
+  std::string explain_missing_code(const std::string& of) const {
+    if (blocked_ == nullptr) return fmt::format("true{}: nothing in them runs there", of);
+    if (driver_takes(host_, *blocked_))
+      return fmt::format(
+          "not true of torch {}, whose glibc this system lacks: a newer system is due, and not another "
+          "GPU",
+          blocked_->version);
+    return fmt::format(
+        "not true of torch {}, whose CUDA {} this driver does not take: a newer driver, and not another "
+        "GPU, is due",
+        blocked_->version, joined_names(blocked_->cuda));
+  }
+
   // torch/cuda/__init__.py: _check_capability and _check_cubins.
   void explain_warning(const PublicWheel* torch) {
     if (!sm_) return;
-    const Served served = torch != nullptr ? find_served_code(*torch, *sm_) : Served{.code = GpuCode::none};
+    const Served served = torch != nullptr ? find_code(*torch, *gpu_) : Served{.code = GpuCode::none, .best = ""};
     const std::string printed =
         fmt::format("\"{} is not compatible with the current PyTorch installation\"", sm_name(*sm_));
     const std::string of = torch != nullptr ? fmt::format(" of torch {}", torch->version) : " of the wheels of pip";
@@ -214,26 +382,20 @@ class Wheels {
             printed, of, served.best);
         break;
       case GpuCode::none:
-      case GpuCode::unknown:
-        advice_.warning =
-            too_new_ != nullptr
-                ? fmt::format(
-                      "{} is not true of torch {}, whose CUDA {} this driver does not take: a newer driver, and "
-                      "not another GPU, is due",
-                      printed, too_new_->version, joined_names(too_new_->cuda))
-                : fmt::format("{} is true{}: nothing in them runs there", printed, of);
-        break;
+      case GpuCode::unknown: advice_.warning = fmt::format("{} is {}", printed, explain_missing_code(of)); break;
     }
   }
 
-  static constexpr std::string_view kFirstOfCuda13 = "7.5";
+  static constexpr Sm kFirstOfCuda12{5, 0};
+  static constexpr Sm kFirstOfCuda13{7, 5};
   static constexpr std::string_view kVision = "torchvision";
   const Host& host_;
   const Gpu* gpu_;
   const PublicWheels& table_;
   std::string platform_;
-  std::optional<Sm> sm_;
-  const PublicWheel* too_new_ = nullptr;  // wheel with code for the GPU whose CUDA the driver does not support
+  std::optional<Sm> sm_;                  // SM of gpu_
+  std::vector<const Gpu*> gpus_;          // gpu_, and one GPU of each other capability that the wheels serve too
+  const PublicWheel* blocked_ = nullptr;  // best wheel for the GPUs, which the driver or the system does not run
   WheelsAdvice advice_;
 };
 

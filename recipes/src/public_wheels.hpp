@@ -56,20 +56,23 @@ struct PublicWheels {
 struct WheelAdvice {
   std::string package;
   std::string version;
-  GpuCode code = GpuCode::unknown;  // code for the GPU; unknown without device code or GPU
+  GpuCode code = GpuCode::unknown;  // worst code for any of the GPUs; unknown without device code or GPU
   std::optional<int64_t> min_driver;
+  std::optional<int64_t> max_driver;
   std::string sentence;
 };
 
 struct WheelsAdvice {
   std::string read;                       // date of reading the wheels
   std::vector<WheelAdvice> wheels;        // torch first; empty if no torch runs here
+  bool serves_mixed_gpus = false;         // the machine has several SMs, and torch has code for each
   std::vector<std::string> commands;      // commands that install torch and matching packages
   std::optional<std::string> warning;     // warning of torch on this GPU, and whether it is true; nullopt without a GPU
   std::vector<std::string> not_possible;  // with reasons
 };
 
-// Selects the wheels for a machine. gpu: null if no GPU is to be used.
+// Selects the wheels for a machine: for all of its GPUs if one torch has code for each, else for `gpu`. gpu: null if no
+// GPU is to be used.
 [[nodiscard]] WheelsAdvice advise_wheels(const Host& host, const Gpu* gpu, const PublicWheels& table = public_wheels());
 
 void fields(auto& visit, SameAs<PublicWheel> auto& wheel) {
@@ -101,14 +104,16 @@ void fields(auto& visit, SameAs<PublicWheels> auto& table) {
 void fields(auto& visit, SameAs<WheelAdvice> auto& advice) {
   visit("package", advice.package, "name of the package");
   visit("version", advice.version, "version that matches the torch");
-  visit("code", advice.code, "code for the GPU; unknown without device code");
-  visit("min_driver", advice.min_driver, "first driver branch");
+  visit("code", advice.code, "worst code for any of the GPUs; unknown without device code");
+  visit("min_driver", advice.min_driver, "first driver branch for the CUDA of the wheel and the GPUs");
+  visit("max_driver", advice.max_driver, "last driver branch for the GPUs; null if current drivers support them");
   visit("sentence", advice.sentence, "one sentence");
 }
 
 void fields(auto& visit, SameAs<WheelsAdvice> auto& advice) {
   visit("read", advice.read, "date of reading the wheels");
   visit("wheels", advice.wheels, "torch first, then related packages; empty if no torch runs here");
+  visit("serves_mixed_gpus", advice.serves_mixed_gpus, "the machine has several SMs, and torch has code for each");
   visit("commands", advice.commands, "commands that install torch and matching packages");
   visit("warning", advice.warning, "warning of torch on this GPU, and whether it is true; null without a GPU");
   visit("not_possible", advice.not_possible, "impossible choices with reasons");

@@ -128,7 +128,8 @@ class Advice {
     if (!asked && !host_.driver.sentence.empty()) answer_.todo.push_back(host_.driver.sentence);
   }
 
-  // List the wheel after the variant, unless the wheel has native code for this GPU.
+  // List the wheel after the variant, unless the wheel has native code for this GPU, or code for all of several GPUs: a
+  // variant serves one SM.
   void advise_pip(const ChosenGpu& chosen) {
     const Gpu* gpu = host_.gpus.empty() ? nullptr : &host_.gpus.front();
     for (const auto& one : host_.gpus) {
@@ -136,7 +137,8 @@ class Advice {
     }
     answer_.wheels = advise_wheels(host_, gpu);
     const auto& wheels = answer_.wheels.wheels;
-    answer_.wheel_first = !wheels.empty() && (!answer_.variant || wheels.front().code == GpuCode::native);
+    const bool first = answer_.wheels.serves_mixed_gpus || !answer_.variant;
+    answer_.wheel_first = !wheels.empty() && (first || wheels.front().code == GpuCode::native);
   }
 
   // Returns the lines that build this SM for this CPU: the default line, then the newest.
@@ -174,6 +176,7 @@ class Advice {
     }
     if (!driver_suffices(host_, *lines.front()).value_or(true)) note_old_driver(target, lines);
     answer_.min_driver = min_driver(*line, target, m_);
+    answer_.max_driver = max_driver(*target.capability);
     const auto cpus = usable_cpus(host_, *line, target.id, workload_);
     answer_.variant = name(*line, target.id, cpus.front());
     answer_.reason = fmt::format("{} is {}; {} runs {} ({}: {})", gpu.name, upper(target.id), cpu_name(host_),
@@ -190,9 +193,13 @@ class Advice {
 
   void offer_line(const MatrixLine& line, const Target& target) {
     const auto cpus = usable_cpus(host_, line, target.id, workload_);
-    answer_.next.push_back({name(line, target.id, cpus.front()),
-                            fmt::format("line {}: torch {} with CUDA {}, driver {} or later", line.id, line.torch,
-                                        line.cuda, min_driver(line, target, m_).value_or(0))});
+    answer_.next.push_back(
+        {name(line, target.id, cpus.front()), fmt::format("line {}: torch {} with CUDA {}, {}", line.id, line.torch,
+                                                          line.cuda, drivers_of_line(line, target))});
+  }
+
+  std::string drivers_of_line(const MatrixLine& line, const Target& target) const {
+    return describe_drivers(min_driver(line, target, m_).value_or(0), max_driver(*target.capability));
   }
 
   bool fits_machine(const Target& target) {
@@ -216,10 +223,10 @@ class Advice {
     }
     auto package = "cuda-compat-" + wanted.cuda;
     std::replace(package.begin(), package.end(), '.', '-');
-    answer_.todo.push_back(fmt::format(
-        "driver {} is too old for CUDA {} (it has CUDA {}): install driver {} or later, or {} on a data-centre GPU{}",
-        host_.driver.version.value_or("?"), wanted.cuda, *host_.driver.cuda_version,
-        min_driver(wanted, target, m_).value_or(0), package, others));
+    answer_.todo.push_back(
+        fmt::format("driver {} is too old for CUDA {} (it has CUDA {}): install {}, or {} on a data-centre GPU{}",
+                    host_.driver.version.value_or("?"), wanted.cuda, *host_.driver.cuda_version,
+                    drivers_of_line(wanted, target), package, others));
   }
 
   void note_dropped(const Target& target, const MatrixLine& line) {
@@ -288,7 +295,7 @@ namespace {
 
 std::string variant_text(const Recommendation& r) {
   std::string text = fmt::format("{}\n  {}\n", r.variant.value_or("no variant"), r.reason);
-  if (r.min_driver) text += fmt::format("  driver {} or later\n", *r.min_driver);
+  if (r.min_driver) text += fmt::format("  {}\n", describe_drivers(*r.min_driver, r.max_driver));
   for (const auto& todo : r.todo) text += fmt::format("  first: {}\n", todo);
   for (const auto& command : r.commands) text += fmt::format("    {}\n", command);
   return text;
@@ -297,7 +304,7 @@ std::string variant_text(const Recommendation& r) {
 std::string wheels_text(const Recommendation& r) {
   if (r.wheels.wheels.empty()) return "";
   const auto& torch = r.wheels.wheels.front();
-  const std::string driver = torch.min_driver ? fmt::format("; driver {} or later", *torch.min_driver) : "";
+  const std::string driver = torch.min_driver ? "; " + describe_drivers(*torch.min_driver, torch.max_driver) : "";
   std::string text = fmt::format("torch {} of pip\n  {}{}\n", torch.version, torch.sentence, driver);
   for (const auto& command : r.wheels.commands) text += fmt::format("    {}\n", command);
   if (r.wheels.wheels.size() > 1) text += fmt::format("beside it, as the wheels were on {}\n", r.wheels.read);

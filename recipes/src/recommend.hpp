@@ -28,10 +28,11 @@ struct Recommendation {
   std::optional<std::string> variant;  // nullopt if no variant fits this machine
   std::string reason;
   std::optional<int64_t> min_driver;
+  std::optional<int64_t> max_driver;
   std::vector<std::string> todo;  // required steps before the build runs, such as a newer driver
   std::vector<Alternative> next;
   std::vector<std::string> not_possible;
-  bool wheel_first = false;           // the torch of pip has native code here, and installs in minutes
+  bool wheel_first = false;           // the torch of pip has native code here, or serves mixed GPUs
   std::vector<std::string> commands;  // commands that build the variant
   WheelsAdvice wheels;
 };
@@ -52,10 +53,12 @@ void fields(auto& visit, SameAs<Recommendation> auto& r) {
   visit("variant", r.variant, "name of the variant; null if no variant fits this machine");
   visit("reason", r.reason);
   visit("min_driver", r.min_driver, "first driver branch");
+  visit("max_driver", r.max_driver, "last driver branch for the GPU; null if current drivers support it");
   visit("todo", r.todo, "required steps before the build runs");
   visit("next", r.next, "alternatives, best first");
   visit("not_possible", r.not_possible, "impossible choices with reasons");
-  visit("wheel_first", r.wheel_first, "the torch of pip has native code for this GPU: try it first");
+  visit("wheel_first", r.wheel_first,
+        "the torch of pip has native code for this GPU, or code for each of several: try it first");
   visit("commands", r.commands, "commands that build the variant");
   visit("wheels", r.wheels, "public wheels that run here");
 }

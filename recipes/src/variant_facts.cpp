@@ -3,9 +3,11 @@
 #include "recipes/src/variant_facts.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/ranges.h>
 
+#include "core/sm.hpp"
 #include "core/strings.hpp"
 #include "recipes/src/claim.hpp"
 
@@ -38,6 +40,23 @@ std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, con
       floor = std::max(floor.value_or(0), found->second);
   }
   return floor;
+}
+
+std::optional<int64_t> max_driver(std::string_view capability) {
+  // NVIDIA, "Unix driver archive", legacy branches: 390 for Fermi, 470 for Kepler, 580 for Maxwell, Pascal and Volta.
+  struct Legacy {
+    Sm before;
+    int64_t branch = 0;
+  };
+  constexpr std::array kLegacy{Legacy{{3, 0}, 390}, Legacy{{5, 0}, 470}, Legacy{{7, 5}, 580}};
+  const auto sm = parse_sm(capability);
+  if (!sm) return std::nullopt;
+  const auto found = std::find_if(kLegacy.begin(), kLegacy.end(), [&](const Legacy& one) { return *sm < one.before; });
+  return found == kLegacy.end() ? std::nullopt : std::optional(found->branch);
+}
+
+std::string describe_drivers(int64_t first, std::optional<int64_t> last) {
+  return last ? fmt::format("driver {} to {}", first, *last) : fmt::format("driver {} or later", first);
 }
 
 VariantFacts collect_variant_facts(const Variant& variant, const Matrix& m) {
@@ -85,8 +104,9 @@ std::string render_variant(const VariantFacts& facts) {
   row("runs on", fmt::format("{}", fmt::join(facts.platforms, ", ")));
   row("GPUs", fmt::format("{}", fmt::join(facts.gpu_products, ", ")));
   row("CPUs", fmt::format("{}", fmt::join(facts.cpu_products, ", ")));
-  row("needs", fmt::format("{}{}", fmt::join(facts.cpu_requires, ", "),
-                           facts.min_driver ? fmt::format("; driver {} or later", *facts.min_driver) : ""));
+  const std::string drivers =
+      facts.min_driver ? "; " + describe_drivers(*facts.min_driver, max_driver(facts.gpu_arch_sm.value_or(""))) : "";
+  row("needs", fmt::format("{}{}", fmt::join(facts.cpu_requires, ", "), drivers));
   row("CPU flags", fmt::format("{}", fmt::join(facts.cpu_flags, " ")));
   row("SM", facts.gpu_arch_sm.value_or(""));
   row("pname", facts.pname);

@@ -40,6 +40,12 @@ struct VariantFacts {
 // Returns the first driver branch for this SM on this line; nullopt if the table has none.
 [[nodiscard]] std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, const Matrix& m = matrix());
 
+// Returns the last driver branch for a GPU that NVIDIA has dropped; nullopt if current drivers support the GPU.
+[[nodiscard]] std::optional<int64_t> max_driver(std::string_view capability);
+
+// Returns "driver 525 or later", or "driver 525 to 580".
+[[nodiscard]] std::string describe_drivers(int64_t first, std::optional<int64_t> last);
+
 // Renders `pbprobe recipes show NAME`.
 [[nodiscard]] std::string render_variant(const VariantFacts& facts);
 

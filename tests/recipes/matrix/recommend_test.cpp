@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "core/host/host.hpp"
+#include "recipes/src/variant_facts.hpp"
 #include "tests/core/host/recorded_host.hpp"
 
 namespace pbprobe {
@@ -156,6 +157,103 @@ TEST(Recommend, RecommendsCuda12ForAGtx1080) {
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("line cuda13_0: CUDA 13.0 has dropped sm61")));
   EXPECT_EQ(variant(add_gpu(recorded("sandy_bridge"), "NVIDIA GeForce GTX 1080", "6.1", "580.1", "13.0")),
             "pytorch-python313-cuda12_9-sm61-avx");
+}
+
+// R580 is the last driver branch for Pascal.
+TEST(Recommend, PrintsLastDriverForOldGpu) {
+  const auto answer = advice(add_gpu(recorded("skylake_x"), "NVIDIA GeForce GTX 1080", "6.1", "470.1", "11.4"));
+  EXPECT_EQ(answer.variant, "pytorch-python313-cuda12_9-sm61-avx2");
+  EXPECT_EQ(answer.max_driver, 580);
+  EXPECT_THAT(answer.todo, Contains(HasSubstr("install driver 525 to 580, or cuda-compat-12-9")));
+  EXPECT_THAT(answer.wheels.not_possible,
+              Contains("torch 2.7.1 of pip is built with CUDA 12.6: install driver 525 to 580"));
+  EXPECT_THAT(*answer.wheels.warning, HasSubstr("is not true of torch 2.7.1"));
+  EXPECT_THAT(render_recommendation(answer), Not(HasSubstr("driver 525 or later")));
+  EXPECT_EQ(max_driver("3.7"), 470);
+  EXPECT_EQ(max_driver("7.0"), 580);
+  EXPECT_EQ(max_driver("7.5"), std::nullopt);
+}
+
+struct OldGpu {
+  const char* capability;
+  const char* torch;  // newest torch of pip with code; "" if none has
+  GpuCode code;
+  const char* says;
+};
+
+class OldGpus : public testing::TestWithParam<OldGpu> {};
+
+TEST_P(OldGpus, GetLastTorchWithTheirCode) {
+  const auto host = add_gpu(recorded("haswell"), "a GPU", GetParam().capability, "580.1", "13.0");
+  const auto wheels = advice(host).wheels;
+  EXPECT_EQ(wheels.wheels.empty() ? "" : wheels.wheels.front().version, GetParam().torch);
+  if (!wheels.wheels.empty()) {
+    EXPECT_EQ(wheels.wheels.front().code, GetParam().code);
+    EXPECT_EQ(wheels.wheels.front().min_driver, 525);
+    EXPECT_EQ(wheels.wheels.front().max_driver, 580);
+  }
+  EXPECT_THAT(wheels.not_possible, Contains(HasSubstr(GetParam().says)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Recommend, OldGpus,
+                         testing::Values(OldGpu{"3.7", "", GpuCode::none, "CUDA 12 has dropped Kepler"},
+                                         OldGpu{"5.0", "2.7.1", GpuCode::native, "CUDA 13 has dropped Maxwell"},
+                                         OldGpu{"5.2", "2.7.1", GpuCode::same_major, "CUDA 13 has dropped Maxwell"},
+                                         OldGpu{"6.0", "2.7.1", GpuCode::native, "dropped Pascal and Volta"},
+                                         OldGpu{"6.1", "2.7.1", GpuCode::same_major, "dropped Pascal and Volta"},
+                                         OldGpu{"7.0", "2.10.0", GpuCode::native, "dropped Pascal and Volta"}),
+                         [](const auto& test) { return "Sm" + std::to_string(test.index); });
+
+// Wheels for servers have sm_80, which a Jetson of 8.7 does not run for certain.
+TEST(Recommend, SendsJetsonToItsOwnIndex) {
+  for (const char* capability : {"5.3", "6.2", "7.2", "8.7"}) {
+    const auto wheels = advice(add_gpu(recorded("neoverse_n1"), "Jetson", capability, "540.4", "12.6")).wheels;
+    EXPECT_THAT(wheels.wheels, IsEmpty()) << capability;
+    EXPECT_THAT(wheels.not_possible, Contains(HasSubstr("developer.download.nvidia.com/compute/redist/jp/")));
+  }
+  const auto thor = advice(add_gpu(recorded("gb10"), "Jetson T5000", "11.0", "580.1", "13.0")).wheels;
+  ASSERT_FALSE(thor.wheels.empty());
+  EXPECT_EQ(thor.wheels.front().code, GpuCode::native);
+  EXPECT_THAT(thor.not_possible, Not(Contains(HasSubstr("redist/jp"))));
+}
+
+TEST(Recommend, SelectsWheelForTheGlibc) {
+  auto host = add_gpu(recorded("skylake_x"), "Tesla V100", "7.0", "580.1", "13.0");
+  host.glibc = "2.17";
+  const auto wheels = advice(host).wheels;
+  ASSERT_FALSE(wheels.wheels.empty());
+  EXPECT_EQ(wheels.wheels.front().version, "2.6.0");
+  EXPECT_THAT(wheels.not_possible,
+              Contains(HasSubstr("torch 2.10.0 of pip needs glibc 2.28, and this machine has 2.17")));
+  EXPECT_THAT(wheels.not_possible, Contains(HasSubstr("the last that was read with code for it is torch 2.10.0")));
+  for (const auto& wheel : wheels.wheels) EXPECT_NE(wheel.package, "vllm");  // manylinux_2_28
+  host.gpus.front().capability = "12.0";
+  const auto blackwell = advice(host).wheels;
+  EXPECT_THAT(blackwell.wheels, IsEmpty());
+  EXPECT_THAT(blackwell.not_possible, Contains(HasSubstr("torch 2.15.0 of pip needs glibc 2.28")));
+  EXPECT_THAT(*blackwell.warning, HasSubstr("whose glibc this system lacks"));
+  host.gpus.clear();
+  EXPECT_EQ(advice(host).wheels.wheels.front().version, "2.6.0");
+}
+
+TEST(Recommend, ServesEveryGpuOfAMixedMachine) {
+  auto host = add_gpu(recorded("skylake_x"), "Tesla V100", "7.0", "580.1", "13.0");
+  host = add_gpu(host, "NVIDIA GeForce RTX 5090", "12.0", "580.1", "13.0");
+  auto answer = advice(host);
+  ASSERT_FALSE(answer.wheels.wheels.empty());
+  EXPECT_EQ(answer.wheels.wheels.front().version, "2.10.0");
+  EXPECT_EQ(answer.wheels.wheels.front().min_driver, 570);  // the first that knows the RTX 5090
+  EXPECT_EQ(answer.wheels.wheels.front().max_driver, 580);
+  EXPECT_TRUE(answer.wheel_first);
+  EXPECT_THAT(answer.wheels.wheels.front().sentence, HasSubstr("GPU 1 (NVIDIA GeForce RTX 5090): sm_120"));
+  host.gpus.front().capability = "6.0";
+  answer = advice(host);
+  EXPECT_FALSE(answer.wheels.serves_mixed_gpus);
+  EXPECT_THAT(answer.wheels.not_possible, Contains(HasSubstr("no torch of pip serves all GPUs of this machine: ")));
+  EXPECT_THAT(answer.wheels.not_possible, Contains(HasSubstr("torch 2.7.1 serves GPU 0 (Tesla V100)")));
+  EXPECT_THAT(answer.wheels.not_possible, Contains(HasSubstr("torch 2.15.0 serves GPU 1 (NVIDIA GeForce RTX 5090)")));
+  host.gpus.front().capability = "3.7";
+  EXPECT_THAT(advice(host).wheels.not_possible, Contains(HasSubstr("none serves GPU 0 (Tesla V100)")));
 }
 
 TEST(Recommend, Sm121OnX86IsNoMachine) {
