@@ -17,6 +17,7 @@ namespace {
 bool is_asked(const Check& check, const Facts& facts) {
   if (facts.other && !check.of_any) return false;
   if (facts.wrong_platform && compares_with_machine(check)) return false;
+  if (check.by_glibc && is_decided_by_glibc(facts)) return false;
   return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
     switch (need) {
       case Need::host:
@@ -90,6 +91,12 @@ bool compares_with_machine(const Check& check) {
   return needs(check, Need::host) && has_any({Need::inventory, Need::rows});
 }
 
+bool is_decided_by_glibc(const Facts& facts) {
+  if (facts.host == nullptr || facts.inventory == nullptr || facts.wrong_platform) return false;
+  const auto& layout = facts.inventory->layout;
+  return layout != "nix" && layout != "debian" && parse_major_minor(facts.host->glibc.value_or(""));
+}
+
 bool has_subject(Need need, const Facts& facts) {
   const Claim* claim = facts.claim;
   const Inventory* inventory = facts.inventory;
@@ -129,6 +136,7 @@ bool has_subject(Need need, const Facts& facts) {
 
 std::string why_not_asked(const Check& check, const Facts& facts) {
   if (facts.wrong_platform && compares_with_machine(check)) return "it is built for another processor";
+  if (check.by_glibc && is_decided_by_glibc(facts)) return "the version of this machine's glibc decides";
   if (needs(check, Need::emulated) && facts.report.emulated_loads && !facts.report.emulated_loads->empty())
     return "it was not tried: " + facts.report.emulated_loads->front().what;
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";

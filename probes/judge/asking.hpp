@@ -29,6 +29,10 @@ struct Asked {
 // A build for another processor gets no such check, except the check of the processor itself.
 [[nodiscard]] bool compares_with_machine(const Check& check);
 
+// Reports whether the artifact runs with the glibc of a known machine. Nix results and a system's folder have their
+// own.
+[[nodiscard]] bool is_decided_by_glibc(const Facts& facts);
+
 // Reports whether the subject of checks with this need exists: a build without CUDA needs no check of CUDA.
 [[nodiscard]] bool has_subject(Need need, const Facts& facts);
 

@@ -41,6 +41,7 @@ const std::vector<Check>& table() {
                             reference_checks,
                             running_checks,
                             runpaths_checks,
+                            stacks_checks,
                             variant_checks}) {
       for (auto& check : rows()) all.push_back(std::move(check));
     }

@@ -73,12 +73,13 @@ struct Check {
   Level level = Level::shipped;
   Severity severity = Severity::note;
   std::vector<Need> needs = {};
-  bool decides = false;          // the verdict is unknown without an answer
-  bool integrity = false;        // all other answers depend on this check: no policy may lower its severity
-  bool of_any = false;           // also asked of packages without torch
-  bool is_cause = false;         // a fault of this check makes others fail: its findings come first
-  bool of_processor = false;     // failure means that the build is for another processor than the claim or this machine
-  bool searches_system = false;  // the answer depends on libraries in this machine's system folders
+  bool decides = false;       // the verdict is unknown without an answer
+  bool integrity = false;     // all other answers depend on this check: no policy may lower its severity
+  bool of_any = false;        // also asked of packages without torch
+  bool by_glibc = false;      // silent if the glibc of a machine is known: a check with that machine's version answers
+  bool is_cause = false;      // a fault of this check makes others fail: its findings come first
+  bool of_processor = false;  // failure means that the build is for another processor than the claim or this machine
+  bool searches_system = false;                    // the answer depends on libraries in this machine's system folders
   std::optional<ClaimPart> proves = std::nullopt;  // part of a claim that is shipped only if this check passes
   std::string_view question;
   std::string_view remedy;

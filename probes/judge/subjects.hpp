@@ -35,12 +35,14 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> kernel_families_checks();
 [[nodiscard]] std::vector<Check> running_checks();
 [[nodiscard]] std::vector<Check> runpaths_checks();
+[[nodiscard]] std::vector<Check> stacks_checks();
 
 // Results that checks of other files need. Each function returns false if its check finds a fault.
 [[nodiscard]] bool cuda_matches_claim(const Facts& facts);
 [[nodiscard]] bool processor_matches_claim(const Facts& facts);
 [[nodiscard]] bool claimed_sm_is_shipped(const Facts& facts);
 [[nodiscard]] bool gpus_are_usable(const Facts& facts);
-[[nodiscard]] bool driver_supports_cuda(const Facts& facts);  // compares major versions
+[[nodiscard]] bool driver_supports_cuda(const Facts& facts);    // compares major versions
+[[nodiscard]] bool glibc_takes_all_stacks(const Facts& facts);  // false also if the version is not known
 
 }  // namespace pbprobe

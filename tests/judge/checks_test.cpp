@@ -141,11 +141,11 @@ TEST(Checks, FindNothingInSoundTwin) {
 
 // Planted faults of checks that compare the artifact with this machine, and PB115, which searches its system folders.
 TEST(Checks, SkipBuildsForOtherProcessor) {
-  const std::set<std::string> of_machine{"PB114", "PB115", "PB169", "PB170", "PB184", "PB203", "PB210", "PB218",
-                                         "PB301", "PB302", "PB303", "PB304", "PB305", "PB306", "PB307", "PB309",
-                                         "PB311", "PB313", "PB338", "PB501", "PB502", "PB503", "PB506", "PB508",
-                                         "PB509", "PB510", "PB511", "PB512", "PB531", "PB532", "PB533", "PB534",
-                                         "PB535", "PB541", "PB542", "PB543", "PB544", "PB551", "PB552", "PB553"};
+  const std::set<std::string> of_machine{
+      "PB114", "PB115", "PB169", "PB170", "PB184", "PB185", "PB203", "PB210", "PB218", "PB301", "PB302",
+      "PB303", "PB304", "PB305", "PB306", "PB307", "PB309", "PB311", "PB313", "PB338", "PB501", "PB502",
+      "PB503", "PB506", "PB508", "PB509", "PB510", "PB511", "PB512", "PB531", "PB532", "PB533", "PB534",
+      "PB535", "PB541", "PB542", "PB543", "PB544", "PB551", "PB552", "PB553"};
   std::set<std::string> tried;
   for (Case c : cases()) {
     if (!of_machine.contains(c.id)) continue;

@@ -46,6 +46,37 @@ Distribution make_ptx_row(const char* sm, const char* version) {
   return row;
 }
 
+void add_stack_cases(std::vector<Case>& cases) {
+  const std::string stack = " asks for an executable stack, and glibc 2.41 of this machine refuses it";
+  const auto with_glibc = [](Report report, const char* version) {
+    return with(std::move(report), [=](Report& r) { r.host->glibc = version; });
+  };
+  // A sound library, and a copy of it for a CPU level.
+  const auto of_torch = [](bool plain, bool level) {
+    return with(h200(), [=](Report& r) {
+      File& file = file_named(r, "libtorch_cpu.so");
+      if (!file.links) file.links.emplace();
+      file.links->executable_stack = plain;
+      File copy = file;
+      copy.links->executable_stack = level;
+      copy.path.insert(copy.path.rfind('/') + 1, "glibc-hwcaps/x86-64-v4/");
+      r.inventory->files.push_back(std::move(copy));
+    });
+  };
+  const std::string torch = "torch 2.11.0+cu130: libtorch_cpu.so" + stack;
+  cases.push_back({"PB185", torch, with_glibc(of_torch(true, true), "2.41"), with_glibc(of_torch(true, true), "2.40")});
+  cases.push_back(
+      {"PB185", torch, with_glibc(of_torch(false, true), "2.41"), with_glibc(of_torch(true, false), "2.41")});
+  const auto in_row = [](const char* name, std::map<std::string, int64_t> cubins) {
+    return make_row_report(found(make_device_row(name, std::move(cubins)), "PB181", Severity::warn,
+                                 std::string(name) + " 1.0: _C.so asks for an executable stack", "ext/_C.so"));
+  };
+  cases.push_back({"PB185", "ext 1.0: _C.so" + stack, with_glibc(in_row("ext", {{"sm_90", 1}}), "2.41"),
+                   with_glibc(in_row("ext", {{"sm_90", 1}}), "2.36")});
+  cases.push_back({"PB167", "pillow 1.0: _C.so asks for an executable stack", with_glibc(in_row("pillow", {}), "2.42"),
+                   with_glibc(in_row("pillow", {}), "2.36")});
+}
+
 }  // namespace
 
 void add_environment_cases(std::vector<Case>& cases) {
@@ -97,6 +128,7 @@ void add_environment_cases(std::vector<Case>& cases) {
 }
 
 void add_other_machine_cases(std::vector<Case>& cases) {
+  add_stack_cases(cases);
   const auto with_cpu_needs = [](std::vector<std::string> needs) {
     Distribution row = make_device_row("ext");
     row.cpu_needs = std::move(needs);

@@ -88,6 +88,14 @@ void add_outside_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB181", "ext 1.0: _C.so asks for an executable stack", stack(true), stack(false)});
   cases.push_back({"PB181", "ext 1.0: _C.so asks for an executable stack", stack(true), stack(std::nullopt)});
+  const auto of_two = [](const char* taken) {  // two files of one name, of which only the first has a plain stack
+    return make_package_report([=](Inventory& i) {
+      i.files = {{.path = "ext/a/libx.so"}, {.path = "ext/b/libx.so"}, {.path = "ext/_C.so"}};
+      for (auto& file : i.files) file.links.emplace().executable_stack = file.path == "ext/b/libx.so";
+      i.files[2].links->dependencies = {{"libx.so", Provider::artifact, taken, "DT_RUNPATH of ext/_C.so"}};
+    });
+  };
+  cases.push_back({"PB181", "libx.so asks for an executable stack", of_two("ext/b/libx.so"), of_two("ext/a/libx.so")});
 }
 
 void add_unknown_name_cases(std::vector<Case>& cases) {

@@ -25,7 +25,7 @@ void add_file_cases(std::vector<Case>& cases);             // PB1xx
 void add_loading_cases(std::vector<Case>& cases);          // PB16x
 void add_part_cases(std::vector<Case>& cases);             // PB166, PB178, PB179
 void add_environment_cases(std::vector<Case>& cases);      // PB167 and on
-void add_other_machine_cases(std::vector<Case>& cases);    // PB184, PB218
+void add_other_machine_cases(std::vector<Case>& cases);    // PB184, PB185, PB218
 void add_claims_of_other_cases(std::vector<Case>& cases);  // PB17x
 void add_unit_cases(std::vector<Case>& cases);             // PB171 of single units and kernels
 void add_version_cases(std::vector<Case>& cases);          // PB172 and PB174 of single files

@@ -205,6 +205,7 @@ Answer the_rest_loads(const Facts& facts) {
     if (first.severity == Severity::note || (row.recorded && row.recorded->reinstall)) continue;
     if (is_explained_by_change(facts.report, row, first)) continue;
     const Check* check = find_check(first.id);
+    if (check != nullptr && check->by_glibc && glibc_takes_all_stacks(facts)) continue;
     if (is_cuda_row(row) && check != nullptr && needs(*check, Need::processors)) continue;  // torch does not load
     Seen seen{.what = first.what, .where = first.where, .remedy = first.remedy, .distribution = row.name};
     seen.what.operands = first.operands;

@@ -250,17 +250,6 @@ Answer libraries_are_the_packages_own(const Facts& facts) {
   return answer;
 }
 
-Answer stacks_stay_plain(const Facts& facts) {
-  Answer answer;
-  for (const auto& file : facts.inventory->files) {
-    if (!file.links || !file.links->executable_stack.value_or(false)) continue;
-    answer.seen.push_back({.what = say("{}: {} asks for an executable stack, which glibc refuses from 2.41 on",
-                                       facts.torch, base_name(file.path)),
-                           .where = file.path});
-  }
-  return answer;
-}
-
 // Judges only files that link torch: other files bring their own CUDA on purpose.
 Answer check_shared_cuda(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
@@ -393,14 +382,6 @@ std::vector<Check> loading_checks() {
        .question = "Does torch's process take CUDA's libraries from the packages that are installed with it?",
        .remedy = "remove the folder from LD_LIBRARY_PATH or from the loader's configuration",
        .ask = libraries_are_the_packages_own},
-      {.id = "PB181",
-       .severity = Severity::warn,
-       .needs = {inventory},
-       .of_any = true,
-       .question = "Do the libraries load without an executable stack?",
-       .remedy = "install a build of it that is linked with -z noexecstack; or clear the mark: patchelf "
-                 "--clear-execstack FILE",
-       .ask = stacks_stay_plain},
       {.id = "PB179",
        .severity = Severity::note,
        .needs = {inventory, other},

@@ -63,6 +63,7 @@ bool Demands::requires_answer(const Check& check, const Facts& facts, bool asked
   if (!strict()) return asked && check.decides;
   if (facts.other && !check.of_any) return false;
   if (get_severity(check) != Severity::fail && !check.decides) return false;
+  if (check.by_glibc && is_decided_by_glibc(facts)) return false;          // the check of this glibc answers
   if (facts.wrong_platform && compares_with_machine(check)) return false;  // the check of the processor fails
   const auto without = [&](Need need) { return need != Need::baseline && !has_subject(need, facts); };
   if (facts.claim != nullptr && std::any_of(check.needs.begin(), check.needs.end(), without)) return false;
