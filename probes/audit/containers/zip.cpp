@@ -105,6 +105,16 @@ Result<uint64_t> find_end_record(const Bytes& file) {
                     file.name());
 }
 
+// Returns the number of bytes that were put before an archive without a change of its offsets; 0 if none were.
+uint64_t find_prefix(const Bytes& file, const Directory& directory, uint64_t limit) {
+  if (directory.entries == 0 || directory.bytes > limit || directory.offset >= limit - directory.bytes) return 0;
+  const uint64_t prefix = limit - directory.bytes - directory.offset;
+  const auto first = file.read<CentralHeader>(limit - directory.bytes, "directory entry");
+  if (!first || first->magic != kCentralMagic) return 0;
+  const auto local = file.read<LocalHeader>(prefix + first->offset, "local header");
+  return local && local->magic == kLocalMagic ? prefix : 0;
+}
+
 Result<Directory> find_directory(const Bytes& file) {
   PBPROBE_TRY(const uint64_t end, find_end_record(file));
   PBPROBE_TRY(const auto record, file.read<EndRecord>(end, "end record"));
@@ -121,6 +131,10 @@ Result<Directory> find_directory(const Bytes& file) {
       limit = locator.offset;
     }
   }
+  if (const uint64_t prefix = find_prefix(file, directory, limit); prefix > 0)
+    return make_error(ErrorCode::unsupported,
+                      "{}: {} bytes precede the archive, as in a self-extracting program: pack the archive again",
+                      file.name(), prefix);
   if (directory.offset > limit || directory.bytes != limit - directory.offset)
     return make_error(ErrorCode::malformed,
                       "{}: a directory of {} bytes at 0x{:x} does not end at its end record at 0x{:x}", file.name(),
@@ -289,11 +303,28 @@ Result<ZipArchive> read_zip(const Bytes& file) {
   return archive;
 }
 
+namespace {
+
+// Returns " (bzip2)" for 12, by APPNOTE.TXT 4.4.5; "" for rare methods.
+std::string_view name_method(uint16_t method) {
+  switch (method) {
+    case 9: return " (Deflate64)";
+    case 12: return " (bzip2)";
+    case 14: return " (LZMA)";
+    case 93: return " (Zstandard)";
+    case 95: return " (XZ)";
+    default: return "";
+  }
+}
+
+}  // namespace
+
 Error explain_unread(const ZipArchive& archive, const UnreadMember& member) {
   const std::string fault =
-      member.encrypted ? "is encrypted: pack the archive again without a password"
-                       : fmt::format("is compressed by method {}: pack the archive again by 0 (stored) or 8 (deflate)",
-                                     member.method);
+      member.encrypted
+          ? "is encrypted: pack the archive again without a password"
+          : fmt::format("is compressed by method {}{}: pack the archive again by 0 (stored) or 8 (deflate)",
+                        member.method, name_method(member.method));
   return make_error(ErrorCode::unsupported, "{}: member {} {}", archive.file.name(), member.name, fault);
 }
 

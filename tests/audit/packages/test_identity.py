@@ -360,7 +360,7 @@ UNREAD = {
     "encrypted": (encrypted, "is encrypted: pack the archive again without a password"),
     "bzip2": (
         lambda file, name: repacked(file, name, zipfile.ZIP_BZIP2),
-        "is compressed by method 12: pack the archive again by 0 (stored) or 8 (deflate)",
+        "is compressed by method 12 (bzip2): pack the archive again by 0 (stored) or 8 (deflate)",
     ),
 }
 
