@@ -10,7 +10,7 @@ import os
 import subprocess
 
 import pytest
-from made import MADE, OUT, PROGRAM, SOURCE, made, nvcc
+from made import MACHINE, MADE, OUT, PROGRAM, SOURCE, made, nvcc
 from small_builds import Build, Library
 
 GB10 = SOURCE / "tests/core/host/gb10_host.json"
@@ -71,6 +71,29 @@ def test_fails_a_build_without_code_for_a_gb10(tmp_path):
 def test_fails_a_build_of_another_processor(tmp_path):
     returned, report = judged(make_recorded_torch(tmp_path / "site", "121", "x86_64"))
     assert (returned, failed(report)) == (FAILED, {"PB104"})
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_searches_libraries_of_its_own_processor_only(tmp_path, machine):
+    libraries = {"torch/lib/libtorch_cpu.so": Library(needs=("libmade-up.so.3",), machine=machine)}
+    site = Build(libraries, tag=f"cp312-cp312-manylinux_2_39_{machine}", requires=()).write(tmp_path / "site")
+    findings = json.loads(run("audit", site, "--claim", "torch=2.11.0", "--format", "json").stdout)["verdict"][
+        "findings"
+    ]
+    own = "aarch64" if RUNNER else MACHINE
+    assert ("PB115" in {one["id"] for one in findings}) == (machine == own)
+
+
+@pytest.mark.parametrize(("glibc", "refused"), [("2.41", True), ("2.39", False)])
+def test_judges_executable_stacks_by_recorded_glibc(tmp_path, glibc, refused):
+    library = Library(linking=("-Wl,-z,execstack",), machine="aarch64")
+    libraries = {"torch/lib/libtorch_cpu.so": library}
+    site = Build(libraries, tag="cp312-cp312-manylinux_2_39_aarch64", requires=()).write(tmp_path / "site")
+    host = tmp_path / "host.json"
+    host.write_text(json.dumps(json.loads(GB10.read_text()) | {"glibc": glibc}))
+    done = run("report", site, "--host", host, "--format", "json")
+    found = {one["id"] for one in json.loads(done.stdout)["verdict"]["findings"]}
+    assert ("PB185" in found, "PB181" in found) == (refused, False)
 
 
 def test_reports_unknown_and_invents_no_figure(tmp_path):

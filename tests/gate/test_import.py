@@ -82,3 +82,13 @@ def test_skips_import_without_fitting_python(tmp_path):
         "not_asked",
         "it is not installed, no interpreter fits it, or --no-import was given",
     )
+
+
+def test_skips_import_for_another_processor(tmp_path):
+    site = environment(tmp_path, "import torch.nn\n")
+    library = site / "torch/lib/libtorch_cpu.so"
+    content = bytearray(library.read_bytes())
+    content[18] = {62: 183, 183: 62}[content[18]]  # e_machine: x86-64 and AArch64
+    library.write_bytes(content)
+    _, found, asked = gated(site)
+    assert (asked["state"], "PB541" in found) == ("not_asked", False)
