@@ -4,8 +4,6 @@
 // Values of registers, flags and stack slots in a function that asks the CPU.
 #pragma once
 
-#include <Zydis/Zydis.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -17,16 +15,17 @@
 namespace pbprobe::guards {
 
 inline constexpr size_t kMostAddresses = 16;  // in one value
-inline constexpr uint32_t kAll = UINT32_MAX;
 
 struct Value {
-  // mixed: depends on a word or a decision on some paths only
-  enum class Kind : uint8_t { unknown, constant, word, decision, addresses, mixed };
+  // mixed: depends on a word or a decision on some paths only; page: result of adrp, without the offset in the page;
+  // argument: pointer to __ifunc_arg_t, which ld.so passes to a resolver of aarch64
+  enum class Kind : uint8_t { unknown, constant, word, decision, addresses, mixed, page, stack, argument };
   Kind kind = Kind::unknown;
-  uint64_t constant = 0;
+  uint64_t constant = 0;  // also the address of a page, and the distance from the stack pointer at entry
   // Word: bits of an answer, ((inverted ? ~answer : answer) & mask) shifted right.
   const FeatureBits* bits = nullptr;
-  uint32_t mask = 0;
+  uint64_t mask = 0;
+  int width = 0;  // bits of the whole answer
   int shift = 0;
   bool inverted = false;
   FeatureSet if_true = 0;  // decision: what the CPU has if the value is not zero, and if it is zero
@@ -43,8 +42,9 @@ struct Flags {
   bool operator==(const Flags&) const = default;
 };
 
+template <size_t kRegisters>
 struct State {
-  std::array<Value, 16> registers;
+  std::array<Value, kRegisters> registers;
   std::map<std::pair<int, int64_t>, Value> slots;  // stack slots by base register and displacement
   Flags flags;
   FeatureSet has = 0;  // features that the CPU has on all paths to here
@@ -66,12 +66,31 @@ inline Value make_decision(FeatureSet if_true, FeatureSet if_false) {
   return value;
 }
 
-inline Value make_word(const FeatureBits& bits) {
+inline uint64_t make_ones(int bits) {
+  return bits >= 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
+}
+
+// Moves bits to the left; to the right if `by` is negative.
+inline uint64_t move_bits(uint64_t bits, int by) {
+  if (by <= -64 || by >= 64) return 0;
+  return by >= 0 ? bits << by : bits >> -by;
+}
+
+inline Value make_word(const FeatureBits& bits, int width) {
   Value value;
   value.kind = Value::Kind::word;
   value.bits = &bits;
-  value.mask = kAll;
+  value.width = width;
+  value.mask = make_ones(width);
   return value;
+}
+
+inline bool is_whole(const Value& word) {
+  return word.mask == make_ones(word.width);
+}
+
+inline bool is_single_bit(const Value& word) {
+  return word.mask != 0 && (word.mask & (word.mask - 1)) == 0;
 }
 
 inline Value make_address(uint64_t address, FeatureSet has) {
@@ -88,7 +107,7 @@ inline bool is_relevant(const Value& value) {
 
 inline FeatureSet list_features(const Value& word) {
   FeatureSet features = 0;
-  for (unsigned bit = 0; bit < 32; ++bit) {
+  for (unsigned bit = 0; bit < 64; ++bit) {
     if (((word.mask >> bit) & 1U) != 0) features |= (*word.bits)[bit];
   }
   return features;
@@ -106,7 +125,7 @@ inline bool depends_on_cpu(const Value& value) {
 }
 
 // A constant on one path, where the CPU has `has`, decides as much as a decision.
-inline std::optional<Value> find_decision(const Value& value, FeatureSet has) {
+inline std::optional<Value> convert_to_decision(const Value& value, FeatureSet has) {
   if (value.kind == Value::Kind::decision) return value;
   if (value.kind != Value::Kind::constant || value.constant > 1) return std::nullopt;
   constexpr FeatureSet kEverything = ~FeatureSet{0};
@@ -115,13 +134,17 @@ inline std::optional<Value> find_decision(const Value& value, FeatureSet has) {
 
 inline Value merge(const Value& a, FeatureSet a_has, const Value& b, FeatureSet b_has) {
   if (a == b) return a;
+  // Bits that are set come from the answer, if the other paths have zero.
+  const auto is_zero = [](const Value& value) { return value.kind == Value::Kind::constant && value.constant == 0; };
+  if (a.kind == Value::Kind::word && !a.inverted && is_zero(b)) return a;
+  if (b.kind == Value::Kind::word && !b.inverted && is_zero(a)) return b;
   if (a.kind == Value::Kind::addresses && b.kind == Value::Kind::addresses) {
     Value both = a;
     merge_addresses(both.addresses, b.addresses);
     return both.addresses.size() > kMostAddresses ? Value{} : both;
   }
-  const auto first = find_decision(a, a_has);
-  const auto second = find_decision(b, b_has);
+  const auto first = convert_to_decision(a, a_has);
+  const auto second = convert_to_decision(b, b_has);
   if (first && second && ((a_has | b_has) != 0 || depends_on_cpu(a) || depends_on_cpu(b)))
     return make_decision(first->if_true & second->if_true, first->if_false & second->if_false);
   Value mixed;
@@ -130,8 +153,9 @@ inline Value merge(const Value& a, FeatureSet a_has, const Value& b, FeatureSet 
 }
 
 // Merges `more` into `into`. Reports whether `into` changed.
-inline bool merge(State& into, const State& more) {
-  const State before = into;
+template <size_t kRegisters>
+bool merge(State<kRegisters>& into, const State<kRegisters>& more) {
+  const State<kRegisters> before = into;
   for (size_t i = 0; i < into.registers.size(); ++i)
     into.registers[i] = merge(into.registers[i], into.has, more.registers[i], more.has);
   for (auto slot = into.slots.begin(); slot != into.slots.end();) {
@@ -155,75 +179,46 @@ inline Flags make_flags(const Value& value) {
   if (!is_relevant(value)) return {};
   const FeatureSet all = list_features(value);
   const bool single = (value.mask & (value.mask - 1)) == 0;
-  const int top = 31 + value.shift;
-  const bool signs = value.mask == kAll && !value.inverted && top >= 0 && top < 32;
+  const int top = value.width - 1 + value.shift;
+  const bool signs = is_whole(value) && !value.inverted && top >= 0 && top < value.width;
   return {.zero = value.inverted ? all : 0,
           .not_zero = single && !value.inverted ? all : 0,
           .sign = signs ? (*value.bits)[static_cast<size_t>(top)] : 0,
-          .all = value.mask == kAll ? 0 : all,
+          .all = is_whole(value) ? 0 : all,
           .known = true};
 }
 
+// Keeps the given bits of a word.
+inline Value mask_word(Value word, uint64_t bits) {
+  word.mask &= move_bits(bits, word.shift);
+  return word;
+}
+
+inline Value shift_word(Value word, int by, bool right) {
+  word.shift += right ? by : -by;
+  if (right && word.shift > 0) word.mask &= move_bits(make_ones(word.width), word.shift);
+  if (!right && word.shift < 0) word.mask &= move_bits(make_ones(word.width), word.shift);
+  return word;
+}
+
 // Takes the low bits of a value, or bits 8 to 15.
-inline Value narrow(Value value, unsigned bits, bool high) {
-  if (value.kind == Value::Kind::constant && bits < 64) value.constant &= (uint64_t{1} << bits) - 1;
-  if (value.kind != Value::Kind::word || bits >= 32) return value;
+inline Value narrow(Value value, int bits, bool high) {
+  if (value.kind == Value::Kind::constant) value.constant &= make_ones(bits);
+  if (value.kind != Value::Kind::word || bits >= value.width) return value;
   value.shift += high ? 8 : 0;
-  const uint32_t low = (1U << bits) - 1;
-  value.mask &= value.shift >= 0 ? low << value.shift : low >> -value.shift;
+  return mask_word(value, make_ones(bits));
+}
+
+// Adds what the CPU has if the value is used.
+inline Value strengthen(Value value, FeatureSet has) {
+  if (value.kind == Value::Kind::decision) {
+    value.if_true |= has;
+    value.if_false |= has;
+  }
+  for (auto& [address, known] : value.addresses) known |= has;
   return value;
 }
 
 enum class Condition : uint8_t { zero, not_zero, carry, not_carry, sign, not_sign, other };
-
-struct Conditional {
-  enum class Kind : uint8_t { jump, set, move } kind = Kind::jump;
-  Condition condition = Condition::other;
-};
-
-inline std::optional<Conditional> find_conditional(ZydisMnemonic mnemonic) {
-  using enum Condition;
-  using enum Conditional::Kind;
-  switch (mnemonic) {
-    case ZYDIS_MNEMONIC_JZ: return Conditional{jump, zero};
-    case ZYDIS_MNEMONIC_JNZ: return Conditional{jump, not_zero};
-    case ZYDIS_MNEMONIC_JB: return Conditional{jump, carry};
-    case ZYDIS_MNEMONIC_JNB: return Conditional{jump, not_carry};
-    case ZYDIS_MNEMONIC_JL:
-    case ZYDIS_MNEMONIC_JS: return Conditional{jump, sign};
-    case ZYDIS_MNEMONIC_JNL:
-    case ZYDIS_MNEMONIC_JNS: return Conditional{jump, not_sign};
-    case ZYDIS_MNEMONIC_SETZ: return Conditional{set, zero};
-    case ZYDIS_MNEMONIC_SETNZ: return Conditional{set, not_zero};
-    case ZYDIS_MNEMONIC_SETB: return Conditional{set, carry};
-    case ZYDIS_MNEMONIC_SETNB: return Conditional{set, not_carry};
-    case ZYDIS_MNEMONIC_SETS: return Conditional{set, sign};
-    case ZYDIS_MNEMONIC_SETNS: return Conditional{set, not_sign};
-    case ZYDIS_MNEMONIC_CMOVZ: return Conditional{move, zero};
-    case ZYDIS_MNEMONIC_CMOVNZ: return Conditional{move, not_zero};
-    case ZYDIS_MNEMONIC_CMOVB: return Conditional{move, carry};
-    case ZYDIS_MNEMONIC_CMOVNB: return Conditional{move, not_carry};
-    case ZYDIS_MNEMONIC_CMOVL:
-    case ZYDIS_MNEMONIC_CMOVS: return Conditional{move, sign};
-    case ZYDIS_MNEMONIC_CMOVNL:
-    case ZYDIS_MNEMONIC_CMOVNS: return Conditional{move, not_sign};
-    case ZYDIS_MNEMONIC_JBE:
-    case ZYDIS_MNEMONIC_JNBE:
-    case ZYDIS_MNEMONIC_JLE:
-    case ZYDIS_MNEMONIC_JNLE: return Conditional{jump, other};
-    default: return std::nullopt;
-  }
-}
-
-struct Decoded {
-  uint64_t address = 0;
-  ZydisDecodedInstruction instruction{};
-  std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands{};
-};
-
-inline int find_register(ZydisRegister reg) {
-  const ZydisRegister large = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-  return large >= ZYDIS_REGISTER_RAX && large <= ZYDIS_REGISTER_R15 ? large - ZYDIS_REGISTER_RAX : -1;
-}
 
 }  // namespace pbprobe::guards
