@@ -19,7 +19,8 @@ struct Census {
   Functions functions;
   std::vector<CodeOwner> owners;  // owner of each function
   std::vector<CodeCount> counts;  // counts of each function
-  // Targets of each function: code outside it that it calls, jumps to or takes the address of. Sorted, unique.
+  // Targets of each function: code outside it that it calls, jumps to or takes the address of, and the data between the
+  // pointers of the file that it refers to. Sorted, unique.
   std::vector<CodeTargets> targets;
   std::vector<bool> entered;  // functions that run unguarded, against their names and callers
 };

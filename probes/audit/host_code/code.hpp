@@ -37,8 +37,10 @@ struct CodeTrace {
   FeatureSet features = 0;
 };
 
-// Targets of direct calls and jumps out of the code, and addresses that the code takes.
+// Targets of direct calls and jumps out of the code, addresses that the code takes, and with kInPlace the 8-byte words
+// that it reads or writes without taking their address.
 using CodeTargets = std::vector<uint64_t>;
+inline constexpr uint64_t kInPlace = uint64_t{1} << 63U;
 
 // x86-64: computes lengths by the tables in code_x86.cpp, and asks Zydis once per form for the features of VEX, EVEX
 // and escaped opcodes. Skips undecodable bytes one by one. `targets` may be null.

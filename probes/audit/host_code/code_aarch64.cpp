@@ -69,28 +69,57 @@ uint64_t compute_page(uint32_t word, uint64_t address) {
   return (address & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096;
 }
 
-// Finds addresses that code takes: adrp x, page … add y, x, offset. Compilers put other instructions in between.
+// Reports whether a load or store has a register of 16 bytes.
+bool is_wide_access(uint32_t word) {
+  return (word & 0xFF800000) == 0x3D800000;
+}
+
+// Finds addresses that code takes, and the words that it reads and writes: adrp x, page … add y, x, offset … ldr z,
+// [y]. Compilers put other instructions in between, and form several addresses from one.
 class TakenAddresses {
  public:
   std::optional<uint64_t> see(uint32_t word, uint64_t address) {
     const uint32_t to = word & 31U;
     const uint32_t from = (word >> 5U) & 31U;
+    const uint64_t offset = (word >> 10U) & 0xFFFU;
+    const bool known = ((known_ >> from) & 1U) != 0;
     if ((word & 0x9F000000) == 0x90000000) {
-      pages_[to] = compute_page(word, address);
-      known_ |= 1U << to;
-    } else if ((word & 0xFF800000) == 0x91000000 && ((known_ >> from) & 1U) != 0) {
-      known_ &= ~(1U << to);
-      return pages_[from] + ((word >> 10U) & 0xFFFU);
+      know(to, compute_page(word, address));
+    } else if ((word & 0x9F000000) == 0x10000000) {  // adr, which find_branch_target() counts
+      uint64_t target = 0;
+      if (find_branch_target(word, address, target)) know(to, target);
+    } else if ((word & 0xFF800000) == 0x91000000 && known) {
+      know(to, addresses_[from] + offset);
+      return addresses_[to];
+    } else if ((word & 0x3B000000) == 0x39000000) {  // loads and stores with an unsigned offset
+      const uint64_t place = addresses_[from] + (offset << compute_scale(word));
+      const bool loads = (word & 0x00C00000) != 0 && (word & 0x04000000) == 0;
+      if (loads) forget(to);
+      if (known) return place | kInPlace;
     } else if ((word & 0xFC000000) == 0x94000000) {
       known_ &= ~kOfCallee;
+    } else if ((word & 0xFFE0FFE0) == 0xAA0003E0 && ((known_ >> ((word >> 16U) & 31U)) & 1U) != 0) {  // mov
+      know(to, addresses_[(word >> 16U) & 31U]);
+    } else if ((word & 0x1C000000) == 0x10000000 || (word & 0x0E000000) == 0x0A000000) {  // other data processing
+      forget(to);
     }
     return std::nullopt;
   }
 
  private:
   static constexpr uint32_t kOfCallee = (1U << 19U) - 1;  // a callee may overwrite x0 to x18
-  std::array<uint64_t, 32> pages_{};
-  uint32_t known_ = 0;  // registers that hold a page
+
+  // Returns the binary logarithm of the bytes that the instruction reads or writes.
+  static uint32_t compute_scale(uint32_t word) { return is_wide_access(word) ? 4 : word >> 30U; }
+
+  void know(uint32_t to, uint64_t address) {
+    addresses_[to] = address;
+    known_ |= 1U << to;
+  }
+  void forget(uint32_t to) { known_ &= ~(1U << to); }
+
+  std::array<uint64_t, 32> addresses_{};
+  uint32_t known_ = 0;  // registers that hold an address or a page
 };
 
 // Reports whether a word is unallocated: in group 0001, 0011 or the rest of 0000 without SME and udf (op0), or an
@@ -214,7 +243,10 @@ CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTar
     if (targets == nullptr) continue;
     uint64_t target = 0;
     if (find_branch_target(word, address + offset, target)) targets->push_back(target);
-    if (const auto address_taken = taken.see(word, address + offset)) targets->push_back(*address_taken);
+    if (const auto named = taken.see(word, address + offset)) {
+      targets->push_back(*named);
+      if ((*named & kInPlace) != 0 && is_wide_access(word)) targets->push_back(*named + 8);
+    }
   }
   if ((count.features & arm("sve")) == 0) return count;
   const VectorLengths lengths = find_vector_lengths(code);

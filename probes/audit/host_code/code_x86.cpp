@@ -386,13 +386,8 @@ class X86Tracer {
     if (is_short_jump(at)) trace_.calls.push_back(short_target(at, address_ + offset));
     if (decoded.operand == 0) return;
     const uint8_t operand = at[decoded.operand];
-    const bool in_memory = (operand & 0xC7) == 0x05;  // [rip + displacement]
-    uint64_t place = 0;
-    if (in_memory) {
-      int32_t displacement = 0;
-      std::memcpy(&displacement, at + decoded.operand + 1, sizeof displacement);
-      place = address_ + offset + decoded.length + static_cast<uint64_t>(static_cast<int64_t>(displacement));
-    }
+    const bool in_memory = names_place(at, decoded.operand);
+    const uint64_t place = in_memory ? find_place(at, decoded.length, decoded.operand, address_ + offset) : 0;
     if (plain) return see_plain(at, decoded, operand, in_memory, place);
     if (in_memory) trace_.data.push_back(place);
   }
@@ -467,6 +462,11 @@ CodeCount count_x86(std::span<const uint8_t> code, uint64_t address, CodeTargets
     count.sse = count.sse || is_sse_move(at, decoded.operand);
     if (targets != nullptr && (decoded.relative || takes_address(at, decoded.length)))
       targets->push_back(relative_target(at, decoded.length, address + offset));
+    if (targets != nullptr && names_place(at, decoded.operand) && !takes_address(at, decoded.length)) {
+      const uint64_t place = find_place(at, decoded.length, decoded.operand, address + offset);
+      for (uint64_t word = 0; word < count_words(at, decoded.operand); ++word)
+        targets->push_back((place + word * 8) | kInPlace);
+    }
     // A tail call of a near function: `if (cpu_supports) fast(); else slow();`.
     if (targets != nullptr && is_short_jump(at) && short_target(at, address + offset) - address >= code.size())
       targets->push_back(short_target(at, address + offset));

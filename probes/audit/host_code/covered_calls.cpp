@@ -118,19 +118,23 @@ std::optional<FeatureSet> LoadFollower::find_asked(size_t function, int depth) {
 }
 
 bool LoadFollower::covers(size_t caller, size_t callee, FeatureSet needs) {
+  const Function& called = functions_.all[callee];
+  return covers(caller, called.address, called.address + called.size, needs);
+}
+
+bool LoadFollower::covers(size_t caller, uint64_t begin, uint64_t end, FeatureSet needs) {
   const uint16_t machine = elf_.header.e_machine;
   needs &= list_askable_features(machine);
   if (needs == 0) return true;
   const Guards& own = guards(caller);
   const Sources sources = find_sources(caller);
-  const Function& called = functions_.all[callee];
   const auto lacks = [&](FeatureSet has) { return (needs & ~add_implied_features(machine, has)) != 0; };
   const bool direct = !own.escapes && !own.loose && !sources.unknown && sources.functions.empty();
-  const auto first = own.ensured.lower_bound(called.address);
-  if (direct && first != own.ensured.end() && first->first - called.address < called.size) {
+  const auto first = own.ensured.lower_bound(begin);
+  if (direct && first != own.ensured.end() && first->first < end) {
     FeatureSet has = sources.features;
     bool any = false;
-    for (auto at = first; at != own.ensured.end() && at->first - called.address < called.size; ++at) {
+    for (auto at = first; at != own.ensured.end() && at->first < end; ++at) {
       has = any ? has & at->second : has | at->second;
       any = true;
     }

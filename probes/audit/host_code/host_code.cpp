@@ -46,18 +46,47 @@ std::vector<size_t> task_begins(const std::vector<Function>& functions) {
   return begins;
 }
 
-CodeTargets outside(const Function& function, CodeTargets targets) {
-  std::erase_if(targets, [&](uint64_t target) { return target - function.address < function.size; });
-  std::sort(targets.begin(), targets.end());
-  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-  return {targets.begin(), targets.end()};  // without what it was given to grow
-}
+// Addresses of the code and of the pointers in data: no other target decides when code runs.
+class TargetFilter {
+ public:
+  TargetFilter(const Functions& functions, const Pointers& pointers) {
+    for (const auto& function : functions.all) {
+      code_begin_ = std::min(code_begin_, function.address);
+      code_end_ = std::max(code_end_, function.address + function.size);
+    }
+    if (pointers.all().empty()) return;
+    const uint64_t first = pointers.all().front().first;
+    data_begin_ = first - std::min(first, kMostBefore);
+    data_end_ = pointers.all().back().first + 8;
+  }
 
-void count_all(const Elf& elf, Census& census, unsigned threads) {
+  // Returns the targets outside the function, sorted and unique.
+  [[nodiscard]] CodeTargets filter(const Function& function, CodeTargets targets) const {
+    std::erase_if(targets, [&](uint64_t target) {
+      if (target - function.address < function.size) return true;
+      const uint64_t place = target & ~kInPlace;
+      const bool in_data = place >= data_begin_ && place < data_end_;
+      return !in_data && (place < code_begin_ || place >= code_end_ || place != target);
+    });
+    std::sort(targets.begin(), targets.end());
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    return {targets.begin(), targets.end()};  // without what it was given to grow
+  }
+
+ private:
+  static constexpr uint64_t kMostBefore = 4096;  // an object may begin before its first pointer
+  uint64_t code_begin_ = UINT64_MAX;
+  uint64_t code_end_ = 0;
+  uint64_t data_begin_ = 0;
+  uint64_t data_end_ = 0;
+};
+
+void count_all(const Elf& elf, Census& census, const Pointers& pointers, unsigned threads) {
   const auto& functions = census.functions.all;
   census.counts.resize(functions.size());
   census.targets.resize(functions.size());
   const CountCode count = find_code_counter(elf);
+  const TargetFilter filter(census.functions, pointers);
   const auto begins = task_begins(functions);
   run_tasks(begins.size() - 1, threads, [&](size_t task) {
     CodeTargets targets;
@@ -65,7 +94,7 @@ void count_all(const Elf& elf, Census& census, unsigned threads) {
       if (functions[i].data) continue;
       targets.clear();
       census.counts[i] = count(get_code(elf, functions[i]), functions[i].address, &targets);
-      census.targets[i] = outside(functions[i], targets);
+      census.targets[i] = filter.filter(functions[i], targets);
     }
   });
 }
@@ -292,7 +321,7 @@ Result<FileCode> read_code(const Elf& file, CodeScope scope, unsigned threads) {
   if (scope == CodeScope::at_load) return code;
   code.damage = find_zeros(elf, census.functions);
   if (!code.damage && elf.header.e_type == ET_DYN) code.damage = find_missing_initializer(elf, census.functions);
-  count_all(elf, census, threads);
+  count_all(elf, census, follower.pointers(), threads);
   census.owners = find_owners(census.functions, census.counts);
   set_aside_replaced(elf, census.functions, census.owners);
   PBPROBE_CHECK(follow_capability_roots(elf, census));
@@ -301,7 +330,7 @@ Result<FileCode> read_code(const Elf& file, CodeScope scope, unsigned threads) {
   add_askers(census, follower);
   census.entered.assign(census.functions.all.size(), false);
   if (scope == CodeScope::against_names) PBPROBE_CHECK(refute_names(elf, census, follower));
-  decide_nameless(census, follower);
+  PBPROBE_CHECK(decide_nameless(elf, census, follower));
   code.counted = Summary(elf, census).take();
   return code;
 }

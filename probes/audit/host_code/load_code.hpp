@@ -51,6 +51,9 @@ class LoadFollower {
   // questions cannot be followed: a library that keeps answers of its own, a file without symbols.
   [[nodiscard]] bool covers(size_t caller, size_t callee, FeatureSet needs);
 
+  // Likewise, before it calls or refers to an address from `begin` to `end`.
+  [[nodiscard]] bool covers(size_t caller, uint64_t begin, uint64_t end, FeatureSet needs);
+
   [[nodiscard]] const CodeTrace& trace(size_t function);
   [[nodiscard]] const Pointers& pointers() const { return pointers_; }
 
@@ -117,7 +120,8 @@ class LoadFollower {
 [[nodiscard]] Result<void> refute_names(const Elf& elf, Census& census, LoadFollower& follower);
 
 // Decides about nameless and local functions that need more than others: they are guarded if all callers ask the CPU,
-// or belong to a better CPU capability or to a library that chooses.
-void decide_nameless(Census& census, LoadFollower& follower);
+// or belong to a better CPU capability or to a library that chooses. Code that refers to data with a function's address
+// counts as a caller.
+[[nodiscard]] Result<void> decide_nameless(const Elf& elf, Census& census, LoadFollower& follower);
 
 }  // namespace pbprobe

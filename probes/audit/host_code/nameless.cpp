@@ -3,36 +3,56 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "probes/audit/host_code/data_objects.hpp"
 #include "probes/audit/host_code/load_code.hpp"
 
 namespace pbprobe {
 namespace {
 
-// One nameless function and its callers.
-struct Open {
-  std::vector<size_t> callers;
-  bool exposed = false;  // data holds the address: some callers are unknown
-  FeatureSet needs = 0;  // features that it needs, or that what it leads to needs
+constexpr int kMostHelpers = 32;  // plain functions and data in a row between a guard and guarded code
+
+// Reference of a function to a node.
+struct Use {
+  size_t function = 0;
+  bool guarded = false;  // the function asks the CPU for what the node needs, on each path to the reference
 };
 
-constexpr int kMostHelpers = 4;  // plain functions in a row between a guard and guarded code
+// Function whose callers decide, or data that holds the address of such a node.
+struct Node {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  std::optional<size_t> function;
+  std::vector<Use> uses;
+  std::vector<size_t> holders;  // nodes of data that hold an address in this node
+  FeatureSet needs = 0;         // features that it needs, or that what it leads to needs
+  bool exposed = false;         // some references are unknown
+  bool guarded = false;
+};
 
 class Nameless {
  public:
-  Nameless(Census& census, LoadFollower& follower) : census_(census), follower_(follower) {}
+  Nameless(const Elf& elf, Census& census, LoadFollower& follower) : elf_(elf), census_(census), follower_(follower) {}
 
-  void decide() {
+  Result<void> decide() {
     const FeatureSet everywhere = list_base_features(census_);
     for (size_t i = 0; i < functions().size(); ++i) {
       const FeatureSet features = census_.counts[i].features;
       const bool more = (features & ~everywhere) != 0;
       if (is_nameless(i) ? features != 0 : (is_inner(i) || says_it_is_chosen(i)) && more)
-        open_[i].needs = features & ~everywhere;
+        nodes_[open_function(i)].needs = features & ~everywhere;
     }
-    if (open_.empty()) return;
-    find_callers();
-    for (int step = 0; step < kMostHelpers && open_helpers(); ++step) find_callers();
+    if (nodes_.empty()) return {};
+    size_t fresh = 0;
+    for (int step = 0; fresh < nodes_.size() && step < kMostHelpers; ++step) {
+      const size_t known = nodes_.size();
+      find_uses(fresh);
+      PBPROBE_CHECK(find_holders());
+      open_helpers(fresh, known);
+      fresh = known;
+    }
+    for (size_t i = fresh; i < nodes_.size(); ++i) nodes_[i].exposed = true;
     settle();
+    return {};
   }
 
  private:
@@ -52,81 +72,195 @@ class Nameless {
            functions()[i].binding == Binding::global && !functions()[i].resolver;
   }
 
-  // Plain functions between a guard and what it guards: their callers decide too.
-  bool open_helpers() {
-    std::vector<std::pair<size_t, FeatureSet>> helpers;
-    for (const auto& [index, open] : open_) {
-      for (const size_t caller : open.callers) {
-        const bool new_helper = is_inner(caller) && !open_.contains(caller) && !follower_.asks(caller);
-        const auto known = open_.find(caller);
-        const bool needs_more = known != open_.end() && (open.needs & ~known->second.needs) != 0;
-        if (new_helper || needs_more) helpers.emplace_back(caller, open.needs);
-      }
-    }
-    for (const auto& [helper, needs] : helpers) open_[helper].needs |= needs;
-    return !helpers.empty();
+  size_t open_function(size_t i) {
+    const auto [found, fresh] = by_function_.try_emplace(i, nodes_.size());
+    if (fresh)
+      nodes_.push_back(
+          {.begin = functions()[i].address, .end = functions()[i].address + functions()[i].size, .function = i});
+    return found->second;
   }
 
-  void find_callers() {
-    for (auto& [index, open] : open_) open.callers.clear();
+  [[nodiscard]] std::optional<size_t> find_node(size_t function) const {
+    const auto found = by_function_.find(function);
+    return found == by_function_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // Sorts the nodes from `first` on, so that find_fresh() finds them.
+  void sort_fresh(size_t first) {
+    fresh_.clear();
+    for (size_t i = first; i < nodes_.size(); ++i) fresh_.emplace_back(nodes_[i].begin, i);
+    std::sort(fresh_.begin(), fresh_.end());
+  }
+
+  [[nodiscard]] std::optional<size_t> find_fresh(uint64_t address) const {
+    if (fresh_.empty() || address < fresh_.front().first) return std::nullopt;
+    const auto after = std::upper_bound(fresh_.begin(), fresh_.end(), std::pair(address, SIZE_MAX));
+    const size_t node = std::prev(after)->second;
+    return address < nodes_[node].end ? std::optional(node) : std::nullopt;
+  }
+
+  void find_uses(size_t first) {
+    sort_fresh(first);
     for (size_t caller = 0; caller < functions().size(); ++caller) {
       if (census_.owners[caller].code_class == CodeClass::replaced) continue;
       for (const uint64_t target : census_.targets[caller]) {
-        if (const auto index = find_open_function(target)) open_.at(*index).callers.push_back(caller);
+        const auto node = find_fresh(target & ~kInPlace);
+        if (!node || nodes_[*node].function == caller) continue;
+        auto& uses = nodes_[*node].uses;
+        if (uses.empty() || uses.back().function != caller) uses.push_back({.function = caller});
       }
     }
+  }
+
+  // A pointer in data is as guarded as all code that refers to the object around it.
+  Result<void> find_holders() {
+    std::vector<std::pair<uint64_t, size_t>> found;
     for (const auto& [place, pointer] : follower_.pointers().all()) {
-      if (const auto index = find_open_function(pointer.target)) open_.at(*index).exposed = true;
+      if (const auto node = find_fresh(pointer.target)) found.emplace_back(place, *node);
+    }
+    for (const auto& [place, node] : found) {
+      const auto function = nodes_[node].function;
+      if (function && !is_nameless(*function) && !is_inner(*function)) {
+        nodes_[node].exposed = true;
+        continue;
+      }
+      if (!objects_) {
+        PBPROBE_TRY(DataObjects objects, DataObjects::read(elf_, follower_.pointers(), census_));
+        objects_.emplace(std::move(objects));
+      }
+      const auto object = objects_->find(place);
+      if (!object || object->exported) {
+        nodes_[node].exposed = true;
+        continue;
+      }
+      const auto [known, fresh] = by_object_.try_emplace(object->begin, nodes_.size());
+      if (fresh) nodes_.push_back({.begin = object->begin, .end = object->end});
+      if (known->second != node) nodes_[node].holders.push_back(known->second);
+    }
+    return {};
+  }
+
+  // Plain functions between a guard and what it guards: their callers decide too.
+  void open_helpers(size_t first, size_t last) {
+    for (size_t node = first; node < last; ++node) {
+      const size_t count = nodes_[node].uses.size();
+      for (size_t i = 0; i < count; ++i) {
+        const size_t caller = nodes_[node].uses[i].function;
+        if ((is_inner(caller) || is_nameless(caller)) && !by_function_.contains(caller) && !follower_.asks(caller))
+          open_function(caller);
+      }
     }
   }
 
-  [[nodiscard]] std::optional<size_t> find_open_function(uint64_t address) const {
-    const Function* function = find_function(census_.functions, address);
-    if (function == nullptr) return std::nullopt;
-    const auto index = static_cast<size_t>(function - functions().data());
-    return open_.contains(index) ? std::optional(index) : std::nullopt;
+  // Passes on what nodes need to all that leads to them without a guard.
+  void spread_needs() {
+    std::vector<size_t> open(nodes_.size());
+    for (size_t i = 0; i < open.size(); ++i) open[i] = i;
+    const auto add = [&](size_t node, FeatureSet needs) {
+      if ((needs & ~nodes_[node].needs) == 0) return;
+      nodes_[node].needs |= needs;
+      open.push_back(node);
+    };
+    while (!open.empty()) {
+      Node& node = nodes_[open.back()];
+      open.pop_back();
+      for (const size_t holder : node.holders) add(holder, node.needs);
+      for (auto& use : node.uses) {
+        use.guarded = guards(use.function, node);
+        const auto caller = find_node(use.function);
+        if (caller && !use.guarded) add(*caller, node.needs);
+      }
+    }
   }
 
-  [[nodiscard]] bool guards(size_t caller, size_t callee) {
+  [[nodiscard]] bool guards(size_t caller, const Node& node) {
     const CodeClass code_class = census_.owners[caller].code_class;
     const bool chosen = code_class == CodeClass::cpu_capability || code_class == CodeClass::dispatched;
     if (chosen && !functions()[caller].resolver && !census_.entered[caller]) return true;
-    return follower_.asks(caller) && follower_.covers(caller, callee, open_.at(callee).needs);
+    return follower_.asks(caller) && follower_.covers(caller, node.begin, node.end, node.needs);
   }
 
-  // Functions that ask the CPU are guarded, as are functions that only guarded code calls. A claim in a name without
+  [[nodiscard]] bool may_be_guarded(const Node& node) const {
+    if (node.exposed || (node.uses.empty() && node.holders.empty())) return false;
+    return !node.function ||
+           (!census_.entered[*node.function] && (is_nameless(*node.function) || is_inner(*node.function)));
+  }
+
+  // Functions that ask the CPU are guarded, as are functions that only guarded code reaches. A claim in a name without
   // evidence counts as no name.
   void settle() {
-    for (const auto& [index, open] : open_) {
-      if (says_it_is_chosen(index) && open.callers.empty() && !open.exposed && !follower_.asks(index))
-        census_.owners[index] = {CodeClass::unclassified, {}};
+    for (const auto& node : nodes_) {
+      if (node.function && says_it_is_chosen(*node.function) && node.uses.empty() && !node.exposed &&
+          !follower_.asks(*node.function))
+        census_.owners[*node.function] = {CodeClass::unclassified, {}};
     }
-    for (const auto& [index, open] : open_) {
-      if (is_nameless(index) && follower_.asks(index)) census_.owners[index] = {CodeClass::dispatched, {}};
+    for (const auto& node : nodes_) {
+      if (node.function && is_nameless(*node.function) && follower_.asks(*node.function))
+        census_.owners[*node.function] = {CodeClass::dispatched, {}};
     }
+    spread_needs();
+    keep_guarded();
+    const std::vector<bool> entered = find_entered_by_guards();
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (entered[i] && nodes_[i].function) census_.owners[*nodes_[i].function] = {CodeClass::dispatched, {}};
+    }
+  }
+
+  // Marks all nodes as guarded; unmarks nodes with another reference, until none changes. A destructor refers to the
+  // vtable with its own address, and makes nothing new: it runs only if an object exists.
+  void keep_guarded() {
+    for (auto& node : nodes_) node.guarded = may_be_guarded(node);
+    const auto is_guarded = [&](const Use& use) {
+      const auto caller = find_node(use.function);
+      return use.guarded || (caller && nodes_[*caller].guarded);
+    };
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& [index, open] : open_) {
-        if (census_.entered[index] || open.exposed || open.callers.empty() || !(is_nameless(index) || is_inner(index)))
-          continue;
-        if (!std::all_of(open.callers.begin(), open.callers.end(),
-                         [this, callee = index](size_t caller) { return guards(caller, callee); }))
-          continue;
-        census_.owners[index] = {CodeClass::dispatched, {}};
-        changed = true;
+      for (auto& node : nodes_) {
+        if (!node.guarded) continue;
+        node.guarded = std::all_of(node.uses.begin(), node.uses.end(), is_guarded) &&
+                       std::all_of(node.holders.begin(), node.holders.end(),
+                                   [&](size_t holder) { return nodes_[holder].guarded; });
+        changed = changed || !node.guarded;
       }
     }
   }
 
+  // Returns which guarded nodes a guard leads to. Others only lead to each other: it is unknown what enters them.
+  [[nodiscard]] std::vector<bool> find_entered_by_guards() const {
+    std::vector<bool> entered(nodes_.size());
+    const auto enters = [&](const Use& use) {
+      const auto caller = find_node(use.function);
+      return use.guarded || (caller && entered[*caller]);
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = 0; i < nodes_.size(); ++i) {
+        const Node& node = nodes_[i];
+        if (!node.guarded || entered[i]) continue;
+        entered[i] =
+            std::any_of(node.uses.begin(), node.uses.end(), enters) ||
+            std::any_of(node.holders.begin(), node.holders.end(), [&](size_t holder) { return entered[holder]; });
+        changed = changed || entered[i];
+      }
+    }
+    return entered;
+  }
+
+  const Elf& elf_;
   Census& census_;
   LoadFollower& follower_;
-  std::unordered_map<size_t, Open> open_;
+  std::vector<Node> nodes_;
+  std::unordered_map<size_t, size_t> by_function_;  // nodes by function
+  std::unordered_map<uint64_t, size_t> by_object_;  // nodes of data by their first address
+  std::vector<std::pair<uint64_t, size_t>> fresh_;  // nodes whose references are not known yet, by their addresses
+  std::optional<DataObjects> objects_;
 };
 
 }  // namespace
 
-void decide_nameless(Census& census, LoadFollower& follower) {
-  Nameless(census, follower).decide();
+Result<void> decide_nameless(const Elf& elf, Census& census, LoadFollower& follower) {
+  return Nameless(elf, census, follower).decide();
 }
 
 }  // namespace pbprobe

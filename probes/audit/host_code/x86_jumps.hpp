@@ -29,6 +29,25 @@ namespace pbprobe {
   return length == 7 && (at[0] & 0xF8) == 0x48 && at[1] == 0x8D && (at[2] & 0xC7) == 0x05;
 }
 
+// Recognizes the operand [rip + displacement]. `operand`: offset of ModRM; 0: none.
+[[nodiscard]] inline bool names_place(const uint8_t* at, size_t operand) {
+  return operand != 0 && (at[operand] & 0xC7) == 0x05;
+}
+
+[[nodiscard]] inline uint64_t find_place(const uint8_t* at, size_t length, size_t operand, uint64_t address) {
+  int32_t displacement = 0;
+  std::memcpy(&displacement, at + operand + 1, sizeof displacement);
+  return address + length + static_cast<uint64_t>(static_cast<int64_t>(displacement));
+}
+
+// Returns how many words of 8 bytes an instruction may read at most, by its encoding. `operand`: offset of ModRM.
+[[nodiscard]] inline uint64_t count_words(const uint8_t* at, size_t operand) {
+  if (at[0] == 0x62) return 8;
+  if (at[0] == 0xC4 || at[0] == 0xC5) return 4;
+  const bool escaped = (operand >= 2 && at[operand - 2] == 0x0F) || (operand >= 3 && at[operand - 3] == 0x0F);
+  return escaped ? 2 : 1;
+}
+
 // Recognizes moves and XORs of SSE2 in their old encoding. `operand`: offset of the ModRM byte.
 [[nodiscard]] inline bool is_sse_move(const uint8_t* at, size_t operand) {
   if (operand < 2 || at[operand - 2] != 0x0F) return false;

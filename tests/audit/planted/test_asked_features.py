@@ -114,13 +114,15 @@ WRONG = {
 }
 
 
-def judge(machine: str, body: str, program: str, level: str, folder) -> tuple[str, set[str]]:
+def judge(
+    machine: str, body: str, program: str, level: str, folder, linking: tuple[str, ...] = ()
+) -> tuple[str, set[str]]:
     if program != "g++" and (machine != MACHINE or not shutil.which(program)):
         pytest.skip(f"no {program} for {machine}")
     command = compiler(machine) if program == "g++" else program
     flags = ("-std=c++17", level, "-fPIC", *(("-mavx2",) if machine == X86 else ()))
     code = made("asks.o", command, *flags, "-c", text("asks.cpp", HEAD[machine].replace("%%", "%") + body), "-o", OUT)
-    build = built(READY[machine])().but({C10: Library(code="", objects=(code,), machine=machine)})
+    build = built(READY[machine])().but({C10: Library(code="", objects=(code,), machine=machine, linking=linking)})
     return judged(build, CLAIM[machine], folder)
 
 
