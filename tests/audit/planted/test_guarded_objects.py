@@ -7,7 +7,11 @@ from test_asked_features import NARROW, WIDE, judge
 from test_cpu import X86
 
 CLASSES = """
+#include <atomic>
+#include <future>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 namespace {
 struct Base { virtual ~Base() = default; virtual void run(int*) = 0; virtual Base* copy() const { return nullptr; } };
@@ -68,6 +72,17 @@ void Open::first() {}
 extern "C" void use(Open* object, int* x) { object->run(x); }
 extern "C" void* make(void* at, int n) { if (%s) return new (at) Open; return nullptr; }
 """
+THREAD = "std::thread t([x] { fast(x); }); t.join();"
+ASYNC = "auto f = std::async(std::launch::async, [x] { fast(x); }); f.get();"
+ONCE = "static std::once_flag once; std::call_once(once, [x] { fast(x); });"
+FUNCTION = "std::function<void(int*)> f = [n](int* y) { fast(y + n); }; hold = f;"
+HOLD = "namespace { std::function<void(int*)> hold; }\n"
+
+
+def guarded(body: str, condition: str, head: str = "") -> str:
+    return CLASSES + head + f'extern "C" void run(int* x, int n) {{ if ({condition}) {{ {body} }} else slow(x); }}\n'
+
+
 RIGHT = {
     "object": choose(WIDE),
     "object that copies itself": choose(WIDE, "new Fast"),
@@ -77,6 +92,10 @@ RIGHT = {
     ),
     "object in place": make(f"static char at[64]; if (!{WIDE}) return new (at) Slow; return new (at) Fast;"),
     "table": pick(WIDE),
+    "thread": guarded(THREAD, WIDE),
+    "call_once": guarded(ONCE, WIDE),
+    "function": guarded(FUNCTION, WIDE, HOLD),
+    "async": guarded(ASYNC, WIDE),
 }
 WRONG = {
     "object without a guard": choose("n > 1"),
@@ -90,6 +109,16 @@ WRONG = {
     "exported vtable": EXPORTED % WIDE,
     "table": pick("n > 1"),
     "table for another feature": pick(NARROW),
+    "thread": guarded(THREAD, "n > 1"),
+    "thread for another feature": guarded(THREAD, NARROW),
+    "thread started in two ways": f"""{CLASSES}
+N static void start(int* x) {{ {THREAD} }}
+extern "C" void run(int* x, int n) {{ if ({WIDE}) start(x); else slow(x); }}
+extern "C" void other(int* x) {{ start(x); }}
+""",
+    "call_once": guarded(ONCE, "n > 1"),
+    "function": guarded(FUNCTION, "n > 1", HOLD),
+    "async": guarded(ASYNC, "n > 1"),
 }
 
 
@@ -99,6 +128,8 @@ def list_cases(cases):
         for name, body in cases.items()
         for program in ("g++", "clang++")
         for level in ("-O0", "-O2", "-O3")
+        # Only the unwinder enters the part where GCC falls back to std::launch::deferred: no code refers to it.
+        if not (cases is RIGHT and name == "async" and program == "g++" and level != "-O0")
     ]
 
 
@@ -112,7 +143,7 @@ def test_rejects_object_without_guard(tmp_path, body, program, level):
     assert judge(X86, body, program, level, tmp_path) == ("fail", {"PB207"})
 
 
-STRIPPED = ("object", "object that copies itself", "table")
+STRIPPED = ("object", "object that copies itself", "table", "thread", "function")
 
 
 @pytest.mark.parametrize("level", ["-O2", "-O3"])
