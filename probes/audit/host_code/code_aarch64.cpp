@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "probes/audit/host_code/aarch64_anchor.hpp"
 #include "probes/audit/host_code/aarch64_masks.hpp"
 #include "probes/audit/host_code/code.hpp"
 #include "probes/audit/host_code/flush_to_zero.hpp"
@@ -78,7 +79,8 @@ bool is_wide_access(uint32_t word) {
 // [y]. Compilers put other instructions in between, and form several addresses from one.
 class TakenAddresses {
  public:
-  std::optional<uint64_t> see(uint32_t word, uint64_t address) {
+  // `rest`: the code after the word.
+  std::optional<uint64_t> see(uint32_t word, uint64_t address, std::span<const uint8_t> rest) {
     const uint32_t to = word & 31U;
     const uint32_t from = (word >> 5U) & 31U;
     const uint64_t offset = (word >> 10U) & 0xFFFU;
@@ -90,7 +92,7 @@ class TakenAddresses {
       if (find_branch_target(word, address, target)) know(to, target);
     } else if ((word & 0xFF800000) == 0x91000000 && known) {
       know(to, addresses_[from] + offset);
-      return addresses_[to];
+      if (!is_anchor(rest, to)) return addresses_[to];
     } else if ((word & 0x3B000000) == 0x39000000) {  // loads and stores with an unsigned offset
       const uint64_t place = addresses_[from] + (offset << compute_scale(word));
       const bool loads = (word & 0x00C00000) != 0 && (word & 0x04000000) == 0;
@@ -243,7 +245,7 @@ CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTar
     if (targets == nullptr) continue;
     uint64_t target = 0;
     if (find_branch_target(word, address + offset, target)) targets->push_back(target);
-    if (const auto named = taken.see(word, address + offset)) {
+    if (const auto named = taken.see(word, address + offset, code.subspan(offset + 4))) {
       targets->push_back(*named);
       if ((*named & kInPlace) != 0 && is_wide_access(word)) targets->push_back(*named + 8);
     }

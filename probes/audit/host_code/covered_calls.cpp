@@ -47,14 +47,7 @@ const Guards& LoadFollower::guards(size_t function) {
   if (known != guards_.end()) return known->second;
   const Function& self = functions_.all[function];
   const auto code = get_code(elf_, self);
-  if (elf_.header.e_machine == EM_AARCH64) {
-    const auto calls_getauxval = [this](uint64_t address) {
-      const std::string_view name = find_import(address);
-      return name.starts_with("getauxval") || name.starts_with("__getauxval");
-    };
-    return guards_.emplace(function, read_guards_aarch64(code, self.address, self.resolver, calls_getauxval))
-        .first->second;
-  }
+  if (elf_.header.e_machine == EM_AARCH64) return guards_aarch64(function);
   CpuModel model = model_;
   model.read_pointer = [this](uint64_t place) -> std::optional<uint64_t> {
     const Pointer* pointer = pointers_.at(place);
@@ -66,9 +59,62 @@ const Guards& LoadFollower::guards(size_t function) {
   return guards_.emplace(function, read_guards_x86(code, self.address, model)).first->second;
 }
 
+const Guards& LoadFollower::guards_aarch64(size_t function) {
+  const Function& self = functions_.all[function];
+  Guards guards;
+  HwcapSources sources;
+  sources.calls_getauxval = [this](uint64_t address) {
+    const std::string_view name = find_import(address);
+    return name.starts_with("getauxval") || name.starts_with("__getauxval");
+  };
+  sources.read_pointer = [this](uint64_t place) -> std::optional<uint64_t> {
+    const Pointer* pointer = pointers_.at(place);
+    return pointer != nullptr && pointer->symbol.empty() ? std::optional(pointer->target) : std::nullopt;
+  };
+  sources.read_answer = [&](uint64_t place) { return read_answer(place, function, guards); };
+  following_.insert(function);
+  const auto read = [&] { return read_guards_aarch64(get_code(elf_, self), self.address, self.resolver, sources); };
+  guards = read();
+  if (!guards.stored.empty()) guards = read();  // the function may read what it stores
+  following_.erase(function);
+  return guards_.emplace(function, std::move(guards)).first->second;
+}
+
+// Returns the answer that functions which ask the CPU store at a place; nullopt if none of them names it. All of them
+// must store the same answer. `own` tells what `reader` itself stores.
+std::optional<StoredAnswer> LoadFollower::read_answer(uint64_t place, size_t reader, const Guards& own) {
+  const uint64_t line = place & ~uint64_t{15};
+  std::optional<StoredAnswer> answer;
+  const auto first = std::lower_bound(answers_.begin(), answers_.end(), std::pair(line, size_t{0}));
+  for (auto at = first; at != answers_.end() && at->first == line; ++at) {
+    const size_t writer = at->second;
+    if (writer != reader && following_.contains(writer)) return StoredAnswer{.known = false};
+    const auto& stored = writer == reader ? own.stored : guards(writer).stored;
+    const auto found = stored.find(place);
+    if (found == stored.end()) continue;
+    if (answer && !(*answer == found->second)) return StoredAnswer{.known = false};
+    answer = found->second;
+  }
+  if (answer && !is_zero(place, answer->bytes)) answer->known = false;
+  return answer;
+}
+
+// Reports whether memory is zero before code writes to it.
+bool LoadFollower::is_zero(uint64_t place, uint64_t bytes) const {
+  for (const auto& segment : elf_.segments) {
+    if (segment.p_type != PT_LOAD || place < segment.p_vaddr || place - segment.p_vaddr >= segment.p_filesz) continue;
+    const uint64_t offset = segment.p_offset + (place - segment.p_vaddr);
+    if (offset > elf_.file.size() || bytes > elf_.file.size() - offset) return false;
+    const auto content = elf_.file.span().subspan(offset, bytes);
+    return std::all_of(content.begin(), content.end(), [](uint8_t byte) { return byte == 0; });
+  }
+  return true;
+}
+
 Sources LoadFollower::find_sources(size_t function) {
   const CodeTrace& trace = this->trace(function);
   const bool arm = elf_.header.e_machine == EM_AARCH64;
+  const bool reads_answer = guards(function).reads_answer;  // already part of the function's guards
   Sources sources;
   const auto add_import = [&](std::string_view name) {
     if (!is_asker(name) || only_prepares(name) || name == kModel || name == kFeatures) return;
@@ -81,7 +127,7 @@ Sources LoadFollower::find_sources(size_t function) {
   for (const uint64_t address : trace.calls) add_import(find_import(address));
   const auto add_place = [&](uint64_t place) {
     if (const Pointer* pointer = pointers_.at(place)) add_import(pointer->symbol);
-    if (is_in_cpu_model(place)) return;
+    if (is_in_cpu_model(place) || reads_answer) return;
     const auto first = std::lower_bound(answers_.begin(), answers_.end(), std::pair(place & ~uint64_t{15}, size_t{0}));
     for (auto at = first; at != answers_.end() && at->first == (place & ~uint64_t{15}); ++at) {
       if (at->second != function) sources.functions.push_back(at->second);
@@ -107,7 +153,7 @@ Sources LoadFollower::find_sources(size_t function) {
 std::optional<FeatureSet> LoadFollower::find_asked(size_t function, int depth) {
   const Guards& own = guards(function);
   const Sources sources = find_sources(function);
-  if (own.escapes || sources.unknown || depth == 0) return std::nullopt;
+  if (own.escapes || own.keeps_answer || sources.unknown || depth == 0) return std::nullopt;
   FeatureSet asked = own.asked | sources.features;
   for (const size_t source : sources.functions) {
     const auto more = find_asked(source, depth - 1);

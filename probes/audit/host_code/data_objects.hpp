@@ -48,7 +48,7 @@ class DataObjects {
   const Pointers& pointers_;
   const Census& census_;
   std::vector<DataObject> symbols_;  // sorted, without overlaps
-  std::map<uint64_t, Run> runs_;     // by end: pointers without gaps, and without a symbol
+  std::map<uint64_t, Run> runs_;     // keyed by end; pointers without gaps, and without a symbol
   bool collected_ = false;
   std::vector<uint64_t> taken_;    // addresses in data that code takes, sorted
   std::vector<uint64_t> pointed_;  // addresses in data that pointers in data lead to, sorted

@@ -111,6 +111,8 @@ class PathFollower {
   void hand_over(const Value& value, bool perhaps) {
     if (value.kind == Kind::addresses) {
       for (const auto& [address, has] : value.addresses) reach(address, has | state_.has);
+    } else if (value.kept && perhaps) {
+      return;
     } else if (value.kind == Kind::mixed) {
       guards_.escapes = guards_.escapes || (!perhaps && mixed_escapes_);
     } else if (value.kind == Kind::decision) {
@@ -155,7 +157,8 @@ class PathFollower {
     if (b.kind == Kind::constant && b.constant == 0) return make_flags(a);
     if (is_relevant(a) && b.kind == Kind::constant) {
       const FeatureSet all = list_features(a);
-      const bool each = !a.inverted && a.shift >= 0 && a.mask >> a.shift == (b.constant & make_ones(a.width));
+      const bool each =
+          !a.inverted && a.flipped == 0 && a.shift >= 0 && a.mask >> a.shift == (b.constant & make_ones(a.width));
       return {.zero = each ? all : 0, .all = all, .known = true};
     }
     if (a.kind == Kind::decision && b.kind == Kind::constant)

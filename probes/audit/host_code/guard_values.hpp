@@ -28,6 +28,8 @@ struct Value {
   int width = 0;  // bits of the whole answer
   int shift = 0;
   bool inverted = false;
+  uint64_t flipped = 0;    // bits of the mask that are inverted, if not all are
+  bool kept = false;       // code stored it at a known place, where other code finds it
   FeatureSet if_true = 0;  // decision: what the CPU has if the value is not zero, and if it is zero
   FeatureSet if_false = 0;
   std::map<uint64_t, FeatureSet> addresses;  // and what the CPU has if the value is this address
@@ -105,6 +107,12 @@ inline bool is_relevant(const Value& value) {
          std::any_of(value.bits->begin(), value.bits->end(), [](FeatureSet set) { return set != 0; });
 }
 
+// Reports whether a word is 0 or 1, from one bit of an answer.
+inline bool is_number(const Value& value) {
+  return value.kind == Value::Kind::word && value.shift >= 0 && value.shift < 64 && value.mask >> value.shift == 1 &&
+         is_single_bit(value) && value.flipped == 0;
+}
+
 inline FeatureSet list_features(const Value& word) {
   FeatureSet features = 0;
   for (unsigned bit = 0; bit < 64; ++bit) {
@@ -134,10 +142,15 @@ inline std::optional<Value> convert_to_decision(const Value& value, FeatureSet h
 
 inline Value merge(const Value& a, FeatureSet a_has, const Value& b, FeatureSet b_has) {
   if (a == b) return a;
+  if (a.kept != b.kept) {
+    Value plain = a.kept ? a : b;
+    plain.kept = false;
+    return a.kept ? merge(plain, a_has, b, b_has) : merge(a, a_has, plain, b_has);
+  }
   // Bits that are set come from the answer, if the other paths have zero.
   const auto is_zero = [](const Value& value) { return value.kind == Value::Kind::constant && value.constant == 0; };
-  if (a.kind == Value::Kind::word && !a.inverted && is_zero(b)) return a;
-  if (b.kind == Value::Kind::word && !b.inverted && is_zero(a)) return b;
+  if (a.kind == Value::Kind::word && !a.inverted && a.flipped == 0 && is_zero(b)) return a;
+  if (b.kind == Value::Kind::word && !b.inverted && b.flipped == 0 && is_zero(a)) return b;
   if (a.kind == Value::Kind::addresses && b.kind == Value::Kind::addresses) {
     Value both = a;
     merge_addresses(both.addresses, b.addresses);
@@ -176,7 +189,7 @@ bool merge(State<kRegisters>& into, const State<kRegisters>& more) {
 inline Flags make_flags(const Value& value) {
   if (value.kind == Value::Kind::decision)
     return {.zero = value.if_false, .not_zero = value.if_true, .all = value.if_true | value.if_false, .known = true};
-  if (!is_relevant(value)) return {};
+  if (!is_relevant(value) || value.flipped != 0) return {};
   const FeatureSet all = list_features(value);
   const bool single = (value.mask & (value.mask - 1)) == 0;
   const int top = value.width - 1 + value.shift;
@@ -188,10 +201,20 @@ inline Flags make_flags(const Value& value) {
           .known = true};
 }
 
+// Inverts the given bits of a word.
+inline Value flip_word(Value word, uint64_t bits) {
+  word.flipped ^= move_bits(bits, word.shift);
+  word.flipped &= word.mask;
+  if (word.flipped == 0 || word.flipped != word.mask) return word;
+  word.flipped = 0;
+  word.inverted = !word.inverted;
+  return word;
+}
+
 // Keeps the given bits of a word.
 inline Value mask_word(Value word, uint64_t bits) {
   word.mask &= move_bits(bits, word.shift);
-  return word;
+  return flip_word(std::move(word), 0);
 }
 
 inline Value shift_word(Value word, int by, bool right) {
@@ -207,6 +230,31 @@ inline Value narrow(Value value, int bits, bool high) {
   if (value.kind != Value::Kind::word || bits >= value.width) return value;
   value.shift += high ? 8 : 0;
   return mask_word(value, make_ones(bits));
+}
+
+inline StoredAnswer store_answer(const Value& value, uint64_t bytes) {
+  StoredAnswer answer{.bytes = bytes};
+  if (is_number(value)) {
+    (value.inverted ? answer.if_false : answer.if_true) = list_features(value);
+  } else if (is_relevant(value) && !value.inverted && value.flipped == 0) {
+    answer.bits = value.bits;
+    answer.mask = value.mask;
+    answer.shift = value.shift;
+  } else if (value.kind == Value::Kind::decision) {
+    answer.if_true = value.if_true;
+    answer.if_false = value.if_false;
+  } else {
+    answer.known = false;
+  }
+  return answer;
+}
+
+inline Value load_answer(const StoredAnswer& answer) {
+  if (answer.bits == nullptr) return make_decision(answer.if_true, answer.if_false);
+  Value value = make_word(*answer.bits, 64);
+  value.mask = answer.mask;
+  value.shift = answer.shift;
+  return value;
 }
 
 // Adds what the CPU has if the value is used.

@@ -15,11 +15,29 @@
 
 namespace pbprobe {
 
+// Features by the bit of a word that the CPU or the system answers with; 0: none that pbprobe knows.
+using FeatureBits = std::array<FeatureSet, 64>;
+
+// Answer that a function stores at a known place: bits of a word, or a number that is zero or not.
+struct StoredAnswer {
+  const FeatureBits* bits = nullptr;  // nullptr if it is a number
+  uint64_t mask = 0;
+  int shift = 0;
+  FeatureSet if_true = 0;
+  FeatureSet if_false = 0;
+  uint64_t bytes = 0;
+  bool known = true;  // false: other values are stored there too
+  bool operator==(const StoredAnswer&) const = default;
+};
+
 struct Guards {
   FeatureSet asked = 0;                    // features whose bits it tests
   bool escapes = false;                    // true: stores or passes on an answer, which others may test
   bool loose = false;                      // true: stores or passes on a decision, so that paths do not show its effect
-  std::map<uint64_t, FeatureSet> ensured;  // features that the CPU has then, by address that it calls or passes on
+  std::map<uint64_t, FeatureSet> ensured;  // features that the CPU has then, by address that it calls, names or uses
+  std::map<uint64_t, StoredAnswer> stored;  // keyed by place
+  bool keeps_answer = false;                // true: stores a whole answer, of which others may test any bit
+  bool reads_answer = false;                // true: tests answers that others stored, as read_answer() gives them
 };
 
 // Places where a file finds what libgcc's __builtin_cpu_supports reads.
@@ -31,13 +49,18 @@ struct CpuModel {
 
 [[nodiscard]] Guards read_guards_x86(std::span<const uint8_t> code, uint64_t address, const CpuModel& model);
 
-// `calls_getauxval` reports whether a call to the address enters getauxval. A resolver gets AT_HWCAP in x0.
-[[nodiscard]] Guards read_guards_aarch64(std::span<const uint8_t> code, uint64_t address, bool resolver,
-                                         const std::function<bool(uint64_t)>& calls_getauxval);
+// Facts outside the code of a function of aarch64.
+struct HwcapSources {
+  std::function<bool(uint64_t)> calls_getauxval;                     // true if a call to the address enters getauxval
+  std::function<std::optional<uint64_t>(uint64_t)> read_pointer;     // address that ld.so writes to a place
+  std::function<std::optional<StoredAnswer>(uint64_t)> read_answer;  // answer that code stores at a place
+};
 
-// asked_features.cpp. Features by the bit of a word that the CPU or the system answers with; 0: none that pbprobe
-// knows.
-using FeatureBits = std::array<FeatureSet, 64>;
+// A resolver gets AT_HWCAP in x0.
+[[nodiscard]] Guards read_guards_aarch64(std::span<const uint8_t> code, uint64_t address, bool resolver,
+                                         const HwcapSources& sources);
+
+// asked_features.cpp.
 enum class CpuidRegister : uint8_t { eax, ebx, ecx, edx };
 [[nodiscard]] const FeatureBits& get_cpuid_bits(uint32_t leaf, uint32_t subleaf, CpuidRegister reg);
 [[nodiscard]] const FeatureBits& get_model_bits(uint64_t word);   // word 0 is in __cpu_model, others in __cpu_features2

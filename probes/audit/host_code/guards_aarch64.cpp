@@ -1,217 +1,497 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Follows AT_HWCAP and AT_HWCAP2 through the straight code of one function. Source of the encodings: Arm ARM (DDI
-// 0487).
+// Follows AT_HWCAP and AT_HWCAP2 through all paths of one function.
 #include <sys/auxv.h>
 
-#include <array>
 #include <cstring>
-#include <map>
 
-#include "probes/audit/host_code/guards.hpp"
+#include "probes/audit/host_code/aarch64_anchor.hpp"
+#include "probes/audit/host_code/aarch64_fields.hpp"
+#include "probes/audit/host_code/guard_follower.hpp"
 
-namespace pbprobe {
+namespace pbprobe::guards {
 namespace {
 
-constexpr uint32_t kStackPointer = 31;
-
-bool is_in(uint32_t word, uint32_t mask, uint32_t value) {
-  return (word & mask) == value;
-}
-
-uint32_t read_bits(uint32_t word, uint32_t low, uint32_t bits) {
-  return (word >> low) & ((1U << bits) - 1);
-}
-
-// Returns the constant of `and` and `tst`: a run of ones, rotated and repeated.
-uint64_t decode_mask(uint32_t word) {
-  const uint32_t immr = read_bits(word, 16, 6);
-  const uint32_t imms = read_bits(word, 10, 6);
-  const uint32_t length = read_bits(word, 22, 1) << 6U | (~imms & 63U);
-  uint32_t size = 64;
-  while (size > 1 && (length & size) == 0) size /= 2;
-  const uint32_t ones = (imms & (size - 1)) + 1;
-  const uint32_t rotated = immr & (size - 1);
-  const uint64_t run = ones == 64 ? UINT64_MAX : (uint64_t{1} << ones) - 1;
-  const uint64_t within = size == 64 ? UINT64_MAX : (uint64_t{1} << size) - 1;
-  const uint64_t element = rotated == 0 ? run : ((run >> rotated) | (run << (size - rotated))) & within;
-  uint64_t mask = 0;
-  for (uint32_t at = 0; at < 64; at += size) mask |= element << at;
-  return mask;
-}
-
-struct Value {
-  enum class Kind : uint8_t { unknown, constant, answer, argument } kind = Kind::unknown;
-  uint64_t number = 0;                // constant
-  const FeatureBits* bits = nullptr;  // bits of an answer
-};
-
-class Reader {
+class Aarch64Reader : public PathFollower<32> {
  public:
-  Reader(std::span<const uint8_t> code, uint64_t address, bool resolver,
-         const std::function<bool(uint64_t)>& calls_getauxval)
-      : calls_getauxval_(calls_getauxval) {
-    guards_.loose = true;
-    if (resolver) {
-      registers_[0] = make_answer(AT_HWCAP);
-      registers_[1].kind = Value::Kind::argument;  // has type __ifunc_arg_t
+  Aarch64Reader(std::span<const uint8_t> code, uint64_t address, bool resolver, const HwcapSources& sources)
+      : sources_(sources), code_(code), address_(address), resolver_(resolver) {
+    if (code.size() / 4 > kMostInstructions) guards_.escapes = true;
+    words_.resize(std::min(code.size() / 4, kMostInstructions));
+    std::memcpy(words_.data(), code.data(), words_.size() * 4);
+    for (size_t at = 0; at < words_.size(); ++at) index_.emplace(address_ + at * 4, at);
+    for (size_t at = 0; at < words_.size(); ++at) {
+      const auto target = find_branch(words_[at], address_ + at * 4);
+      if (target && index_.contains(*target)) starts_.insert(index_.at(*target));
     }
-    for (size_t at = 0; at + 4 <= code.size(); at += 4) {
-      uint32_t word = 0;
-      std::memcpy(&word, code.data() + at, sizeof word);
-      if (const auto found = branched_.find(address + at); found != branched_.end()) keep_answers(found->second);
-      see(word, address + at);
-      branch(word, address + at);
-    }
-    if (guards_.asked == 0 && may_escape_) guards_.escapes = true;
   }
 
-  [[nodiscard]] const Guards& guards() const { return guards_; }
+  Guards read() {
+    State<32> entry;
+    entry.registers[kStackPointer].kind = Kind::stack;
+    if (resolver_) {
+      entry.registers[0] = make_word(get_hwcap_bits(AT_HWCAP), 64);
+      entry.registers[1].kind = Kind::argument;
+    }
+    return follow(std::move(entry), words_.size());
+  }
 
  private:
-  static Value make_answer(uint64_t entry) {
-    return {.kind = Value::Kind::answer, .number = 0, .bits = &get_hwcap_bits(entry)};
-  }
-
-  void ask(const Value& value, uint64_t mask) {
-    if (value.kind != Value::Kind::answer) return;
-    for (unsigned bit = 0; bit < 64; ++bit) {
-      if (((mask >> bit) & 1U) != 0) guards_.asked |= (*value.bits)[bit];
+  std::optional<Next> leave(size_t at) override {
+    const uint32_t word = words_[at];
+    const uint64_t address = address_ + at * 4;
+    if (is_in(word, 0xFE000000, 0xD6000000)) return leave_by_register(word);
+    if (is_in(word, 0xFFE0001F, 0xD4200000) || word < 0x10000) return Next{};  // brk, udf
+    const auto target = find_branch(word, address);
+    if (!target) return std::nullopt;
+    if (is_in(word, 0xFC000000, 0x14000000)) {
+      if (sources_.calls_getauxval(*target)) guards_.escapes = true;
+      return follow_branch(*target, 0);
     }
+    const auto [taken, passed] = decide_branch(word);
+    Next next = follow_branch(*target, taken);
+    if (at + 1 < words_.size()) next.emplace_back(at + 1, passed);
+    return next;
   }
 
-  using Registers = std::array<Value, 32>;
-
-  void keep_answers(const Registers& before) {
-    for (size_t i = 0; i < before.size(); ++i) {
-      if (before[i].kind == Value::Kind::answer) registers_[i] = before[i];
-    }
-  }
-
-  // Remembers the answers that registers hold where a branch leads.
-  void branch(uint32_t word, uint64_t address) {
-    const auto field = [&](uint32_t low, uint32_t bits) {
-      return static_cast<uint64_t>(
-          (static_cast<int64_t>(static_cast<uint64_t>(word) << (64 - low - bits)) >> (64 - bits)) * 4);
-    };
-    std::optional<uint64_t> target;
-    if (is_in(word, 0xFC000000, 0x14000000)) target = address + field(0, 26);
-    if (is_in(word, 0xFF000010, 0x54000000) || is_in(word, 0x7E000000, 0x34000000)) target = address + field(5, 19);
-    if (is_in(word, 0x7E000000, 0x36000000)) target = address + field(5, 14);
-    if (target) branched_.try_emplace(*target, registers_);
-  }
-
-  Value& at(uint32_t reg) { return registers_[reg]; }
-
-  void see(uint32_t word, uint64_t address) {
-    const uint32_t to = read_bits(word, 0, 5);
-    const uint32_t from = read_bits(word, 5, 5);
-    const uint32_t other = read_bits(word, 16, 5);
-    if (is_in(word, 0x7E000000, 0x36000000)) {  // tbz, tbnz
-      ask(at(to), uint64_t{1} << (read_bits(word, 31, 1) << 5U | read_bits(word, 19, 5)));
-    } else if (is_in(word, 0x7F800000, 0x12000000) || is_in(word, 0x7F800000, 0x72000000)) {  // and, tst
-      ask(at(from), decode_mask(word));
-      at(to) = {};
-    } else if (is_in(word, 0x7FE0FC00, 0x0A000000) || is_in(word, 0x7FE0FC00, 0x6A000000)) {  // and, tst of registers
-      if (at(from).kind == Value::Kind::constant) ask(at(other), at(from).number);
-      if (at(other).kind == Value::Kind::constant) ask(at(from), at(other).number);
-      at(to) = {};
-    } else if (is_in(word, 0x7F800000, 0x53000000)) {  // ubfx, lsr
-      const uint32_t low = read_bits(word, 16, 6);
-      const uint32_t high = read_bits(word, 10, 6);
-      if (high >= low && high < 63) ask(at(from), ((uint64_t{2} << high) - 1) >> low << low);
-      if (high >= low && high - low > 4 && at(from).kind == Value::Kind::answer) guards_.escapes = true;
-      at(to) = {};
-    } else if (is_in(word, 0x7F800000, 0x52800000)) {  // mov of a constant
-      at(to) = {.kind = Value::Kind::constant,
-                .number = uint64_t{read_bits(word, 5, 16)} << (read_bits(word, 21, 2) * 16)};
-    } else if (is_in(word, 0x7F8003E0, 0x320003E0)) {  // mov of a mask
-      at(to) = {.kind = Value::Kind::constant, .number = decode_mask(word), .bits = nullptr};
-    } else if (is_in(word, 0x7F800000, 0x72800000)) {  // movk
-      at(to).number |= uint64_t{read_bits(word, 5, 16)} << (read_bits(word, 21, 2) * 16);
-    } else if (is_in(word, 0x7FE0FFE0, 0x2A0003E0)) {  // mov of a register
-      at(to) = other == 31 ? Value{.kind = Value::Kind::constant} : at(other);
-    } else if (is_in(word, 0x7FE0FFE0, 0x2A2003E0)) {  // mvn
-      at(to) = at(other);
-    } else if (is_in(word, 0xFC000000, 0x94000000)) {
-      call(word, address);
-    } else if (is_in(word, 0x3FC00000, 0x39000000)) {  // str with an unsigned offset
-      store(to, from, read_bits(word, 10, 12) << read_bits(word, 30, 2));
-    } else if (is_in(word, 0x3FC00000, 0x39400000)) {  // ldr with an unsigned offset
-      load(to, from, read_bits(word, 10, 12) << read_bits(word, 30, 2));
-    } else if (is_in(word, 0xFFFFFC1F, 0xD65F0000)) {  // ret
-      may_escape_ = may_escape_ || at(0).kind == Value::Kind::answer;
-    } else if (is_in(word, 0xFC000000, 0x14000000)) {  // b: a tail call returns the answer
-      guards_.escapes = guards_.escapes || leads_to_getauxval(word, address);
-    } else if (!is_in(word, 0x1C000000, 0x14000000)) {  // no branch
-      other_word(word, to);
-    }
-    registers_[kStackPointer] = {};
-  }
-
-  // An instruction that is not followed: it may write its first register, and read the others.
-  void other_word(uint32_t word, uint32_t to) {
-    const bool data = is_in(word, 0x1C000000, 0x10000000) || is_in(word, 0x0E000000, 0x0A000000);
-    const bool reads = data && !is_in(word, 0x1F000000, 0x10000000);  // not adr, adrp
-    const bool registers = is_in(word, 0x0E000000, 0x0A000000);
-    if (reads && at(read_bits(word, 5, 5)).kind == Value::Kind::answer) guards_.escapes = true;
-    if (registers && at(read_bits(word, 16, 5)).kind == Value::Kind::answer) guards_.escapes = true;
-    const bool stores_pair = is_in(word, 0x7E400000, 0x28000000);
-    if (stores_pair && (at(to).kind == Value::Kind::answer || at(read_bits(word, 10, 5)).kind == Value::Kind::answer))
-      guards_.escapes = true;
-    const bool writes = data || is_in(word, 0x0A000000, 0x08000000);
-    if (writes && !stores_pair) at(to) = {};
-  }
-
-  [[nodiscard]] bool leads_to_getauxval(uint32_t word, uint64_t address) const {
-    const auto distance = static_cast<int64_t>(static_cast<uint64_t>(word) << 38U) >> 36;
-    return calls_getauxval_ && calls_getauxval_(address + static_cast<uint64_t>(distance));
-  }
-
-  void call(uint32_t word, uint64_t address) {
-    const Value entry = at(0);
-    for (uint32_t i = 0; i < 8; ++i) may_escape_ = may_escape_ || at(i).kind == Value::Kind::answer;
-    for (uint32_t i = 0; i < 19; ++i) at(i) = {};
-    if (!leads_to_getauxval(word, address)) return;
-    if (entry.kind != Value::Kind::constant)
-      guards_.escapes = true;
-    else if (entry.number == AT_HWCAP || entry.number == AT_HWCAP2)
-      at(0) = make_answer(entry.number);
-  }
-
-  void store(uint32_t value, uint32_t base, uint64_t offset) {
-    if (base == kStackPointer)
-      slots_[offset] = at(value);
-    else if (at(value).kind == Value::Kind::answer)
-      guards_.escapes = true;
-  }
-
-  void load(uint32_t to, uint32_t base, uint64_t offset) {
-    if (base == kStackPointer) {
-      at(to) = slots_.contains(offset) ? slots_.at(offset) : Value{};
-    } else if (at(base).kind == Value::Kind::argument && (offset == 8 || offset == 16)) {
-      at(to) = make_answer(offset == 8 ? AT_HWCAP : AT_HWCAP2);
-    } else if (at(base).kind == Value::Kind::argument && offset != 0) {
-      guards_.escapes = true;
+  // br, ret; nullopt for blr.
+  std::optional<Next> leave_by_register(uint32_t word) {
+    const uint32_t kind = read_bits(word, 21, 2);
+    const Value& to = state_.registers[read_bits(word, 5, 5)];
+    if (kind == 1) return std::nullopt;
+    if (kind == 2) {
+      hand_over(state_.registers[0], true);
     } else {
-      at(to) = {};
+      if (to.kind != Kind::addresses) guards_.escapes = true;
+      hand_over(to, true);
     }
+    return Next{};
   }
 
-  const std::function<bool(uint64_t)>& calls_getauxval_;
-  Registers registers_{};
-  std::map<uint64_t, Registers> branched_;  // registers by target of a branch
-  std::map<uint64_t, Value> slots_;         // stack slots
-  Guards guards_;
-  bool may_escape_ = false;
+  std::pair<FeatureSet, FeatureSet> decide_branch(uint32_t word) {
+    const bool inverse = read_bits(word, 24, 1) != 0;
+    const Value value = get(read_bits(word, 0, 5), read_bits(word, 31, 1) != 0);
+    const auto is_not_zero = inverse ? Condition::not_zero : Condition::zero;
+    if (is_in(word, 0x7E000000, 0x34000000)) return decide(make_flags(value), is_not_zero);
+    if (is_in(word, 0x7E000000, 0x36000000)) {
+      const uint32_t bit = read_bits(word, 31, 1) << 5U | read_bits(word, 19, 5);
+      const Value tested = get(read_bits(word, 0, 5), true);
+      if (tested.kind == Kind::decision && bit != 0) return {0, 0};
+      return decide(make_flags(combine(tested, make_constant(uint64_t{1} << bit))), is_not_zero);
+    }
+    return decide(state_.flags, decode_condition(word));
+  }
+
+  // Returns the register's value as an operand; number 31 is zero.
+  [[nodiscard]] Value get(uint32_t number, bool wide) const {
+    if (number == 31) return make_constant(0);
+    const Value& value = state_.registers[number];
+    return wide ? value : narrow(value, 32, false);
+  }
+
+  void set(uint32_t number, Value value) {
+    if (number != 31) state_.registers[number] = std::move(value);
+  }
+
+  void run(size_t at) override;
+  void run_immediate(uint32_t word, uint64_t address);
+  void run_add(uint32_t word, uint64_t address);
+  void run_bits(uint32_t word);
+  void run_register(uint32_t word);
+  void run_logic(uint32_t word, Value a, Value b);
+  void run_select(uint32_t word);
+  void run_compare_again(uint32_t word);
+  void run_call(uint32_t word, uint64_t address);
+  void run_access(const Access& access, uint32_t word);
+  void run_vector(uint32_t word);
+  void load(uint32_t to, const Access& access, const Value& base, uint64_t offset);
+  void store(const Value& value, const Access& access, const Value& base, uint64_t offset);
+  Value load_place(uint64_t place, const Access& access);
+
+  const HwcapSources& sources_;
+  std::span<const uint8_t> code_;
+  uint64_t address_;
+  bool resolver_;
+  std::vector<uint32_t> words_;
+  bool kept_ = false;         // the last store keeps an answer at a known place
+  std::set<int64_t> shared_;  // stack slots whose address it takes
 };
 
+void Aarch64Reader::run(size_t at) {
+  const uint32_t word = words_[at];
+  const uint64_t address = address_ + at * 4;
+  if (is_in(word, 0xFC000000, 0x94000000) || is_in(word, 0xFE000000, 0xD6000000)) return run_call(word, address);
+  if (is_in(word, 0x1C000000, 0x10000000)) return run_immediate(word, address);
+  if (is_in(word, 0x0E000000, 0x0A000000)) return run_register(word);
+  if (is_in(word, 0x0A000000, 0x08000000)) {
+    if (const auto access = decode_access(word)) return run_access(*access, word);
+    if (read_bits(word, 26, 1) != 0) return;
+    // Exclusive and ordered accesses: the registers that they may write are unknown.
+    hand_over(get(read_bits(word, 0, 5), true), false);
+    hand_over(get(read_bits(word, 5, 5), true), false);
+    set(read_bits(word, 0, 5), {});
+    set(read_bits(word, 16, 5), {});
+  } else if (is_in(word, 0x0E000000, 0x0E000000) || is_in(word, 0x1E000000, 0x04000000)) {
+    run_vector(word);
+  } else if (is_in(word, 0xFFF00000, 0xD5300000)) {  // mrs
+    set(read_bits(word, 0, 5), {});
+  }
+}
+
+void Aarch64Reader::run_immediate(uint32_t word, uint64_t address) {
+  const uint32_t to = read_bits(word, 0, 5);
+  const bool wide = read_bits(word, 31, 1) != 0;
+  const uint64_t near = read_signed(word, 5, 19) << 2U | read_bits(word, 29, 2);
+  const uint32_t kind = read_bits(word, 23, 3);
+  if (is_in(word, 0x9F000000, 0x10000000)) return set(to, name_address(address + near));
+  if (is_in(word, 0x9F000000, 0x90000000)) {
+    Value page;
+    page.kind = Kind::page;
+    page.constant = (address & ~uint64_t{0xFFF}) + (near << 12U);
+    return set(to, std::move(page));
+  }
+  if (kind == 2) return run_add(word, address);
+  if (kind == 4) return run_logic(word, get(read_bits(word, 5, 5), wide), make_constant(decode_mask(word)));
+  if (kind == 5) {  // movn, movz, movk
+    const uint32_t shift = read_bits(word, 21, 2) * 16;
+    const uint64_t part = uint64_t{read_bits(word, 5, 16)} << shift;
+    const Value before = get(to, wide);
+    if (is_in(word, 0x60000000, 0x40000000)) return set(to, make_constant(part));
+    if (is_in(word, 0x60000000, 0)) return set(to, make_constant(~part & make_ones(wide ? 64 : 32)));
+    const uint64_t kept = before.constant & ~(uint64_t{0xFFFF} << shift);
+    return set(to, before.kind == Kind::constant ? make_constant(kept | part) : Value{});
+  }
+  if (kind == 6) return run_bits(word);
+  hand_over(get(read_bits(word, 5, 5), wide), false);  // extr, tags
+  hand_over(get(read_bits(word, 16, 5), wide), false);
+  set(to, {});
+}
+
+// add, sub, cmp, cmn with a constant.
+void Aarch64Reader::run_add(uint32_t word, uint64_t address) {
+  const uint32_t to = read_bits(word, 0, 5);
+  const uint32_t from = read_bits(word, 5, 5);
+  const bool wide = read_bits(word, 31, 1) != 0;
+  const bool subtracts = read_bits(word, 30, 1) != 0;
+  const bool sets_flags = read_bits(word, 29, 1) != 0;
+  const uint64_t number = uint64_t{read_bits(word, 10, 12)} << (read_bits(word, 22, 1) * 12);
+  const uint64_t change = subtracts ? ~number + 1 : number;
+  const Value value = from == kStackPointer ? state_.registers[from] : get(from, wide);
+  if (sets_flags) state_.flags = subtracts ? compare(value, make_constant(number)) : Flags{};
+  if (sets_flags && to == 31) return;
+  Value result;
+  if (value.kind == Kind::stack) {
+    result = value;
+    result.constant += change;
+    // Another register may pass on the address of a slot.
+    const bool frame = to == kStackPointer || to == 29;
+    if (!frame) {
+      shared_.insert(static_cast<int64_t>(result.constant));
+      state_.slots.erase({0, static_cast<int64_t>(result.constant)});
+    }
+  } else if (value.kind == Kind::constant) {
+    result = make_constant((value.constant + change) & make_ones(wide ? 64 : 32));
+  } else if (value.kind == Kind::page) {
+    result = make_address(value.constant + change, state_.has);
+  } else if (value.kind == Kind::addresses) {
+    for (const auto& [target, has] : value.addresses) result.addresses.emplace(target + change, has);
+    result.kind = Kind::addresses;
+  } else if (number == 0) {
+    result = value;
+  } else {
+    hand_over(value, false);
+  }
+  const std::span<const uint8_t> rest = code_.subspan(address - address_ + 4);
+  if (result.kind == Kind::addresses && !is_anchor(rest, to)) {
+    for (const auto& [target, has] : result.addresses) keep_least(named_, target, has);
+  }
+  state_.registers[to] = std::move(result);
+}
+
+// ubfm: lsr, lsl, ubfx, uxtb. sbfm and bfm are not followed.
+void Aarch64Reader::run_bits(uint32_t word) {
+  const uint32_t to = read_bits(word, 0, 5);
+  const bool wide = read_bits(word, 31, 1) != 0;
+  const int size = wide ? 64 : 32;
+  const auto low = static_cast<int>(read_bits(word, 16, 6));
+  const auto high = static_cast<int>(read_bits(word, 10, 6));
+  Value value = get(read_bits(word, 5, 5), wide);
+  const bool sign = is_in(word, 0x60000000, 0);
+  if (value.kind == Kind::decision && low == 0 && (sign || is_in(word, 0x60000000, 0x40000000)))
+    return set(to, std::move(value));
+  if (!is_in(word, 0x60000000, 0x40000000) || (value.kind != Kind::word && value.kind != Kind::constant)) {
+    hand_over(value, false);
+    return set(to, {});
+  }
+  const uint64_t bits = make_ones(high + 1) & ~make_ones(high >= low ? low : 0);
+  const int by = high >= low ? low : size - low;
+  if (value.kind == Kind::constant) {
+    value.constant = move_bits(value.constant & bits, high >= low ? -by : by) & make_ones(size);
+  } else {
+    tests_ = tests_ || high - low < 31;
+    value = shift_word(mask_word(value, bits), by, high >= low);
+  }
+  set(to, std::move(value));
+}
+
+void Aarch64Reader::run_register(uint32_t word) {
+  const bool wide = read_bits(word, 31, 1) != 0;
+  const Value a = get(read_bits(word, 5, 5), wide);
+  Value b = get(read_bits(word, 16, 5), wide);
+  const uint32_t to = read_bits(word, 0, 5);
+  if (is_in(word, 0x1F000000, 0x0A000000) && read_bits(word, 10, 6) == 0) return run_logic(word, a, std::move(b));
+  if (is_in(word, 0x1FE00000, 0x1A800000)) return run_select(word);
+  if (is_in(word, 0x3FE00000, 0x3A400000)) return run_compare_again(word);
+  if (is_in(word, 0x7F20FC1F, 0x6B00001F)) {  // cmp
+    state_.flags = compare(a, b);
+    return;
+  }
+  const bool adds = is_in(word, 0x1F000000, 0x0B000000);
+  hand_over(a, false);
+  hand_over(b, false);
+  if (is_in(word, 0x1F000000, 0x1B000000)) hand_over(get(read_bits(word, 10, 5), wide), false);
+  const bool logic = is_in(word, 0x1F000000, 0x0A000000) && is_in(word, 0x60000000, 0x60000000);
+  if (logic || (adds && read_bits(word, 29, 1) != 0)) state_.flags = {};
+  if (is_in(word, 0x3F20001F, 0x0B20001F)) state_.registers[kStackPointer] = {};  // alloca()
+  if (is_in(word, 0x1FE00000, 0x1A000000)) state_.flags = {};                     // adc, sbc, rmif, setf
+  set(to, {});
+}
+
+// and, orr, eor, ands, and with the second operand inverted: bic, orn, eon, bics.
+void Aarch64Reader::run_logic(uint32_t word, Value a, Value b) {
+  const bool wide = read_bits(word, 31, 1) != 0;
+  const bool immediate = is_in(word, 0x1C000000, 0x10000000);
+  const uint32_t to = read_bits(word, 0, 5);
+  const uint32_t kind = read_bits(word, 29, 2);
+  const uint64_t ones = make_ones(wide ? 64 : 32);
+  if (b.kind == Kind::constant) b.constant &= ones;
+  if (!immediate && read_bits(word, 21, 1) != 0) {  // inverts b
+    const bool plain = b.kind == Kind::word && b.shift == 0 && b.mask == (ones & make_ones(b.width));
+    if (b.kind == Kind::constant) {
+      b.constant = ~b.constant & ones;
+    } else if (plain) {
+      b.inverted = !b.inverted;
+    } else {
+      hand_over(b, false);
+      b = {};
+    }
+  }
+  const bool zero = a.kind == Kind::constant && a.constant == 0;
+  Value result;
+  if (kind == 0 || kind == 3) {
+    result = combine(a, b);
+  } else if (zero) {
+    result = b;  // mov, mvn
+  } else if (b.kind == Kind::constant && b.constant == 0) {
+    result = a;
+  } else if (a.kind == Kind::constant && b.kind == Kind::constant) {
+    result = make_constant(kind == 1 ? a.constant | b.constant : a.constant ^ b.constant);
+  } else if (kind == 1 && a.kind == Kind::decision && b.kind == Kind::decision) {
+    result = make_decision(a.if_true & b.if_true, a.if_false | b.if_false);
+  } else if (kind == 2 && a.kind == Kind::word && b.kind == Kind::constant) {
+    result = flip_word(a, b.constant);
+  } else if (kind == 2 && a.kind == Kind::decision && b.kind == Kind::constant && b.constant == 1) {
+    result = make_decision(a.if_false, a.if_true);
+  } else {
+    hand_over(a, false);
+    hand_over(b, false);
+  }
+  if (kind == 3) state_.flags = make_flags(result);
+  if (immediate && kind != 3 && to == kStackPointer) return;  // aligns the stack
+  set(to, std::move(result));
+}
+
+// csel, csinc, csinv, csneg.
+void Aarch64Reader::run_select(uint32_t word) {
+  const bool wide = read_bits(word, 31, 1) != 0;
+  const bool known = state_.flags.known;
+  const uint64_t ones = make_ones(wide ? 64 : 32);
+  const auto [holds, fails] = decide(state_.flags, decode_condition(read_bits(word, 12, 4)));
+  const Value first = get(read_bits(word, 5, 5), wide);
+  Value second = get(read_bits(word, 16, 5), wide);
+  const bool inverts = read_bits(word, 30, 1) != 0;
+  const bool increments = read_bits(word, 10, 1) != 0;
+  if (inverts || increments) {
+    const uint64_t changed = (inverts ? ~second.constant : second.constant) + (increments ? 1 : 0);
+    if (second.kind != Kind::constant) hand_over(second, false);
+    second = second.kind == Kind::constant ? make_constant(changed & ones) : Value{};
+  }
+  const FeatureSet has = state_.has;
+  Value result = merge(strengthen(first, holds | has), holds | has, strengthen(second, fails | has), fails | has);
+  const bool lost = result.kind == Kind::unknown || result.kind == Kind::mixed;
+  if (lost) {
+    if (known) guards_.loose = true;
+    hand_over(first, false);
+    hand_over(second, false);
+  }
+  set(read_bits(word, 0, 5), std::move(result));
+}
+
+// ccmp, ccmn: compares if the condition holds, and else sets the flags to a constant.
+void Aarch64Reader::run_compare_again(uint32_t word) {
+  const bool wide = read_bits(word, 31, 1) != 0;
+  const auto [holds, fails] = decide(state_.flags, decode_condition(read_bits(word, 12, 4)));
+  const Value a = get(read_bits(word, 5, 5), wide);
+  const Value b =
+      read_bits(word, 11, 1) != 0 ? make_constant(read_bits(word, 16, 5)) : get(read_bits(word, 16, 5), wide);
+  const bool known = state_.flags.known;
+  const bool negated = read_bits(word, 30, 1) == 0;  // ccmn
+  if (negated) hand_over(a, false);
+  const Flags compared = negated && !(b.kind == Kind::constant && b.constant == 0) ? Flags{} : compare(a, b);
+  const FeatureSet zero = compared.known ? compared.zero : 0;
+  const FeatureSet not_zero = compared.known ? compared.not_zero : 0;
+  const bool else_zero = (word & 4U) != 0;
+  state_.flags = {.zero = else_zero ? fails & (zero | holds) : zero | holds,
+                  .not_zero = else_zero ? not_zero | holds : fails & (not_zero | holds),
+                  .all = compared.all,
+                  .known = known || compared.known};
+}
+
+void Aarch64Reader::run_call(uint32_t word, uint64_t address) {
+  bool asks = false;
+  if (is_in(word, 0xFC000000, 0x94000000)) {
+    const uint64_t target = address + read_signed(word, 0, 26) * 4;
+    asks = sources_.calls_getauxval(target);
+    reach(target, state_.has);
+  } else {
+    hand_over(state_.registers[read_bits(word, 5, 5)], false);
+  }
+  const Value entry = state_.registers[0];
+  for (uint32_t i = 0; i < 8; ++i) hand_over_argument(state_.registers[i]);
+  // The compiler knows which registers a callee of the same file leaves alone; it reads no other.
+  for (const size_t i : {0, 1}) state_.registers[i] = {};
+  state_.flags = {};
+  if (!asks) return;
+  if (entry.kind != Kind::constant)
+    guards_.escapes = true;
+  else if (entry.constant == AT_HWCAP || entry.constant == AT_HWCAP2)
+    state_.registers[0] = make_word(get_hwcap_bits(entry.constant), 64);
+}
+
+// Moves between vector registers and others.
+void Aarch64Reader::run_vector(uint32_t word) {
+  const uint32_t to = read_bits(word, 0, 5);
+  const bool converts = is_in(word, 0x5F20FC00, 0x1E200000);
+  const bool inserts = is_in(word, 0xBFE0FC00, 0x0E000C00) || is_in(word, 0xFFE0FC00, 0x4E001C00);  // dup, ins
+  const bool extracts = is_in(word, 0xBFE0F400, 0x0E002400);                                        // umov, smov
+  const bool scalable = is_in(word, 0x1E000000, 0x04000000);
+  if (scalable) state_.flags = {};
+  if (converts || inserts || scalable) hand_over(get(read_bits(word, 5, 5), true), false);
+  const bool to_vector = converts && ((word >> 16U) & 7U) == 7 && (word & 0x00180000) == 0;
+  if (extracts || scalable || (converts && !to_vector)) set(to, {});
+  if (is_in(word, 0x5F200C00, 0x1E200400) || is_in(word, 0xFF20FC07, 0x1E202000)) state_.flags = {};  // fccmp, fcmp
+}
+
+void Aarch64Reader::run_access(const Access& access, uint32_t word) {
+  Value base = state_.registers[access.base];
+  const bool moves = access.writes_back && access.offset;
+  if (!access.offset) {
+    hand_over(base, false);
+    hand_over(get(read_bits(word, 16, 5), true), false);
+    base = {};
+  }
+  const uint64_t offset = access.after ? 0 : access.offset.value_or(0);
+  if (moves) {
+    Value moved = base;
+    if (moved.kind == Kind::stack) {
+      moved.constant += *access.offset;
+    } else {
+      hand_over(moved, false);
+      moved = {};
+    }
+    state_.registers[access.base] = std::move(moved);
+  }
+  const uint32_t registers[] = {read_bits(word, 0, 5), read_bits(word, 10, 5)};
+  for (uint32_t i = 0; i < access.registers; ++i) {
+    const uint64_t at = offset + i * access.bytes;
+    if (access.loads) {
+      load(registers[i], access, base, at);
+    } else {
+      kept_ = false;
+      store(access.vector ? Value{} : get(registers[i], access.bytes == 8), access, base, at);
+      if (kept_ && registers[i] != 31) state_.registers[registers[i]].kept = true;
+    }
+  }
+  if (!access.plain && !access.loads) set(registers[0], {});
+}
+
+void Aarch64Reader::load(uint32_t to, const Access& access, const Value& base, uint64_t offset) {
+  Value value;
+  if (base.kind == Kind::stack) {
+    const auto slot = state_.slots.find({0, static_cast<int64_t>(base.constant + offset)});
+    if (slot != state_.slots.end()) value = narrow(slot->second, static_cast<int>(access.bytes * 8), false);
+  } else if (base.kind == Kind::argument) {
+    constexpr uint64_t kFirst = 8;  // __ifunc_arg_t: size, AT_HWCAP, AT_HWCAP2
+    if (offset == kFirst || offset == 2 * kFirst)
+      value = make_word(get_hwcap_bits(offset == kFirst ? AT_HWCAP : AT_HWCAP2), 64);
+    else if (offset != 0)
+      guards_.escapes = true;
+  } else if (base.kind == Kind::page) {
+    value = load_place(base.constant + offset, access);
+  } else if (base.kind == Kind::addresses && base.addresses.size() == 1) {
+    value = load_place(base.addresses.begin()->first + offset, access);
+  } else {
+    hand_over(base, false);
+  }
+  if (access.vector) return hand_over(value, false);
+  set(to, access.plain ? std::move(value) : Value{});
+}
+
+Value Aarch64Reader::load_place(uint64_t place, const Access& access) {
+  touch(place, access.bytes);
+  for (uint64_t at = 8; at < access.bytes; at += 8) {
+    if (const auto pointer = sources_.read_pointer(place + at)) reach(*pointer, state_.has);
+  }
+  if (access.bytes >= 8) {
+    if (const auto pointer = sources_.read_pointer(place)) return make_address(*pointer, state_.has);
+  }
+  const auto answer = sources_.read_answer(place);
+  if (!answer) return {};
+  if (!answer->known || access.bytes > answer->bytes) {
+    guards_.loose = true;
+    return {};
+  }
+  guards_.reads_answer = true;
+  return narrow(load_answer(*answer), static_cast<int>(access.bytes * 8), false);
+}
+
+void Aarch64Reader::store(const Value& value, const Access& access, const Value& base, uint64_t offset) {
+  if (base.kind == Kind::stack) {
+    const auto slot = static_cast<int64_t>(base.constant + offset);
+    if (access.vector || shared_.contains(slot)) {
+      for (uint64_t at = 0; at < access.bytes; at += 4) state_.slots.erase({0, slot + static_cast<int64_t>(at)});
+      return hand_over(value, false);
+    }
+    for (uint64_t at = 1; at < access.bytes; ++at) state_.slots.erase({0, slot + static_cast<int64_t>(at)});
+    state_.slots[{0, slot}] = value;
+    return;
+  }
+  const bool single = base.kind == Kind::addresses && base.addresses.size() == 1;
+  if (base.kind != Kind::page && !single) {
+    hand_over(base, false);
+    return hand_over(value, false);
+  }
+  const uint64_t place = (single ? base.addresses.begin()->first : base.constant) + offset;
+  touch(place, access.bytes);
+  if (value.kind == Kind::constant && value.constant == 0) return;  // proves no feature
+  const StoredAnswer answer = store_answer(value, access.bytes);
+  guards_.asked |= answer.if_true | answer.if_false;
+  guards_.keeps_answer = guards_.keeps_answer || answer.bits != nullptr;
+  if (!answer.known) hand_over(value, false);
+  kept_ = answer.known;
+  const auto [found, fresh] = guards_.stored.try_emplace(place, answer);
+  if (!fresh && !(found->second == answer)) found->second.known = false;
+}
+
 }  // namespace
+}  // namespace pbprobe::guards
+
+namespace pbprobe {
 
 Guards read_guards_aarch64(std::span<const uint8_t> code, uint64_t address, bool resolver,
-                           const std::function<bool(uint64_t)>& calls_getauxval) {
-  return Reader(code, address, resolver, calls_getauxval).guards();
+                           const HwcapSources& sources) {
+  return guards::Aarch64Reader(code, address, resolver, sources).read();
 }
 
 }  // namespace pbprobe

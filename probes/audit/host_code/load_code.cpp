@@ -312,6 +312,7 @@ void LoadFollower::add_askers(const std::vector<size_t>& askers) {
   for (const size_t function : askers) remember_answers(function);
   std::sort(answers_.begin(), answers_.end());
   asking_.clear();
+  if (elf_.header.e_machine == EM_AARCH64) guards_.clear();  // they depend on stored answers
 }
 
 LoadWalk LoadFollower::walk() {
@@ -324,6 +325,7 @@ LoadWalk LoadFollower::walk() {
   }
   std::sort(answers_.begin(), answers_.end());
   asking_.clear();
+  if (elf_.header.e_machine == EM_AARCH64) guards_.clear();  // they depend on stored answers
   return walk_once();
 }
 

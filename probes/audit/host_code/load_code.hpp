@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -86,6 +87,9 @@ class LoadFollower {
   [[nodiscard]] Result<void> find_cpu_model();
   [[nodiscard]] bool is_in_cpu_model(uint64_t place) const;
   [[nodiscard]] const Guards& guards(size_t function);
+  [[nodiscard]] const Guards& guards_aarch64(size_t function);
+  [[nodiscard]] std::optional<StoredAnswer> read_answer(uint64_t place, size_t reader, const Guards& own);
+  [[nodiscard]] bool is_zero(uint64_t place, uint64_t bytes) const;
   [[nodiscard]] Sources find_sources(size_t function);
   [[nodiscard]] std::optional<FeatureSet> find_asked(size_t function, int depth);
   [[nodiscard]] std::vector<uint64_t> find_held_addresses(size_t function);
@@ -102,6 +106,7 @@ class LoadFollower {
   std::optional<bool> imports_asker_;
   std::vector<std::pair<uint64_t, size_t>> answers_;  // addresses of memory with answers, and who stored them
   std::unordered_map<size_t, Guards> guards_;
+  std::set<size_t> following_;  // functions whose guards are being read
   CpuModel model_;
 };
 
