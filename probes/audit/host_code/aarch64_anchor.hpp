@@ -26,7 +26,7 @@ namespace pbprobe {
     const bool loads = (word & 0x00C00000) != 0;
     if ((word & 0x1C000000) == 0x14000000) return false;  // a branch
     if (based && (adds || accesses)) {
-      if (to == number && !(accesses && vector)) return adds || loads;  // else it stores the address itself
+      if (to == number && !(accesses && vector)) return adds || loads;  // another store writes the address itself
       used = true;
     } else if ((word & 0x9F000000) == 0x90000000) {  // adrp
       if (to == number) return used;

@@ -12,7 +12,7 @@
 
 namespace pbprobe::guards {
 
-inline constexpr uint32_t kStackPointer = 31;  // as a base; as an operand the same number is the zero register
+inline constexpr uint32_t kStackPointer = 31;  // number of a base; an operand with this number is zero
 
 inline bool is_in(uint32_t word, uint32_t mask, uint32_t value) {
   return (word & mask) == value;
@@ -55,7 +55,7 @@ inline Condition decode_condition(uint32_t number) {
 struct Access {
   uint32_t base = 0;
   std::optional<uint64_t> offset;  // nullopt: in a register
-  uint64_t bytes = 0;              // of one register
+  uint64_t bytes = 0;              // bytes that each register holds
   uint32_t registers = 1;
   bool loads = false;
   bool vector = false;

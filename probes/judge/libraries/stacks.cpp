@@ -32,8 +32,8 @@ std::string strip_level(const std::string& path) {
   return end == path.npos ? path : path.substr(0, at) + path.substr(end + 1);
 }
 
-// Reports whether a CPU with these features has a level's. Ignores features that no target requires: detection does not
-// read them, as every CPU with the other features has them.
+// Reports whether a CPU has the features of a level. Ignores features that no target requires: detection does not read
+// them, as every CPU with the other features has them.
 bool has_all(const std::vector<std::string>& features, const std::vector<std::string>& needed) {
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -46,7 +46,7 @@ bool has_all(const std::vector<std::string>& features, const std::vector<std::st
 }
 
 // Reports whether this CPU gets the file, not a copy for another level. Requires a host.
-bool is_of_level(const Facts& facts, const File& file) {
+bool has_its_level(const Facts& facts, const File& file) {
   const auto& here = facts.host->cpu.features;
   const auto own = list_hwcaps_features(file.path).value_or(std::vector<std::string>());
   if (!has_all(here, own)) return false;
@@ -57,8 +57,8 @@ bool is_of_level(const Facts& facts, const File& file) {
   });
 }
 
-// Reports whether a process takes this file. Of several files with one name, the loader takes those that a dependency
-// leads to; of copies for several CPU levels, the one for this CPU.
+// Reports whether a process takes this file. If several files have one name, the loader takes those that a dependency
+// leads to; if copies exist for several CPU levels, it takes the copy for this CPU.
 bool is_taken(const Facts& facts, const File& file) {
   const auto& files = facts.inventory->files;
   const std::string own = strip_level(file.path);
@@ -70,7 +70,7 @@ bool is_taken(const Facts& facts, const File& file) {
     }
   }
   if (!led_to.empty() && !led_to.contains(own)) return false;
-  return facts.host == nullptr || is_of_level(facts, file);
+  return facts.host == nullptr || has_its_level(facts, file);
 }
 
 std::vector<const File*> find_executable_stacks(const Facts& facts) {
