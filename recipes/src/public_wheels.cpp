@@ -229,7 +229,7 @@ class Wheels {
     if (sm_ && !driver_takes(host_, best)) {
       advice_.not_possible.push_back(fmt::format("torch {} of pip is built with CUDA {}: install {}", best.version,
                                                  joined_names(best.cuda),
-                                                 describe_drivers(first_driver(best).value_or(0), last_driver())));
+                                                 describe_drivers(first_driver(best).value_or(0), max_driver(host_))));
     }
     if (glibc_takes(host_, best)) return;
     const MajorMinor needed = *get_glibc(best);
@@ -250,15 +250,6 @@ class Wheels {
       if (found != matrix().drivers.end()) first = std::max(first, found->second);
     }
     return first;
-  }
-
-  std::optional<int64_t> last_driver() const {
-    std::optional<int64_t> last;
-    for (const Gpu* gpu : gpus_) {
-      const auto one = max_driver(gpu->capability);
-      if (one && (!last || *one < *last)) last = one;
-    }
-    return last;
   }
 
   // Names the last wheel with code for a GPU that the newest wheel does not serve.
@@ -295,7 +286,7 @@ class Wheels {
       one.sentence = wheel.cuda.empty() ? "for the CPU" : "with CUDA, which is not used without a GPU";
       return;
     }
-    if (wheel.min_driver) one.max_driver = last_driver();
+    if (wheel.min_driver) one.max_driver = max_driver(host_);
     std::vector<std::string> all, each;
     for (const Gpu* gpu : gpus_) {
       const Served served = find_code(wheel, *gpu);
@@ -409,6 +400,15 @@ Result<PublicWheels> parse_public_wheels(std::string_view text) {
 const PublicWheels& public_wheels() {
   static const PublicWheels table = embedded(parse_public_wheels(kWheelsJson), "recipes/public_wheels.json");
   return table;
+}
+
+std::optional<int64_t> max_driver(const Host& host) {
+  std::optional<int64_t> last;
+  for (const auto& gpu : host.gpus) {
+    const auto one = max_driver(gpu.capability);
+    if (one && (!last || *one < *last)) last = one;
+  }
+  return last;
 }
 
 WheelsAdvice advise_wheels(const Host& host, const Gpu* gpu, const PublicWheels& table) {

@@ -71,6 +71,9 @@ struct WheelsAdvice {
   std::vector<std::string> not_possible;  // with reasons
 };
 
+// Returns the last driver branch that supports each GPU of the machine; nullopt if current drivers do.
+[[nodiscard]] std::optional<int64_t> max_driver(const Host& host);
+
 // Selects the wheels for a machine: for all of its GPUs if one torch has code for each, else for `gpu`. gpu: null if no
 // GPU is to be used.
 [[nodiscard]] WheelsAdvice advise_wheels(const Host& host, const Gpu* gpu, const PublicWheels& table = public_wheels());

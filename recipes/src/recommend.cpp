@@ -176,7 +176,7 @@ class Advice {
     }
     if (!driver_suffices(host_, *lines.front()).value_or(true)) note_old_driver(target, lines);
     answer_.min_driver = min_driver(*line, target, m_);
-    answer_.max_driver = max_driver(*target.capability);
+    answer_.max_driver = max_driver(host_);
     const auto cpus = usable_cpus(host_, *line, target.id, workload_);
     answer_.variant = name(*line, target.id, cpus.front());
     answer_.reason = fmt::format("{} is {}; {} runs {} ({}: {})", gpu.name, upper(target.id), cpu_name(host_),
@@ -199,7 +199,7 @@ class Advice {
   }
 
   std::string drivers_of_line(const MatrixLine& line, const Target& target) const {
-    return describe_drivers(min_driver(line, target, m_).value_or(0), max_driver(*target.capability));
+    return describe_drivers(min_driver(line, target, m_).value_or(0), max_driver(host_));
   }
 
   bool fits_machine(const Target& target) {

@@ -53,7 +53,8 @@ void fields(auto& visit, SameAs<Recommendation> auto& r) {
   visit("variant", r.variant, "name of the variant; null if no variant fits this machine");
   visit("reason", r.reason);
   visit("min_driver", r.min_driver, "first driver branch");
-  visit("max_driver", r.max_driver, "last driver branch for the GPU; null if current drivers support it");
+  visit("max_driver", r.max_driver,
+        "last driver branch for the GPUs of the machine; null if current drivers support them");
   visit("todo", r.todo, "required steps before the build runs");
   visit("next", r.next, "alternatives, best first");
   visit("not_possible", r.not_possible, "impossible choices with reasons");

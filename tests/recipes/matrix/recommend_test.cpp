@@ -249,6 +249,8 @@ TEST(Recommend, ServesEveryGpuOfAMixedMachine) {
   host.gpus.front().capability = "6.0";
   answer = advice(host);
   EXPECT_FALSE(answer.wheels.serves_mixed_gpus);
+  EXPECT_EQ(answer.wheels.wheels.front().max_driver, 580);  // a later driver loses the other GPU
+  EXPECT_EQ(answer.max_driver, 580);
   EXPECT_THAT(answer.wheels.not_possible, Contains(HasSubstr("no torch of pip serves all GPUs of this machine: ")));
   EXPECT_THAT(answer.wheels.not_possible, Contains(HasSubstr("torch 2.7.1 serves GPU 0 (Tesla V100)")));
   EXPECT_THAT(answer.wheels.not_possible, Contains(HasSubstr("torch 2.15.0 serves GPU 1 (NVIDIA GeForce RTX 5090)")));
