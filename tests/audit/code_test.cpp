@@ -412,6 +412,24 @@ TEST(CodeAarch64, TracesCallsThroughRegistersAndAsking) {
   EXPECT_EQ(count.first_unknown, 0x501CU);
 }
 
+TEST(CodeX86, ListsWordsThatCodeReads) {
+  // mov rax, [rip+16]; movdqa xmm0, [rip+0]
+  const std::vector<uint8_t> code{0x48, 0x8B, 0x05, 16, 0, 0, 0, 0x66, 0x0F, 0x6F, 0x05, 0, 0, 0, 0};
+  CodeTargets targets;
+  static_cast<void>(count_x86(code, 0x1000, &targets));
+  EXPECT_THAT(targets, ElementsAre(0x1017 | kInPlace, 0x100F | kInPlace, 0x1017 | kInPlace));
+}
+
+TEST(CodeAarch64, IgnoresSectionAnchor) {
+  // adrp x1, page; add x1, x1, #16; add x2, x1, #8; add x1, x1, #32; ret
+  const std::vector<uint32_t> words{0x90000001, 0x91004021, 0x91002022, 0x91008021, 0xD65F03C0};
+  std::vector<uint8_t> code(words.size() * 4);
+  std::memcpy(code.data(), words.data(), code.size());
+  CodeTargets targets;
+  static_cast<void>(count_aarch64(code, 0x5000, &targets));
+  EXPECT_THAT(targets, ElementsAre(0x5018, 0x5030));
+}
+
 TEST(CodeAarch64, CountsAndLeadsToWhatIsCalled) {
   const std::vector<uint32_t> words{0x94000004, 0x90000000, 0x91004000, 0xB8E00020, 0x54000040, 0xD65F03C0};
   std::vector<uint8_t> code(words.size() * 4 + 2);
