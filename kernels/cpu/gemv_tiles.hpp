@@ -150,10 +150,14 @@ struct GemvTiles {
 
   template <int kPanel>
   static void store(const CpuCall& call, int64_t first_row, int64_t column, int columns) {
-    alignas(64) Accumulator lines[kTile * kTile];
-    store_tile<kPanel>(lines, kLineBytes);
     const int64_t row = first_row + kPanel * kTile;
     const int rows = static_cast<int>(least(kTile, call.rows - row));
+    if (call.transposed && rows == kTile && columns == kTile && !must_finish(call, I::kAccumulatorType)) {
+      auto* const to = static_cast<Accumulator*>(call.c) + column * call.ldc + call.row + row;
+      return store_tile<kPanel>(to, static_cast<size_t>(call.ldc) * sizeof(Accumulator));
+    }
+    alignas(64) Accumulator lines[kTile * kTile];
+    store_tile<kPanel>(lines, kLineBytes);
     if (call.transposed) return put(call, lines, column, columns, call.row + row, rows);
     typename I::Words square[kTile];
     for (int i = 0; i < kTile; ++i) square[i] = I::load_words(lines + i * kTile);

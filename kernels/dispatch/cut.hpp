@@ -14,12 +14,12 @@ namespace pbprobe {
 // then the problem's columns.
 [[nodiscard]] bool swaps_operands(const Kernel& kernel, const Problem& problem);
 
-// Fills in plan.cpu and the bytes that it needs, for a kernel that packs B, or for one that reads it in place.
-void cut_cpu(Plan& plan, int64_t threads);
 // Reports whether the kernel reads the larger operand of a small-M problem faster than others pack it: along k, if it
-// must, and at most twice.
+// must, and in few passes.
 [[nodiscard]] bool suits_in_place(const Kernel& kernel, const Problem& problem);
 
+// Fills in plan.cpu and the bytes that it needs, for a kernel that packs B, or for one that reads it in place.
+void cut_cpu(Plan& plan, int64_t threads);
 void cut_in_place(Plan& plan, int64_t threads);
 
 }  // namespace pbprobe

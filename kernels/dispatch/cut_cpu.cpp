@@ -73,17 +73,26 @@ void cut_tasks(CpuBlocks& cpu, const Tile& tile, int64_t line, int64_t threads) 
 }  // namespace
 
 bool swaps_operands(const Kernel& kernel, const Problem& problem) {
-  return kernel.in_place && problem.m > kernel.max_m;
+  if (!kernel.in_place) return false;
+  if (problem.m > kernel.max_m) return true;
+  // Tiles hold C transposed, and either operand may be the packed one.
+  const bool either = kernel.k_major && problem.a == problem.b && !a_is_km(problem.layout);
+  return either && problem.n < problem.m;
 }
 
 bool suits_in_place(const Kernel& kernel, const Problem& problem) {
   const bool swaps = swaps_operands(kernel, problem);
   const int64_t rows = swaps ? problem.n : problem.m;
   const bool along_k = swaps ? !a_is_km(problem.layout) : b_is_nk(problem.layout);
-  if (!along_k && (kernel.k_major || rows > kernel.tile.m)) return false;
-  constexpr int64_t kLong = 256;  // C's columns, swapped with rows, are written one element at a time
-  if (swaps && !kernel.k_major && rows > kernel.tile.m && problem.k < kLong) return false;
-  return rows >= kernel.least_m && divide_up(rows, count_cached_rows(kernel, problem.k)) <= 2;
+  constexpr int64_t kPasses = 4;  // over the operand in place
+  if (rows < kernel.least_m || divide_up(rows, count_cached_rows(kernel, problem.k)) > kPasses) return false;
+  if (kernel.k_major) {
+    // Other kernels write accumulators straight into C; this one transposes them first if nothing is swapped.
+    const int64_t least_k = swaps ? 0 : problem.c == problem.accumulator ? 6 * rows : rows;
+    return along_k && problem.k >= least_k;
+  }
+  constexpr int64_t kLong = 256;  // more rows than a tile's read B again
+  return rows <= kernel.tile.m || (along_k && problem.k >= kLong);
 }
 
 // Cuts a small-M problem over all of k: only A is packed, and the threads share the columns.

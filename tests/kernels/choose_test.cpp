@@ -460,9 +460,12 @@ TEST(Choose, ReadsTheLargerOperandInPlaceByTilesIfItsKIsContiguous) {
   };
   EXPECT_EQ(kernel_for(12, 1536, Layout::nt), "gemv_int8_16x16_amx");
   EXPECT_EQ(kernel_for(256, 1536, Layout::tt), "gemv_int8_16x16_amx");
-  EXPECT_EQ(kernel_for(257, 1536, Layout::nt), "gemm_int8_32x32_amx");
+  EXPECT_EQ(kernel_for(641, 1536, Layout::nt, 8192), "gemm_int8_32x32_amx");
+  EXPECT_EQ(kernel_for(512, 1536, Layout::nt), "gemm_int8_32x32_amx") << "k is short";
   EXPECT_EQ(kernel_for(12, 1536, Layout::nn), "gemm_int8_32x32_amx");
   EXPECT_EQ(kernel_for(4, 1536, Layout::nt), "gemv_int8_8x64_avx512vnni") << "most of a tile would be empty";
+  EXPECT_EQ(kernel_for(17, 256, Layout::nt, 64), "gemm_int8_32x32_amx") << "k is short";
+  EXPECT_EQ(kernel_for(548, 64, Layout::nt, 576), "gemv_int8_16x16_amx") << "B is packed";
   EXPECT_EQ(kernel_for(1536, 64, Layout::nn), "gemv_int8_16x16_amx");
   EXPECT_EQ(kernel_for(1536, 64, Layout::tn), "gemm_int8_32x32_amx");
   EXPECT_EQ(kernel_for(256, 1536, Layout::nt, 28672), "gemm_int8_32x32_amx") << "its rows exceed the cache";
