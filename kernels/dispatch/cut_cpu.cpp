@@ -88,7 +88,7 @@ bool suits_in_place(const Kernel& kernel, const Problem& problem) {
   if (rows < kernel.least_m || divide_up(rows, count_cached_rows(kernel, problem.k)) > kPasses) return false;
   if (kernel.k_major) {
     // Other kernels write accumulators straight into C; this one transposes them first if nothing is swapped.
-    const int64_t least_k = swaps ? 0 : problem.c == problem.accumulator ? 6 * rows : rows;
+    const int64_t least_k = swaps ? 0 : (problem.c == problem.accumulator ? 8 : 3) * rows;
     return along_k && problem.k >= least_k;
   }
   constexpr int64_t kLong = 256;  // more rows than a tile's read B again

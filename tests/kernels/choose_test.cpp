@@ -459,7 +459,7 @@ TEST(Choose, ReadsTheLargerOperandInPlaceByTilesIfItsKIsContiguous) {
     return std::string(choose(make_problem(m, n, k, DType::int8, layout), host)->kernel->name);
   };
   EXPECT_EQ(kernel_for(12, 1536, Layout::nt), "gemv_int8_16x16_amx");
-  EXPECT_EQ(kernel_for(256, 1536, Layout::tt), "gemv_int8_16x16_amx");
+  EXPECT_EQ(kernel_for(256, 1536, Layout::tt), "gemv_int8_16x16_amx") << "k is just long enough";
   EXPECT_EQ(kernel_for(641, 1536, Layout::nt, 8192), "gemm_int8_32x32_amx");
   EXPECT_EQ(kernel_for(512, 1536, Layout::nt), "gemm_int8_32x32_amx") << "k is short";
   EXPECT_EQ(kernel_for(12, 1536, Layout::nn), "gemm_int8_32x32_amx");
