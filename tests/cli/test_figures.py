@@ -117,7 +117,7 @@ def test_random_shapes_are_those_of_bench_but_for_the_largest(tmp_path):
     all_of_them = {(gemm["m"], gemm["n"], gemm["k"]) for gemm in gemms}
     kept = tmp_path / "rows.json"
     command = [sys.executable, SOURCE / "tools/figures", "--program", PROGRAM, "--sets", "avx2.fp32"]
-    command += ["--threads", "1", "--random", "20", "--seed", "3", "--most", "1e6", "--budget", "2", "--json", kept]
+    command += ["--threads", "1", "--random", "20", "--seed", "3", "--most", "1e6", "--budget", "20", "--json", kept]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     measured = {(row["m"], row["n"], row["k"]) for row in json.loads(kept.read_text())}
