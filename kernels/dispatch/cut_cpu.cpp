@@ -101,9 +101,9 @@ void cut_in_place(Plan& plan, int64_t threads) {
   const bool swaps = swaps_operands(*plan.kernel, p);
   const int64_t rows = swaps ? p.n : p.m;
   const int64_t columns = swaps ? p.m : p.n;
-  threads = choose_thread_count(
-      static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b)) / kReadBytes,
-      threads);
+  const double bytes = static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
+  const double work = bytes * static_cast<double>(rows) / static_cast<double>(plan.kernel->least_work);
+  threads = choose_thread_count(bytes / kReadBytes + work, threads);
   const Tile& tile = plan.tile;
   constexpr int64_t kTasksPerThread = 8;
   CpuBlocks& cpu = plan.cpu;

@@ -107,5 +107,13 @@ TEST(CutCpu, FewRowsTakeThreadsForTheirColumns) {
   }
 }
 
+TEST(CutCpu, CountsTheWorkOfManyRowsInPlace) {
+  if (!is_built("amx")) GTEST_SKIP() << "not built: make build TARGETS=amx";
+  const auto plan =
+      choose(make_problem(256, 256, 1024, DType::bf16, DType::bf16), cpu_host({"amx"}), {}, {.threads = 16});
+  EXPECT_EQ(plan->kernel->name, "gemv_bf16_16x16_amx");
+  EXPECT_GE(plan->cpu.threads, 6) << "256 rows: half a megabyte of B alone is for two threads";
+}
+
 }  // namespace
 }  // namespace pbprobe
