@@ -5,7 +5,8 @@
 // of B with swapped operands (swap-AB): B's columns are the rows of the instruction, 64 a warpgroup, so that kRows can
 // be any multiple of 16. The shape of the cluster is an argument: blocks side by side fetch A together, blocks one
 // below the other B, each its share by multicast. Blocks of different parts of k add their accumulators through
-// distributed shared memory in a fixed order, without workspace or a second kernel. Family header: see tile.cuh.
+// distributed shared memory in a fixed order, without workspace or a second kernel. C of 2-byte elements that is not
+// split is transposed by stmatrix and stored by TMA. Family header: see tile.cuh. Source: PTX ISA, "wgmma", "stmatrix".
 //
 // Shared memory at exit: other blocks of the cluster write this block's stages by multicast, arrive at its `empty`
 // barriers, and read its accumulators (read_of_block). Every multicast has landed, because the consumers waited for
@@ -99,75 +100,45 @@ __device__ inline void release_stage(unsigned empty, unsigned mates) {
   if (mates >> thread & 1U) arrive_at(empty, thread);
 }
 
-// The greatest number of rows up to `rows` that one listed wgmma takes.
-__device__ constexpr int pick_wgmma_rows(int rows) {
-  constexpr int kListed[] = {256, 192, 128, 64, 32, 16};
-  for (const int listed : kListed) {
-    if (listed <= rows) return listed;
-  }
-  return 8;
-}
-
-// acc (+)= B · A for 32 bytes of k, and the rows of A from kFirst up to kEnd. `acc` begins at kBegin.
-template <class Op, bool kBKMajor, int kBegin, int kEnd, bool kAdds = true, int kFirst = kBegin>
-__device__ inline void multiply_step(typename Op::Accumulator (&acc)[(kEnd - kBegin) / 2], unsigned long long of_b,
-                                     unsigned long long of_a) {
-  constexpr int kCount = pick_wgmma_rows(kEnd - kFirst);
-  auto& part = reinterpret_cast<typename Op::Accumulator(&)[kCount / 2]>(acc[(kFirst - kBegin) / 2]);
-  if constexpr (Op::kNarrow) {
-    Op::template wgmma<kCount, kBKMajor, true, kAdds>(part, of_b, of_a + kFirst * kRowBytes / 16);
-  } else {
-    Op::template wgmma<kCount, kBKMajor, true>(part, of_b, of_a + kFirst * kRowBytes / 16);
-  }
-  if constexpr (kFirst + kCount < kEnd) {
-    multiply_step<Op, kBKMajor, kBegin, kEnd, kAdds, kFirst + kCount>(acc, of_b, of_a);
-  }
-}
-
-// One stage, committed as one group. FP8 (kStarts): the sum starts anew.
-template <class Op, bool kBKMajor, int kBegin, int kEnd, bool kStarts>
-__device__ inline void multiply_stage(typename Op::Accumulator (&acc)[(kEnd - kBegin) / 2], unsigned long long of_b,
-                                      unsigned long long of_a) {
+// One stage, committed as one group: acc (+)= B · A for 128 bytes of k. FP8 (kStarts): the sum starts anew.
+template <class Tile, bool kBKMajor, bool kStarts>
+__device__ inline void multiply_stage(typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2], unsigned at,
+                                      int consumer) {
+  using Op = typename Tile::Op;
+  const unsigned long long of_b = describe<kBKMajor>(at + Tile::kBytesA + consumer * kBoxBytes);
+  const unsigned long long of_a = describe<true>(at);
   fence_operands(acc);
   wgmma_fence();
-  multiply_step<Op, kBKMajor, kBegin, kEnd, !kStarts>(acc, of_b, of_a);
+  if constexpr (kStarts) {
+    wgmma_line<Op, Tile::kRows>(acc, of_b, of_a);
+  } else {
 #pragma unroll
-  for (int step = 1; step < 4; ++step) {
-    multiply_step<Op, kBKMajor, kBegin, kEnd>(acc, of_b + step * kStepK<kBKMajor>, of_a + step * kStepK<true>);
+    for (int step = 0; step < 4; ++step) {
+      Op::template wgmma<Tile::kRows, kBKMajor, true>(acc, of_b + step * kStepK<kBKMajor>, of_a + step * kStepK<true>);
+    }
   }
   wgmma_commit();
   fence_operands(acc);
 }
 
-// FP8: adds a stage's sums of 128 products in FP32, for 128 rows at once, for which there are registers.
-template <class Op, int kRows, int kBegin = 0>
-__device__ inline void add_stage(float (&acc)[kRows / 2], unsigned long long of_b, unsigned long long of_a) {
-  constexpr int kEnd = kRows - kBegin > 128 ? kBegin + 128 : kRows;
-  float sum[(kEnd - kBegin) / 2];
-  multiply_stage<Op, true, kBegin, kEnd, true>(sum, of_b, of_a);
-  wgmma_wait<0>();
-  fence_operands(sum);
-  add_to(reinterpret_cast<float(&)[(kEnd - kBegin) / 2]>(acc[kBegin / 2]), sum);
-  if constexpr (kEnd < kRows) add_stage<Op, kRows, kEnd>(acc, of_b, of_a);
-}
-
 // Main loop of a warpgroup. One group of wgmma is in flight while the previous group completes and its stage is
-// released; FP8 waits for each sum.
+// released. FP8 waits for each stage's sums of 128 products and adds them in FP32.
 template <class Tile, bool kBKMajor>
 __device__ inline void multiply_cluster(typename Tile::Stages& ring, int consumer, unsigned mates,
                                         typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2], int stages) {
-  using Op = typename Tile::Op;
   unsigned before = 0;
 #pragma unroll 1
   for (int stage = 0; stage < stages; ++stage) {
     ring.await_full();
-    const unsigned long long of_b = describe<kBKMajor>(ring.stage() + Tile::kBytesA + consumer * kBoxBytes);
-    const unsigned long long of_a = describe<true>(ring.stage());
-    if constexpr (Op::kNarrow) {
-      add_stage<Op, Tile::kRows>(acc, of_b, of_a);
+    if constexpr (Tile::Op::kNarrow) {
+      float sum[Tile::kRows / 2];
+      multiply_stage<Tile, true, true>(sum, ring.stage(), consumer);
+      wgmma_wait<0>();
+      fence_operands(sum);
+      add_to(acc, sum);
       release_stage(ring.empty(), mates);
     } else {
-      multiply_stage<Op, kBKMajor, 0, Tile::kRows, false>(acc, of_b, of_a);
+      multiply_stage<Tile, kBKMajor, false>(acc, ring.stage(), consumer);
       wgmma_wait<1>();
       if (stage > 0) release_stage(before, mates);
       before = ring.empty();
@@ -184,7 +155,8 @@ __device__ inline void sync_consumers() {
   asm volatile("barrier.sync 1, %0;" ::"n"(128 * Tile::kGroups) : "memory");
 }
 
-// A thread's four columns of C: their place and their factors, loaded before the main loop.
+// A thread's columns of C: their place and their factors, loaded before the main loop. Four neighbours, or if TMA
+// stores C the two columns of its accumulators, `step` apart.
 template <class Tile>
 struct ClusterColumns {
   static constexpr int kThreadsOfRow = Tile::kColumns / 4;
@@ -195,16 +167,19 @@ struct ClusterColumns {
   float scale[4], bias[4];
   float scale_a = 1;  // scale_a, if it has one element
 
-  __device__ ClusterColumns(const GpuCall& call, int first_column, bool one_scale) {
+  __device__ ClusterColumns(const GpuTileCall& tiles, int first_column, bool one_scale) {
+    const GpuCall& call = tiles.call;
     const int thread = static_cast<int>(threadIdx.x) - 128;
-    inside = thread % kThreadsOfRow * 4;
+    inside = tiles.by_map ? thread / 32 * 16 + thread % 32 / 4 : thread % kThreadsOfRow * 4;
     row = thread / kThreadsOfRow;
+    const int step = tiles.by_map ? 8 : 1;
     const int column = first_column + inside;
     there = call.n - column;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      scale[i] = call.scale_b && i < there ? call.scale_b[one_scale ? 0 : column + i] : 1.0F;
-      bias[i] = call.bias && i < there ? call.bias[column + i] : 0.0F;
+      const bool reads = i * step < there && (!tiles.by_map || i < 2);
+      scale[i] = call.scale_b && reads ? call.scale_b[one_scale ? 0 : column + i * step] : 1.0F;
+      bias[i] = call.bias && reads ? call.bias[column + i * step] : 0.0F;
     }
     if (one_scale && call.scale_a) scale_a = *call.scale_a;
   }
@@ -270,28 +245,96 @@ __device__ inline void write_share(const GpuCall& call, const ClusterPlace& plac
     }
     return;
   }
+  // Two rows at once: a thread waits for the other blocks' memory once for both.
+  const int next = static_cast<int>(place.parts) * kStep;
 #pragma unroll 1
-  for (int row = static_cast<int>(place.part) * kStep + columns.row; row < rows;
-       row += static_cast<int>(place.parts) * kStep) {
-    float4 sums[kMostParts];
+  for (int first = static_cast<int>(place.part) * kStep + columns.row; first < rows; first += 2 * next) {
+    float4 sums[2][kMostParts];
 #pragma unroll
-    for (unsigned part = 0; part < kMostParts; ++part) {
-      if (part < place.parts)
-        sums[part] = read_of_block(at + (row * Tile::kPitch + columns.inside) * 4, place.find_rank(part));
-    }
-    const float scale = find_scale(row);
-    Accumulator four[4] = {};
+    for (int i = 0; i < 2; ++i) {
+      const int row = first + i * next;
 #pragma unroll
-    for (unsigned part = 0; part < kMostParts; ++part) {
-      if (part < place.parts) add_four(four, sums[part]);
+      for (unsigned part = 0; part < kMostParts; ++part) {
+        if (part < place.parts && row < rows)
+          sums[i][part] = read_of_block(at + (row * Tile::kPitch + columns.inside) * 4, place.find_rank(part));
+      }
     }
-    columns.write(call, first_row + row, column, four, scale);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int row = first + i * next;
+      if (row >= rows) break;
+      Accumulator four[4] = {};
+#pragma unroll
+      for (unsigned part = 0; part < kMostParts; ++part) {
+        if (part < place.parts) add_four(four, sums[i][part]);
+      }
+      columns.write(call, first_row + row, column, four, find_scale(row));
+    }
   }
+}
+
+// A thread's accumulators of eight rows and a column, and of the row and the column eight further, in C's type: two
+// rows a register, the fragments of stmatrix.
+template <bool kScaled, class Tile, class Accumulator>
+__device__ inline void pack_rows(unsigned (&packed)[4], const Accumulator (&acc)[Tile::kRows / 2], int first,
+                                 const GpuCall& call, const ClusterColumns<Tile>& columns, const float* scale_a,
+                                 int rows) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int at = first / 2 + i * 2;
+    float two[2] = {static_cast<float>(acc[at]), static_cast<float>(acc[at + 1])};
+    if constexpr (kScaled) {
+      const int row = first + i / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2;
+#pragma unroll
+      for (int next = 0; next < 2; ++next) {
+        const float of_row = scale_a == nullptr ? columns.scale_a : row + next < rows ? scale_a[row + next] : 1.0F;
+        two[next] = two[next] * of_row * columns.scale[i % 2] + columns.bias[i % 2];
+      }
+    }
+    packed[i] = pack(two[0], two[1], call.c_type);
+  }
+}
+
+// Lays out a warpgroup's 64 columns of C in TMA's swizzle, as rows of 128 bytes.
+template <bool kScaled, class Tile, class Accumulator>
+__device__ inline void lay_out_rows(unsigned to, const Accumulator (&acc)[Tile::kRows / 2], const GpuCall& call,
+                                    const ClusterColumns<Tile>& columns, const float* scale_a, int rows) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned chunk = threadIdx.x % 128 / 32 * 2 + lane / 8 % 2;
+  const unsigned own = to + (lane / 16 * 8 + lane % 8) * kRowBytes + ((chunk ^ lane % 8) << 4);
+#pragma unroll
+  for (int first = 0; first < Tile::kRows; first += 16) {
+    unsigned packed[4];
+    pack_rows<kScaled>(packed, acc, first, call, columns, scale_a, rows);
+    store_transposed(own + first * kRowBytes, packed[0], packed[1], packed[2], packed[3]);
+  }
+}
+
+// Stores a tile of 2-byte elements by TMA: each warpgroup its columns. The ring is free.
+template <class Tile, class Accumulator>
+__device__ inline void store_tile(const GpuTileCall& tiles, const GpuTensorMap& map_c,
+                                  const ClusterColumns<Tile>& columns, const Accumulator (&acc)[Tile::kRows / 2],
+                                  unsigned base, int consumer, int row, int first_column, bool one_scale) {
+  const GpuCall& call = tiles.call;
+  const unsigned box = base + consumer * Tile::kRows * kRowBytes;
+  if (call.scale_a || call.scale_b || call.bias) {
+    const float* const scale_a = call.scale_a && !one_scale ? call.scale_a + row : nullptr;
+    lay_out_rows<true>(box, acc, call, columns, scale_a, call.m - row);
+  } else {
+    lay_out_rows<false>(box, acc, call, columns, nullptr, call.m - row);
+  }
+  fence_async_proxy();
+  asm volatile("barrier.sync %0, 128;" ::"r"(2 + consumer) : "memory");
+  const int column = first_column + consumer * 64;
+  if (threadIdx.x % 128 != 0 || column >= call.n || row >= call.m) return;
+  store_box(map_c, column, row, box);
+  commit_stores();
+  await_stores<0>();
 }
 
 template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
-                                    const GpuClusterCall& cluster) {
+                                    const GpuTensorMap& map_c, const GpuClusterCall& cluster) {
   static_assert(kAKMajor, "A is transposed first");
   using Accumulator = typename Tile::Op::Accumulator;
   extern __shared__ unsigned char shared[];
@@ -314,6 +357,7 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
   if (threadIdx.x == 0) {
     prefetch_map(map_b);
     prefetch_map(map_a);
+    if (tiles.by_map) prefetch_map(map_c);
     ring.begin(Tile::kGroups * (place.down + place.across - 1));
     fence_barrier_init();
   }
@@ -335,18 +379,23 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
     if constexpr (kMovesRegisters) setmaxnreg_inc<232>();
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
     const bool one_scale = cluster.one_scale != 0;
-    const ClusterColumns<Tile> own(tiles.call, column, one_scale);
+    const ClusterColumns<Tile> own(tiles, column, one_scale);
     Accumulator acc[Tile::kRows / 2] = {};
     multiply_cluster<Tile, kBKMajor>(ring, consumer, place.row_mask() | place.column_mask(), acc, count);
     sync_consumers<Tile>();
-    lay_out<Tile>(base, acc, consumer);
-    launch_dependents();
-    if (place.parts > 1) {
-      cluster_sync();
+    if (tiles.by_map) {
+      launch_dependents();
+      store_tile<Tile>(tiles, map_c, own, acc, base, consumer, row, column, one_scale);
     } else {
-      sync_consumers<Tile>();
+      lay_out<Tile>(base, acc, consumer);
+      launch_dependents();
+      if (place.parts > 1) {
+        cluster_sync();
+      } else {
+        sync_consumers<Tile>();
+      }
+      write_share<Tile, Accumulator>(tiles.call, place, own, base, row, column, one_scale);
     }
-    write_share<Tile, Accumulator>(tiles.call, place, own, base, row, column, one_scale);
   }
   // Orders this block's reads and arrivals at other blocks before any block exits.
   if (blocks > 1) cluster_sync();
@@ -361,7 +410,7 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
                       PBPROBE_PARAMETER pbprobe::GpuTensorMap b, PBPROBE_PARAMETER pbprobe::GpuTensorMap c,    \
                       PBPROBE_PARAMETER pbprobe::GpuClusterCall cluster) {                                     \
     using namespace pbprobe::PBPROBE_TARGET;                                                                   \
-    cluster_gemm<Tile_##name, true, __VA_ARGS__>(tiles, a, b, cluster);                                        \
+    cluster_gemm<Tile_##name, true, __VA_ARGS__>(tiles, a, b, c, cluster);                                     \
   }
 #define PBPROBE_CLUSTER_KMAJOR(name, ...) \
   PBPROBE_TMA_TILE(name, __VA_ARGS__)     \

@@ -73,10 +73,17 @@ __device__ inline void setmaxnreg_dec() {
 #define PBPROBE_LIST_4 "%0,%1,%2,%3"
 #define PBPROBE_LIST_8 "%0,%1,%2,%3,%4,%5,%6,%7"
 #define PBPROBE_LIST_16 PBPROBE_TEN("") "%10,%11,%12,%13,%14,%15"
+#define PBPROBE_LIST_24 PBPROBE_TEN("") PBPROBE_TEN("1") "%20,%21,%22,%23"
 #define PBPROBE_LIST_32 PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") "%30,%31"
+#define PBPROBE_LIST_40 PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") "%30,%31,%32,%33,%34,%35,%36,%37,%38,%39"
+#define PBPROBE_LIST_48 \
+  PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") "%40,%41,%42,%43,%44,%45,%46,%47"
 #define PBPROBE_LIST_64                                                                                                \
   PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") "%60,%61,%62,%" \
                                                                                                        "63"
+#define PBPROBE_LIST_80 \
+  PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") PBPROBE_TEN("6") \
+      "%70,%71,%72,%73,%74,%75,%76,%77,%78,%79"
 #define PBPROBE_LIST_96 \
   PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") PBPROBE_TEN("6") \
       PBPROBE_TEN("7") PBPROBE_TEN("8") "%90,%91,%92,%93,%94,%95"
@@ -89,8 +96,12 @@ __device__ inline void setmaxnreg_dec() {
 #define PBPROBE_HELD_4(r, i) "+" r(acc[i]), "+" r(acc[i + 1]), "+" r(acc[i + 2]), "+" r(acc[i + 3])
 #define PBPROBE_HELD_8(r, i) PBPROBE_HELD_4(r, i), PBPROBE_HELD_4(r, i + 4)
 #define PBPROBE_HELD_16(r, i) PBPROBE_HELD_8(r, i), PBPROBE_HELD_8(r, i + 8)
+#define PBPROBE_HELD_24(r, i) PBPROBE_HELD_16(r, i), PBPROBE_HELD_8(r, i + 16)
 #define PBPROBE_HELD_32(r, i) PBPROBE_HELD_16(r, i), PBPROBE_HELD_16(r, i + 16)
+#define PBPROBE_HELD_40(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_8(r, i + 32)
+#define PBPROBE_HELD_48(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_16(r, i + 32)
 #define PBPROBE_HELD_64(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_32(r, i + 32)
+#define PBPROBE_HELD_80(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_16(r, i + 64)
 #define PBPROBE_HELD_96(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_32(r, i + 64)
 #define PBPROBE_HELD_128(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_64(r, i + 64)
 // Columns, accumulators of a thread, the number of the operand behind them and the next, shape and types, what follows.
@@ -104,8 +115,12 @@ __device__ inline void setmaxnreg_dec() {
   PBPROBE_WGMMA(8, 4, 4, 5, r, types, tail, __VA_ARGS__)      \
   PBPROBE_WGMMA(16, 8, 8, 9, r, types, tail, __VA_ARGS__)     \
   PBPROBE_WGMMA(32, 16, 16, 17, r, types, tail, __VA_ARGS__)  \
+  PBPROBE_WGMMA(48, 24, 24, 25, r, types, tail, __VA_ARGS__)  \
   PBPROBE_WGMMA(64, 32, 32, 33, r, types, tail, __VA_ARGS__)  \
+  PBPROBE_WGMMA(80, 40, 40, 41, r, types, tail, __VA_ARGS__)  \
+  PBPROBE_WGMMA(96, 48, 48, 49, r, types, tail, __VA_ARGS__)  \
   PBPROBE_WGMMA(128, 64, 64, 65, r, types, tail, __VA_ARGS__) \
+  PBPROBE_WGMMA(160, 80, 80, 81, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(192, 96, 96, 97, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(256, 128, 128, 129, r, types, tail, __VA_ARGS__)
 

@@ -81,7 +81,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
         << kernel.name;
     EXPECT_EQ(small_m, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 106);
+  EXPECT_EQ(rows, 126);
 }
 
 TEST(Warpgroups, MakesPersistentGridOfWholeClusters) {
@@ -233,6 +233,31 @@ TEST(Warpgroups, OmitsUselessOrUnsafeMapOfC) {
   EXPECT_EQ(maps_of(cut(wide, words), call)->tiles.by_map, 0) << "elements of 4 bytes";
   EXPECT_EQ(by_map(4100, 4100, 1), 0) << "stores write whole units of 16 bytes: four elements too many in each row";
   EXPECT_EQ(by_map(2048, 2048, 1), 0) << "a tile for each cluster, and nothing beside which its stores could go on";
+}
+
+// C of 2 bytes in boxes of a tile's rows, unless blocks of the cluster take parts of k.
+TEST(Warpgroups, MapsCOfClustersIfKIsWhole) {
+  const Kernel tile = kernel(GpuWork::clusters, 96, 128, 1);
+  const auto map = [&](DType c, int64_t n, int64_t parts) {
+    const auto problem = make_problem(300, n, 4096, DType::bf16, c);
+    Plan plan;
+    plan.kernel = &tile;
+    plan.problem = problem;
+    plan.tile = tile.tile;
+    plan.gpu.shape = {2, 1};
+    cut_warpgroups(plan, kSms, parts);
+    GpuCall call = make_call(problem, 0x1000, 0x2000);
+    call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
+    call.split = call.c_aligned = 1;
+    return *maps_of(plan, call);
+  };
+  const auto whole = map(DType::bf16, 512, 1);
+  EXPECT_EQ(whole.tiles.by_map, 1);
+  EXPECT_THAT(whole.c.box, testing::ElementsAre(64, 96));
+  EXPECT_THAT(whole.c.sizes, testing::ElementsAre(512, 300));
+  EXPECT_EQ(map(DType::bf16, 512, 2).tiles.by_map, 0) << "the parts are added first";
+  EXPECT_EQ(map(DType::fp32, 512, 1).tiles.by_map, 0) << "elements of 4 bytes";
+  EXPECT_EQ(map(DType::bf16, 500, 1).tiles.by_map, 0) << "rows that do not end with a unit of 16 bytes";
 }
 
 // Whatever C's elements, and though a cluster has but one tile; not with split-K, whose parts are added first.

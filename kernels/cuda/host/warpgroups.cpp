@@ -84,9 +84,10 @@ Result<void> check_limits(const TensorMapShape& map, const Plan& plan, const cha
   return {};
 }
 
-// Maps C in boxes of 64 rows and 128 bytes, written by warpgroups. Skips the map if it cannot describe C, or if stores
-// by TMA gain nothing; the kernel then writes without a map. Ping-pong always gains. For the other kernels, elements of
-// 4 bytes take most of the ring, and without a second tile of a cluster nothing overlaps with the stores.
+// Maps C in boxes of 64 rows, or of the rows of a cluster's tile, and 128 bytes, written by warpgroups. Skips the map
+// if it cannot describe C, or if stores by TMA gain nothing; the kernel then writes without a map. Ping-pong always
+// gains. For the other kernels, elements of 4 bytes take most of the ring, and without a second tile of a cluster
+// nothing overlaps with the stores. A cluster's kernels gain if k is not split.
 void map_c(WarpgroupMaps& maps, const Plan& plan) {
   const Problem& p = plan.problem;
   constexpr int64_t kChunkRows = 64;
@@ -95,10 +96,12 @@ void map_c(WarpgroupMaps& maps, const Plan& plan) {
   // A store's boxes end at whole units of 16 bytes: where a row does not, it would write behind it.
   const bool named = p.n * element % kMapAlign == 0 && call.c_aligned != 0;
   const Kernel& kernel = *plan.kernel;
-  const bool gains = kernel.pingpong || (kernel.work == GpuWork::warpgroups && element == 2 &&
-                                         tiles_of(kernel, p) * kernel.cluster > plan.grid.x);
+  const bool clusters = kernel.work == GpuWork::clusters;
+  const bool whole =
+      clusters ? plan.gpu.cluster == plan.gpu.shape.blocks() : tiles_of(kernel, p) * kernel.cluster > plan.grid.x;
+  const bool gains = kernel.pingpong || ((clusters || kernel.work == GpuWork::warpgroups) && element == 2 && whole);
   const TensorMapShape map = map_of({call.c, p.m, p.n, call.ldc, element, element == 2 ? kMapUint16 : kMapUint32},
-                                    kLine / element, kChunkRows);
+                                    kLine / element, clusters ? kernel.tile.m : kChunkRows);
   const bool held = std::max(map.sizes[0], map.sizes[1]) <= kMostSize && map.stride < kMostStride;
   maps.tiles.by_map = named && gains && held && call.split == 1 && map.at != nullptr ? 1 : 0;
   if (maps.tiles.by_map) maps.c = map;
@@ -134,7 +137,7 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   if (in_cluster) maps.b.promotion = 2;
   PBPROBE_CHECK(check_limits(maps.a, plan, "A"));
   PBPROBE_CHECK(check_limits(maps.b, plan, "B"));
-  if (!in_cluster) map_c(maps, plan);
+  map_c(maps, plan);
   return maps;
 }
 
