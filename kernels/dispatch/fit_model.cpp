@@ -31,7 +31,10 @@ struct Sample {
   int64_t parts = 0;
   ClusterShape shape;
   double seconds = 0;
+  FamilyId family = FamilyId::count;
+  double weight = 0;  // in the objective
   double predicted = 0;
+  double error = 0;  // logarithm of the predicted over the measured time
 };
 // All kernels and splits of one problem.
 struct Case {
@@ -77,7 +80,7 @@ Samples read_samples(const std::string& path) {
     using Row = std::tuple<std::string, int64_t, int64_t, int64_t, double>;
     for (const auto& [name, parts, down, across, us] : row.at("samples").get<std::vector<Row>>()) {
       if (const Kernel* const kernel = find_kernel(name))
-        one.samples.push_back({kernel, parts, {down, across}, us * 1e-6});
+        one.samples.push_back({kernel, parts, {down, across}, us * 1e-6, find_family(*kernel)});
     }
     if (one.samples.empty()) continue;
     const auto fastest = std::min_element(one.samples.begin(), one.samples.end(),
@@ -85,6 +88,7 @@ Samples read_samples(const std::string& path) {
     one.fastest = fastest->seconds;
     // No choice between far slower samples matters.
     std::erase_if(one.samples, [&](const Sample& sample) { return sample.seconds > kMostRatio * one.fastest; });
+    for (Sample& sample : one.samples) sample.weight = std::pow(one.fastest / sample.seconds, 4);
     samples.cases.push_back(std::move(one));
   }
   return samples;
@@ -92,13 +96,12 @@ Samples read_samples(const std::string& path) {
 
 using Families = decltype(Fit::families);
 
-void predict_all(Samples& samples, const Families& families, std::optional<FamilyId> only = std::nullopt) {
+void predict_family(Samples& samples, const Family& costs, FamilyId id) {
   for (Case& one : samples.cases) {
     for (Sample& sample : one.samples) {
-      const FamilyId family = find_family(*sample.kernel);
-      if (only && family != *only) continue;
-      sample.predicted = predict(*sample.kernel, one.problem, samples.gpu, sample.parts, sample.shape,
-                                 families[static_cast<size_t>(family)]);
+      if (sample.family != id) continue;
+      sample.predicted = predict(*sample.kernel, one.problem, samples.gpu, sample.parts, sample.shape, costs);
+      sample.error = std::log(sample.predicted / sample.seconds);
     }
   }
 }
@@ -110,78 +113,110 @@ double compute_choice_loss(const Case& one) {
   return chosen->seconds / one.fastest - 1;
 }
 
-// The descent's objective: the loss of choice, and the relative error of the samples near the fastest one.
-double objective(const Samples& samples) {
-  constexpr double kErrorWeight = 0.3;
-  double loss = 0;
+// The relative error of the samples near the fastest ones, of one family or of all.
+double compute_error(const Samples& samples, std::optional<FamilyId> only = std::nullopt) {
   double error = 0;
   double weights = 0;
   for (const Case& one : samples.cases) {
-    loss += std::log1p(compute_choice_loss(one));
     for (const Sample& sample : one.samples) {
-      const double weight = std::pow(one.fastest / sample.seconds, 4);
-      const double log = std::log(sample.predicted / sample.seconds);
-      error += weight * log * log;
-      weights += weight;
+      if (only && sample.family != *only) continue;
+      error += sample.weight * sample.error * sample.error;
+      weights += sample.weight;
     }
   }
-  return loss / static_cast<double>(samples.cases.size()) + kErrorWeight * std::sqrt(error / weights);
+  return std::sqrt(error / weights);
 }
 
-constexpr double Family::*kFitted[] = {&Family::launch_us,   &Family::tile_us,  &Family::area_us,
-                                       &Family::block_bytes, &Family::sm_bytes, &Family::memory,
-                                       &Family::part_us,     &Family::share_us, &Family::stage_clocks};
+double objective(const Samples& samples) {
+  constexpr double kErrorWeight = 0.3;
+  double loss = 0;
+  for (const Case& one : samples.cases) loss += std::log1p(compute_choice_loss(one));
+  return loss / static_cast<double>(samples.cases.size()) + kErrorWeight * compute_error(samples);
+}
 
-// Changes one cost after the other while that lowers the objective. Returns the objective.
-double descend(Samples& samples, Families& families, const std::set<FamilyId>& measured) {
-  predict_all(samples, families);
-  double best = objective(samples);
-  for (const double step : {1.5, 1.25, 1.1, 1.04}) {
-    for (int round = 0; round < 4; ++round) {
-      const double before = best;
-      for (const FamilyId id : measured) {
-        Family& family = families[static_cast<size_t>(id)];
-        for (double Family::*const cost : kFitted) {
-          for (const double factor : {step, 1 / step}) {
-            const double old = family.*cost;
-            family.*cost = cost == &Family::memory ? std::min(old * factor, 1.2)
-                                                   : std::max(old, cost == &Family::stage_clocks ? 10 : 0.02) * factor;
-            predict_all(samples, families, id);
-            const double now = objective(samples);
-            if (now < best - 1e-9) {
-              best = now;
-              break;
-            }
-            family.*cost = old;
-          }
-          predict_all(samples, families, id);
-        }
-      }
-      if (before - best < 1e-4) break;
+constexpr double Family::*kFitted[] = {
+    &Family::launch_us, &Family::tile_us,  &Family::area_us,  &Family::block_bytes,  &Family::sm_bytes,
+    &Family::memory,    &Family::part_us,  &Family::share_us, &Family::stage_clocks, &Family::least_clocks,
+    &Family::word_us,   &Family::split_us, &Family::cached,   &Family::exposed_us};
+
+// The value from which a cost of 0 grows.
+double least(double Family::*cost) {
+  if (cost == &Family::stage_clocks || cost == &Family::least_clocks) return 20;
+  return cost == &Family::exposed_us || cost == &Family::split_us || cost == &Family::word_us ? 0.2 : 0.02;
+}
+
+// Changes some costs of one family at random, by a factor, and keeps what lowers the objective: an evolution strategy
+// of one parent and one child. The factors grow after a success and shrink after a failure (Rechenberg 1973).
+template <class Objective>
+void evolve(Samples& samples, Family& family, const Family& first, FamilyId id, int children, std::mt19937& generator,
+            const Objective& objective_of) {
+  constexpr double kMostChange = 4;  // costs that no sample depends on stay near the first ones
+  std::normal_distribution<double> normal;
+  std::bernoulli_distribution is_changed(0.3);
+  double width = 0.3;
+  double best = objective_of();
+  for (int child = 0; child < children; ++child) {
+    const Family parent = family;
+    for (double Family::*const cost : kFitted) {
+      if (!is_changed(generator)) continue;
+      family.*cost = std::clamp(family.*cost * std::exp(width * normal(generator)), first.*cost / kMostChange,
+                                first.*cost * kMostChange);
+    }
+    family.memory = std::min(family.memory, 1.0);
+    predict_family(samples, family, id);
+    const double now = objective_of();
+    if (now < best) {
+      best = now;
+      width = std::min(width * 1.4, 0.6);
+    } else {
+      family = parent;
+      width = std::max(width * 0.97, 0.02);
     }
   }
-  return best;
+  predict_family(samples, family, id);
 }
 
-// Descends from the best costs, changed at random, a few times.
-void search(Samples& samples, Families& families, const std::set<FamilyId>& measured) {
-  constexpr int kStarts = 5;
-  constexpr double kChange = 0.4;
-  double best = descend(samples, families, measured);
-  std::mt19937 generator(1);
-  std::uniform_real_distribution<double> change(-kChange, kChange);
-  for (int start = 1; start < kStarts; ++start) {
-    Families other = families;
+// Fits each family to its own times, then all to the choice between them. Returns the objective.
+double search(Samples& samples, Families& families, const std::set<FamilyId>& measured, unsigned seed) {
+  constexpr int kChildren = 1200;
+  constexpr int kRounds = 6;
+  std::mt19937 generator(seed);
+  const Families first = families;
+  for (const FamilyId id : measured) {
+    Family& family = families[static_cast<size_t>(id)];
+    predict_family(samples, family, id);
+    evolve(samples, family, first[static_cast<size_t>(id)], id, kChildren, generator,
+           [&] { return compute_error(samples, id); });
+  }
+  for (int round = 0; round < kRounds; ++round) {
     for (const FamilyId id : measured) {
-      for (double Family::*const cost : kFitted) other[static_cast<size_t>(id)].*cost *= std::exp(change(generator));
-    }
-    const double found = descend(samples, other, measured);
-    if (found < best) {
-      best = found;
-      families = other;
+      Family& family = families[static_cast<size_t>(id)];
+      evolve(samples, family, first[static_cast<size_t>(id)], id, kChildren / 10, generator,
+             [&] { return objective(samples); });
     }
   }
-  predict_all(samples, families);
+  return objective(samples);
+}
+
+// Returns the best of some searches.
+Families find_costs(Samples& samples, const Families& before, const std::set<FamilyId>& measured) {
+  constexpr unsigned kSearches = 4;
+  Families first = before;
+  for (const FamilyId id : measured) {
+    Family& family = first[static_cast<size_t>(id)];
+    for (double Family::*const cost : kFitted) family.*cost = std::max(family.*cost, least(cost));
+  }
+  Families best = before;
+  double least_objective = objective(samples);
+  for (unsigned seed = 1; seed <= kSearches; ++seed) {
+    Families families = first;
+    const double found = search(samples, families, measured, seed);
+    if (found >= least_objective) continue;
+    least_objective = found;
+    best = families;
+  }
+  for (const FamilyId id : measured) predict_family(samples, best[static_cast<size_t>(id)], id);
+  return best;
 }
 
 void print_loss(const char* what, const Samples& samples) {
@@ -202,9 +237,10 @@ std::string format_row(const Samples& samples, const Families& families) {
     const Family& f = families.at(at);
     row += fmt::format(
         "     {{{:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, "
-        "{:.4g}}},  // {}\n",
+        "{:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}, {:.4g}}},  // {}\n",
         f.launch_us, f.tile_us, f.area_us, f.block_bytes, f.sm_bytes, f.unaligned, f.unaligned_us, f.writing, f.memory,
-        f.area_writing, f.part_us, f.share_us, f.stage_clocks, name_of(static_cast<FamilyId>(at)));
+        f.area_writing, f.part_us, f.share_us, f.stage_clocks, f.least_clocks, f.word_us, f.split_us, f.cached,
+        f.exposed_us, name_of(static_cast<FamilyId>(at)));
   }
   return row + " }}},\n";
 }
@@ -258,13 +294,13 @@ int run(const std::string& file, const std::string& output) {
   }
   std::set<FamilyId> measured;
   for (const Case& one : samples.cases) {
-    for (const Sample& sample : one.samples) measured.insert(find_family(*sample.kernel));
+    for (const Sample& sample : one.samples) measured.insert(sample.family);
   }
   const Fit& before = find_fit(samples.gpu);
   Families families = before.families;
-  predict_all(samples, families);
+  for (const FamilyId id : measured) predict_family(samples, families[static_cast<size_t>(id)], id);
   print_loss(fmt::format("costs of {} ({})", before.device, before.date).c_str(), samples);
-  search(samples, families, measured);
+  families = find_costs(samples, families, measured);
   print_loss("fitted", samples);
   print_worst(samples);
   if (output.empty() || write_row(output, samples.gpu.name, format_row(samples, families))) return 0;

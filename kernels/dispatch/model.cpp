@@ -21,6 +21,9 @@ namespace {
 
 constexpr int64_t kVector = 16;  // bytes
 constexpr int64_t kMostParts = 32;
+// Clusters compute one tile of a block each. With more tiles they were not measured, and persistent kernels are faster.
+constexpr double kMostClusterTiles = 1500;
+constexpr double kNotMeasured = 1e3;  // seconds
 
 // The fewest stages of a part of split-K.
 int64_t fewest_stages(FamilyId family) {
@@ -90,6 +93,7 @@ struct Model {
   double sms = 1;
   double clock = 1.5e9;
   double memory = 3e11;  // bytes a second
+  double cache = 50e6;   // bytes of L2
   double ops = 1024;
   double tiles = 1;  // tiles of one block, pair or cluster
   int64_t stages = 1;
@@ -102,6 +106,7 @@ struct Model {
       : kernel(of), p(problem), family(costs) {
     sms = static_cast<double>(count_sms(gpu));
     if (gpu.max_sm_clock_mhz) clock = static_cast<double>(*gpu.max_sm_clock_mhz) * 1e6;
+    if (gpu.l2_cache_bytes) cache = static_cast<double>(*gpu.l2_cache_bytes);
     const Target* const target = find_target(kernel.target);
     if (target != nullptr) {
       ops = ops_per_clock(kernel, *target);
@@ -131,9 +136,11 @@ struct Model {
   [[nodiscard]] bool c_is_aligned() const { return !p.c_is_nm && (p.m <= 1 || p.ldc * size_of(p.c) % kVector == 0); }
   // The operands and C, each once.
   [[nodiscard]] double memory_seconds() const {
+    constexpr double kHeld = 0.8;  // part of the cache that holds what the previous call read
     // An element is stored at a time, of 2 bytes as of 4, where rows may begin anywhere.
     const double c = bytes(p.m, p.n, kernel.reads_any_rows ? DType::fp32 : p.c) * (c_is_aligned() ? 1 : family.writing);
-    return (bytes(p.m, p.k, p.a) + bytes(p.k, p.n, p.b) + c) / (memory * family.memory);
+    const double all = bytes(p.m, p.k, p.a) + bytes(p.k, p.n, p.b) + c;
+    return all / (memory * (all < kHeld * cache ? family.cached : family.memory));
   }
   // The passes that lay out operands first, and the one that reduces the parts.
   [[nodiscard]] double pass_seconds(int64_t parts) const {
@@ -154,8 +161,9 @@ struct Model {
     const double clusters = std::floor((size > 2 ? kUsable : 1) * sms / taken + 1e-9);
     return std::max(clusters, 1.0) * static_cast<double>(size);
   }
-  // `running`: blocks of an SM at once.
-  [[nodiscard]] double stage_seconds(double running) const {
+  // `running`: blocks of an SM at once. `load`: the part of the SMs that run any; all of them share the L2 cache's
+  // rate.
+  [[nodiscard]] double stage_seconds(double running, double load) const {
     const auto& tile = kernel.tile;
     const int64_t deep = kernel.small_k ? std::min(tile.k, p.k) : tile.k;
     const double work = 2.0 * static_cast<double>(tile.m * tile.n * deep);
@@ -168,27 +176,39 @@ struct Model {
     // A cluster's blocks receive both operands whole, and fetch their share.
     const double fetched =
         bytes_of(tile.m) / static_cast<double>(shape.across) + bytes_of(tile.n) / static_cast<double>(shape.down);
-    const double read = std::max(bytes_of(tile.m + tile.n) / family.block_bytes, running * fetched / family.sm_bytes) *
-                        (reading.unaligned ? family.unaligned : 1);
-    return std::max(compute + family.stage_clocks, read) / clock + (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
+    const double read =
+        std::max(bytes_of(tile.m + tile.n) / family.block_bytes, load * running * fetched / family.sm_bytes) *
+        (reading.unaligned ? family.unaligned : 1);
+    return std::max({compute + family.stage_clocks, read, family.least_clocks}) / clock +
+           (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
   }
   [[nodiscard]] double seconds(int64_t parts) const {
+    if (kernel.work == GpuWork::clusters && tiles > kMostClusterTiles) return kNotMeasured;
     const int64_t clustered = splits_in_cluster(kernel) ? parts * shape.blocks() : 1;
     const double slots = clustered > 1 ? fitting_blocks(clustered) : std::max(std::floor(sms / together()), 1.0);
     const double all = tiles * static_cast<double>(parts);
     const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
-    const double waves = std::ceil(all / (slots * running));
+    const double waves = std::floor(all / (slots * running));  // of all SMs
+    const double last = all / (slots * running) - waves;
     const double area =
         static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 128.0 * static_cast<double>(kernel.sms));
-    // Ping-pong computes its only tile by half of its warps.
-    const double stage = stage_seconds(running) * (kernel.pingpong && waves < 2 ? 1.2 : 1);
-    const double write_us = family.tile_us + family.area_us * area * (c_is_aligned() ? 1 : family.area_writing);
-    const double tile = static_cast<double>(divide_up(stages, parts)) * stage + write_us * 1e-6;
+    const bool adds = splits_in_cluster(kernel) && parts > 1;
+    const double area_us = family.area_us + (size_of(p.c) == 4 ? family.word_us : 0) + (adds ? family.split_us : 0);
+    const double write_us = family.tile_us + area_us * area * (c_is_aligned() ? 1 : family.area_writing);
+    const auto tile_seconds = [&](double load) {
+      // Ping-pong computes its only tile by half of its warps.
+      const double stage = stage_seconds(running, load) * (kernel.pingpong && waves + last <= 1 ? 1.2 : 1);
+      return static_cast<double>(divide_up(stages, parts)) * stage + write_us * 1e-6;
+    };
+    const double blocks = waves * tile_seconds(1) + (last > 0 ? tile_seconds(last) : 0);
     const double cluster =
         splits_in_cluster(kernel)
             ? 1e-6 * (family.part_us * std::log2(parts) + family.share_us * std::log2(shape.blocks()))
             : 0;
-    return family.launch_us * 1e-6 + std::max(waves * tile, memory_seconds()) + cluster + pass_seconds(parts);
+    // The next kernel's blocks begin before this one ends, if they fit beside its blocks.
+    const double launch =
+        family.launch_us + (2 * all > slots * static_cast<double>(kernel.blocks) ? family.exposed_us : 0);
+    return launch * 1e-6 + std::max(blocks, memory_seconds()) + cluster + pass_seconds(parts);
   }
 };
 

@@ -52,7 +52,7 @@ struct Family {
   double tile_us;           // for each tile, besides its stages
   double area_us;           // for each 128 × 128 of a tile on one SM, besides its stages
   double block_bytes;       // bytes of operands per clock that one block takes at most
-  double sm_bytes;          // bytes of operands per clock that an SM takes at most
+  double sm_bytes;          // bytes of operands per clock that an SM takes if all SMs read
   double unaligned;         // factor on the time if the kernel reads unaligned rows
   double unaligned_us;      // and time added to each stage then
   double writing;           // factor on the time to write C if its rows are unaligned
@@ -61,6 +61,11 @@ struct Family {
   double part_us = 0.25;    // for each doubling of the parts of k in a cluster
   double share_us = 0.25;   // for each doubling of the blocks of a cluster that share operands
   double stage_clocks = 0;  // for each stage, besides the multiplications
+  double least_clocks = 0;  // of a stage
+  double word_us = 0;       // added to area_us if C has elements of 4 bytes
+  double split_us = 0;      // added to area_us if a cluster adds parts of k
+  double cached = 2;        // like `memory`, if the L2 cache holds the operands and C
+  double exposed_us = 0;    // of the launch, if the SMs have no room for the blocks of the next kernel
 };
 
 // The costs on one device.

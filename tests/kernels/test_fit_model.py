@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""pbprobe_fit_model on samples of an H100 (fit/h100.json, of tools/measure-candidates), and on files that have none.
+"""pbprobe_fit_model on samples of an H200 (fit/h200.json, of tools/measure-candidates), and on files that have none.
 
 test_fit_model.py PROGRAM
 """
@@ -24,13 +24,14 @@ def run(program, *arguments):
 def test_fit_lowers_the_loss_and_replaces_the_row(program, folder):
     fits = folder / "fits.inc"
     shutil.copy(FITS, fits)
-    samples = json.loads((HERE / "fit" / "h100.json").read_text())
+    samples = json.loads((HERE / "fit" / "h200.json").read_text())
     (folder / "samples.json").write_text(json.dumps(samples))
     done = run(program, folder / "samples.json", "--write", fits)
     assert done.returncode == 0, done.stderr
     before, after = (float(loss) for loss in re.findall(r"mean ([\d.]+) %", done.stdout))
     assert after < before, done.stdout
     assert fits.read_text().count(samples["device"]["name"]) == 1
+    assert fits.read_text().count(".device = ") == FITS.read_text().count(".device = ")
     assert fits.read_text() != FITS.read_text()
     # A device without a row gets one; the others stay.
     samples["device"]["name"] = "an unknown card"
@@ -43,7 +44,7 @@ def test_rejects_files_without_samples(program, folder):
     broken = folder / "broken.json"
     broken.write_text("{}")
     unknown = folder / "unknown.json"
-    unknown.write_text((HERE / "fit" / "h100.json").read_text().replace('"type": "bf16"', '"type": "bf17"'))
+    unknown.write_text((HERE / "fit" / "h200.json").read_text().replace('"type": "bf16"', '"type": "bf17"'))
     for file in (folder / "missing.json", broken, unknown):
         done = run(program, file)
         assert done.returncode == 2, done.stdout
@@ -51,7 +52,7 @@ def test_rejects_files_without_samples(program, folder):
 
 
 def test_reports_fits_that_cannot_be_written(program, folder):
-    done = run(program, HERE / "fit" / "h100.json", "--write", folder / "missing.inc")
+    done = run(program, HERE / "fit" / "h200.json", "--write", folder / "missing.inc")
     assert done.returncode == 2, done.stdout
     assert "missing.inc: cannot be read or written" in done.stderr
     assert not (folder / "missing.inc").exists()

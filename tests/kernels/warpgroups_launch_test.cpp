@@ -140,9 +140,9 @@ TEST_F(WarpgroupLaunches, SmallMReadsUnalignedRowsOfB) {
 
 // If no tensor map names an operand, the plan without the swap runs.
 TEST_F(WarpgroupLaunches, FewColumnsAreSmallM) {
-  launch_it(make_problem(8192, 8, 4096, DType::bf16), std::nullopt);
+  launch_it(make_problem(8192, 8, 2048, DType::bf16), std::nullopt);
   EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_small_m16_nt", 128, true)));
-  launch_it(make_problem(8192, 8, 4096, DType::bf16), std::nullopt, 2);
+  launch_it(make_problem(8192, 8, 2048, DType::bf16), std::nullopt, 2);
   ASSERT_FALSE(launched.empty());
   EXPECT_EQ(launched[0].kernel, "gemm_bf16_64x128_nt") << "which awaits what is ahead itself";
   EXPECT_TRUE(launched[0].overlaps);
