@@ -14,19 +14,20 @@
 namespace pbprobe {
 
 struct ToolkitComponent {
-  std::string component;             // named as in File::component: "cuBLAS"
-  std::string version;               // "13.1.0.3"
-  bool newer_too = false;            // newer versions of this major version belong to the release too
-  std::vector<std::string> sonames;  // file names that its libraries are loaded by: "libcublas.so.13"
+  FIELD(std::string, component, "named as in the inventory");  // named as in File::component: "cuBLAS"
+  FIELD(std::string, version);                                 // "13.1.0.3"
+  FIELD(bool, newer_too, "newer versions of this major version belong to the release too") = false;
+  FIELD(std::vector<std::string>, sonames, "file names that its libraries are loaded by");
 };
 
 struct ToolkitRelease {
-  std::string release;  // "13.0.2"
-  std::vector<ToolkitComponent> components;
+  FIELD(std::string, release, "release of the toolkit");  // "13.0.2"
+  FIELD(std::vector<ToolkitComponent>, components);
 };
 
 struct ToolkitTable {
-  std::vector<ToolkitRelease> releases;
+  SCHEMA("pbprobe.cuda_components/1");
+  FIELD(std::vector<ToolkitRelease>, releases, "oldest first");
 };
 
 // Returns the releases, oldest first.
@@ -42,22 +43,5 @@ struct ToolkitTable {
 // Reports whether the newest toolkit release contains the component, named as in the inventory: "cuBLAS", "CUDA
 // runtime"; not "cuDNN" or "NCCL".
 [[nodiscard]] bool is_toolkit_component(std::string_view component);
-
-void fields(auto& visit, SameAs<ToolkitComponent> auto& component) {
-  visit("component", component.component, "named as in the inventory");
-  visit("version", component.version);
-  visit("newer_too", component.newer_too, "newer versions of this major version belong to the release too");
-  visit("sonames", component.sonames, "file names that its libraries are loaded by");
-}
-
-void fields(auto& visit, SameAs<ToolkitRelease> auto& release) {
-  visit("release", release.release, "release of the toolkit");
-  visit("components", release.components);
-}
-
-void fields(auto& visit, SameAs<ToolkitTable> auto& table) {
-  visit.constant("schema", "pbprobe.cuda_components/1");
-  visit("releases", table.releases, "oldest first");
-}
 
 }  // namespace pbprobe

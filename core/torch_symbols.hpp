@@ -16,15 +16,16 @@ namespace pbprobe {
 // Symbols that the same releases export. Each digest is stored as its distance from the previous one, in LEB128 and
 // base64.
 struct TorchSymbolGroup {
-  std::vector<std::string> releases;
-  int64_t symbols = 0;
-  std::string gaps;
+  FIELD(std::vector<std::string>, releases, "releases that export these symbols");
+  FIELD(int64_t, symbols, "number of symbols") = 0;
+  FIELD(std::string, gaps, "distances between consecutive digests: LEB128, in base64");
 };
 
 struct TorchSymbolTable {
-  std::vector<std::string> releases;  // "2.11.0", oldest first
-  int64_t slots = 0;                  // a digest is the first 8 bytes of SHA-256, modulo this
-  std::vector<TorchSymbolGroup> groups;
+  SCHEMA("pbprobe.torch_symbols/1");
+  FIELD(std::vector<std::string>, releases, "oldest first");  // "2.11.0"
+  FIELD(int64_t, slots, "a digest is the first 8 bytes of the SHA-256 of the name, modulo this") = 0;
+  FIELD(std::vector<TorchSymbolGroup>, groups, "symbols by the releases that export them");
 };
 
 // Subset of the releases in the table.
@@ -59,18 +60,5 @@ class TorchReleases {
 
 // "2.9", "2.9 to 2.11", "2.9, 2.11": of `releases` as `names` gives them.
 [[nodiscard]] std::string join_ranges(const std::vector<std::string>& releases);
-
-void fields(auto& visit, SameAs<TorchSymbolGroup> auto& group) {
-  visit("releases", group.releases, "releases that export these symbols");
-  visit("symbols", group.symbols, "number of symbols");
-  visit("gaps", group.gaps, "distances between consecutive digests: LEB128, in base64");
-}
-
-void fields(auto& visit, SameAs<TorchSymbolTable> auto& table) {
-  visit.constant("schema", "pbprobe.torch_symbols/1");
-  visit("releases", table.releases, "oldest first");
-  visit("slots", table.slots, "a digest is the first 8 bytes of the SHA-256 of the name, modulo this");
-  visit("groups", table.groups, "symbols by the releases that export them");
-}
 
 }  // namespace pbprobe

@@ -31,31 +31,17 @@ enum class Subject {
 enum class Level { claimed, shipped, loaded, executed, measured };
 
 struct Finding {
-  std::string id;  // "PB301": stable, and never used again for another check
-  Subject subject = Subject::artifact;
-  Severity severity = Severity::note;  // changed by the policy if it sets one
-  Level level = Level::shipped;
-  std::string what;                   // observation
-  std::optional<std::string> where;   // file, section or symbol
-  std::vector<std::string> operands;  // data in `what`: "12", "libtorch_cuda.so"
-  std::string remedy;
-  std::optional<std::string> waived;  // the waiver's reason
-  std::optional<std::string> distribution =
-      std::nullopt;  // package beside torch; null if the finding is about the artifact
+  FIELD(std::string, id, "stable identifier of the check");  // "PB301": stable, and never used again for another check
+  FIELD(Subject, subject, "subject of the check") = Subject::artifact;
+  FIELD(Severity, severity, "changed by the policy if it sets one") = Severity::note;
+  FIELD(Level, level, "level of truth that the check tests") = Level::shipped;
+  FIELD(std::string, what, "observation");
+  FIELD(std::optional<std::string>, where, "file, section or symbol");
+  FIELD(std::vector<std::string>, operands, "data in the observation");  // data in `what`: "12", "libtorch_cuda.so"
+  FIELD(std::string, remedy, "fix");
+  FIELD(std::optional<std::string>, waived, "the waiver's reason");
+  FIELD(std::optional<std::string>, distribution,
+        "package beside torch that the finding is about; null if it is about torch or the artifact") = std::nullopt;
 };
-
-void fields(auto& visit, SameAs<Finding> auto& finding) {
-  visit("id", finding.id, "stable identifier of the check");
-  visit("subject", finding.subject, "subject of the check");
-  visit("severity", finding.severity, "changed by the policy if it sets one");
-  visit("level", finding.level, "level of truth that the check tests");
-  visit("what", finding.what, "observation");
-  visit("where", finding.where, "file, section or symbol");
-  visit("operands", finding.operands, "data in the observation");
-  visit("remedy", finding.remedy, "fix");
-  visit("waived", finding.waived, "the waiver's reason");
-  visit("distribution", finding.distribution,
-        "package beside torch that the finding is about; null if it is about torch or the artifact");
-}
 
 }  // namespace pbprobe

@@ -15,69 +15,38 @@
 namespace pbprobe {
 
 struct PlannedKernel {
-  std::string kernel;
-  bool chosen = false;
-  std::string tile;  // "128x256"
-  int64_t parts = 1;
-  std::optional<int64_t> blocks;
-  std::optional<int64_t> cluster;
-  int64_t workspace_bytes = 0;
-  std::optional<double> model;
-  std::optional<double> model_us;
-  std::string why;
+  FIELD(std::string, kernel);
+  FIELD(bool, chosen, "dispatch takes it") = false;
+  FIELD(std::string, tile, "rows x columns of C per block; for a CPU kernel, per step of a task");  // "128x256"
+  FIELD(int64_t, parts, "split-K: number of slices of k, added in a fixed order") = 1;
+  FIELD(std::optional<int64_t>, blocks, "blocks of the grid; null for a CPU kernel");
+  FIELD(std::optional<int64_t>, cluster, "blocks of a cluster; null for a CPU kernel");
+  FIELD(int64_t, workspace_bytes) = 0;
+  FIELD(std::optional<double>, model,
+        "predicted time / predicted time of the chosen kernel, by the model that chooses between tiles; null if the "
+        "model was not used");
+  FIELD(std::optional<double>, model_us, "time predicted by that model, microseconds; null for a CPU kernel");
+  FIELD(std::string, why, "reason for the choice, with the split and the passes before it");
 };
 
 struct PlannedGemm {
-  std::string device;
-  std::optional<std::string> supposed;
-  std::string dtype;
-  std::optional<std::string> blocks;
-  int64_t m = 0;
-  int64_t n = 0;
-  int64_t k = 0;
-  std::string layout;
-  std::string out;
-  std::vector<PlannedKernel> kernels;
-  std::optional<std::string> why_not;
+  FIELD(std::string, device, "\"cuda:0\", \"cpu\"");
+  FIELD(std::optional<std::string>, supposed,
+        "assumed properties of a device that is missing here, or kernels that are not built; null if both exist");
+  FIELD(std::string, dtype, "type of A and B");
+  FIELD(std::optional<std::string>, blocks, "block scales, named as in --block-scales; null without block scales");
+  FIELD(int64_t, m) = 0;
+  FIELD(int64_t, n) = 0;
+  FIELD(int64_t, k, "numbers; e2m1x2 has two per byte") = 0;
+  FIELD(std::string, layout, "nt: B[n,k]; nn: B[k,n]; tn: A[k,m], B[k,n]; tt: A[k,m], B[n,k]");
+  FIELD(std::string, out, "type of C");
+  FIELD(std::vector<PlannedKernel>, kernels, "in the table's order");
+  FIELD(std::optional<std::string>, why_not, "reason why no kernel computes it");
 };
 
 struct PlanList {
-  std::vector<PlannedGemm> gemms;
+  SCHEMA("pbprobe.plan-list/1");
+  FIELD(std::vector<PlannedGemm>, gemms);
 };
-
-void fields(auto& visit, SameAs<PlannedKernel> auto& kernel) {
-  visit("kernel", kernel.kernel);
-  visit("chosen", kernel.chosen, "dispatch takes it");
-  visit("tile", kernel.tile, "rows x columns of C per block; for a CPU kernel, per step of a task");
-  visit("parts", kernel.parts, "split-K: number of slices of k, added in a fixed order");
-  visit("blocks", kernel.blocks, "blocks of the grid; null for a CPU kernel");
-  visit("cluster", kernel.cluster, "blocks of a cluster; null for a CPU kernel");
-  visit("workspace_bytes", kernel.workspace_bytes);
-  visit("model", kernel.model,
-        "predicted time / predicted time of the chosen kernel, by the model that chooses between tiles; null if the "
-        "model was not used");
-  visit("model_us", kernel.model_us, "time predicted by that model, microseconds; null for a CPU kernel");
-  visit("why", kernel.why, "reason for the choice, with the split and the passes before it");
-}
-
-void fields(auto& visit, SameAs<PlannedGemm> auto& gemm) {
-  visit("device", gemm.device, "\"cuda:0\", \"cpu\"");
-  visit("supposed", gemm.supposed,
-        "assumed properties of a device that is missing here, or kernels that are not built; null if both exist");
-  visit("dtype", gemm.dtype, "type of A and B");
-  visit("blocks", gemm.blocks, "block scales, named as in --block-scales; null without block scales");
-  visit("m", gemm.m);
-  visit("n", gemm.n);
-  visit("k", gemm.k, "numbers; e2m1x2 has two per byte");
-  visit("layout", gemm.layout, "nt: B[n,k]; nn: B[k,n]; tn: A[k,m], B[k,n]; tt: A[k,m], B[n,k]");
-  visit("out", gemm.out, "type of C");
-  visit("kernels", gemm.kernels, "in the table's order");
-  visit("why_not", gemm.why_not, "reason why no kernel computes it");
-}
-
-void fields(auto& visit, SameAs<PlanList> auto& list) {
-  visit.constant("schema", "pbprobe.plan-list/1");
-  visit("gemms", list.gemms);
-}
 
 }  // namespace pbprobe

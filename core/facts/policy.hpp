@@ -15,27 +15,28 @@ namespace pbprobe {
 
 // Finding that the policy tolerates for a stated reason until a date.
 struct Waiver {
-  std::string id;                        // id of the check: "PB316"
-  std::optional<std::string> component;  // location as the finding states it; null only for findings without a location
-  std::string reason;
-  std::string until;  // last day on which it is valid: "2027-01-31"
+  FIELD(std::string, id, "id of one check: PB316");
+  FIELD(std::optional<std::string>, component,
+        "location as the finding states it; null only for findings without a location");
+  FIELD(std::string, reason, "reason");
+  FIELD(std::string, until, "last day on which it is valid: 2027-01-31");
 };
 
 // Level up to which each part of a claim must be proved.
 struct RequiredLevels {
-  Level sm = Level::shipped;
-  Level isa = Level::shipped;
-  Level torch = Level::shipped;
-  Level cuda = Level::shipped;
-  Level python = Level::shipped;
-  Level blas = Level::shipped;
+  FIELD(Level, sm, "level that SMs must reach") = Level::shipped;
+  FIELD(Level, isa, "level that CPU ISAs must reach") = Level::shipped;
+  FIELD(Level, torch, "level of the version") = Level::shipped;
+  FIELD(Level, cuda, "level of the version") = Level::shipped;
+  FIELD(Level, python, "level of the version") = Level::shipped;
+  FIELD(Level, blas, "level of the library") = Level::shipped;
 };
 
 // Severity that replaces the catalogue default, with its reason: a lower severity tolerates as much as a waiver
 // does.
 struct SeverityChange {
-  Severity severity = Severity::fail;
-  std::string reason;
+  FIELD(Severity, severity, "replaces the severity in the catalogue") = Severity::fail;
+  FIELD(std::string, reason, "reason");
 };
 
 // Effect of checks without an answer.
@@ -46,41 +47,13 @@ enum class Stance {
 };
 
 struct Policy {
-  std::string name;
-  Stance stance = Stance::strict;
-  RequiredLevels levels;
-  std::map<std::string, SeverityChange> severity;  // keyed by check id
-  std::vector<Waiver> waive;
+  SCHEMA("pbprobe.policy/1");
+  FIELD(std::string, name, "for the verdict");
+  FIELD(Stance, stance, "strict: what is not answered or not proved does not pass, as a gate has it") = Stance::strict;
+  FIELD(RequiredLevels, levels, "level up to which each part of a claim must be proved");
+  FIELD(ByName<SeverityChange>, severity,
+        "severities that replace the catalogue defaults, by check id, with the reason");
+  FIELD(std::vector<Waiver>, waive, "findings that the policy tolerates");
 };
-
-void fields(auto& visit, SameAs<Waiver> auto& waiver) {
-  visit("id", waiver.id, "id of one check: PB316");
-  visit("component", waiver.component, "location as the finding states it; null only for findings without a location");
-  visit("reason", waiver.reason, "reason");
-  visit("until", waiver.until, "last day on which it is valid: 2027-01-31");
-}
-
-void fields(auto& visit, SameAs<RequiredLevels> auto& levels) {
-  visit("sm", levels.sm, "level that SMs must reach");
-  visit("isa", levels.isa, "level that CPU ISAs must reach");
-  visit("torch", levels.torch, "level of the version");
-  visit("cuda", levels.cuda, "level of the version");
-  visit("python", levels.python, "level of the version");
-  visit("blas", levels.blas, "level of the library");
-}
-
-void fields(auto& visit, SameAs<SeverityChange> auto& change) {
-  visit("severity", change.severity, "replaces the severity in the catalogue");
-  visit("reason", change.reason, "reason");
-}
-
-void fields(auto& visit, SameAs<Policy> auto& policy) {
-  visit.constant("schema", "pbprobe.policy/1");
-  visit("name", policy.name, "for the verdict");
-  visit("stance", policy.stance, "strict: what is not answered or not proved does not pass, as a gate has it");
-  visit("levels", policy.levels, "level up to which each part of a claim must be proved");
-  visit("severity", policy.severity, "severities that replace the catalogue defaults, by check id, with the reason");
-  visit("waive", policy.waive, "findings that the policy tolerates");
-}
 
 }  // namespace pbprobe

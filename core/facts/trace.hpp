@@ -13,29 +13,17 @@
 namespace pbprobe {
 
 struct TracePoint {
-  double seconds = 0;                 // time since the measurement began
-  std::optional<double> clock_mhz;    // SM clock of a GPU; for a CPU, clock of the fastest sampled core
-  std::optional<double> power_watts;  // for a CPU, the sum of its packages
-  std::optional<double> celsius;
-  std::optional<std::vector<std::string>> limits;  // causes of a lower clock: "power cap"; null if not reported
+  FIELD(double, seconds, "time since the measurement began") = 0;
+  FIELD(std::optional<double>, clock_mhz, "SM clock of a GPU; for a CPU, clock of the fastest sampled core");
+  FIELD(std::optional<double>, power_watts, "for a CPU, the sum of its packages");
+  FIELD(std::optional<double>, celsius, "temperature");
+  FIELD(std::optional<std::vector<std::string>>, limits,
+        "causes of a lower clock, as NVML reports them; null without a report");
 };
 
 struct DeviceTrace {
-  std::string device;  // "cpu", "cuda:0"
-  std::vector<TracePoint> points;
+  FIELD(std::string, device, "cpu or cuda:0");
+  FIELD(std::vector<TracePoint>, points, "in the order of time");
 };
-
-void fields(auto& visit, SameAs<TracePoint> auto& point) {
-  visit("seconds", point.seconds, "time since the measurement began");
-  visit("clock_mhz", point.clock_mhz, "SM clock of a GPU; for a CPU, clock of the fastest sampled core");
-  visit("power_watts", point.power_watts, "for a CPU, the sum of its packages");
-  visit("celsius", point.celsius, "temperature");
-  visit("limits", point.limits, "causes of a lower clock, as NVML reports them; null without a report");
-}
-
-void fields(auto& visit, SameAs<DeviceTrace> auto& trace) {
-  visit("device", trace.device, "cpu or cuda:0");
-  visit("points", trace.points, "in the order of time");
-}
 
 }  // namespace pbprobe

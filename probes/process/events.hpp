@@ -34,46 +34,27 @@ enum class Step { start, libtorch, kernels };
 
 // Current step of the worker, named in the message if the worker dies in it.
 struct Stage {
-  Step step = Step::start;
-  std::string doing = "starting";
+  FIELD(Step, step) = Step::start;
+  FIELD(std::string, doing) = "starting";
 };
 
 enum class How { exited, signal, time_limit, hung, unseen };  // unseen: waiting for it failed
 
 // Faulting instruction, as recorded by the worker's signal handler.
 struct Crash {
-  std::string object;   // file of the faulting code; empty for generated code
-  uint64_t offset = 0;  // offset in the loaded file; without a file, the address
-  std::string symbol;   // exported symbol; empty if there is no such symbol
-  std::string bytes;    // code bytes from the instruction on, in hexadecimal
+  FIELD(std::string, object);   // file of the faulting code; empty for generated code
+  FIELD(uint64_t, offset) = 0;  // offset in the loaded file; without a file, the address
+  FIELD(std::string, symbol);   // exported symbol; empty if there is no such symbol
+  FIELD(std::string, bytes);    // code bytes from the instruction on, in hexadecimal
 };
 
 // End of the worker, as observed by its supervisor.
 struct WorkerEnd {
-  How how = How::exited;
-  int64_t code = 0;
-  std::optional<std::string> signal;  // "SIGSEGV"
-  int64_t left_behind = 0;            // processes that the worker left behind, ended by the supervisor
+  FIELD(How, how) = How::exited;
+  FIELD(int64_t, code, "exit code") = 0;
+  FIELD(std::optional<std::string>, signal);  // "SIGSEGV"
+  FIELD(int64_t, left_behind, "processes that it left, ended by the supervisor") = 0;
 };
-
-void fields(auto& visit, SameAs<Stage> auto& stage) {
-  visit("step", stage.step);
-  visit("doing", stage.doing);
-}
-
-void fields(auto& visit, SameAs<Crash> auto& crash) {
-  visit("object", crash.object);
-  visit("offset", crash.offset);
-  visit("symbol", crash.symbol);
-  visit("bytes", crash.bytes);
-}
-
-void fields(auto& visit, SameAs<WorkerEnd> auto& ended) {
-  visit("how", ended.how);
-  visit("code", ended.code, "exit code");
-  visit("signal", ended.signal);
-  visit("left_behind", ended.left_behind, "processes that it left, ended by the supervisor");
-}
 
 // Writer of events. Only the process that created it writes: a library may fork the worker without its knowledge.
 class EventWriter {

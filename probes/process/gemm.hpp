@@ -38,16 +38,10 @@ struct GemmMatrices {
 inline constexpr std::string_view kOfEachGpu = "matrix products";
 
 struct ReturnedGemm {
-  std::string device;  // "cpu", "cuda:0"
-  std::string dtype;
-  std::string c;  // in hexadecimal
+  FIELD(std::string, device);  // "cpu", "cuda:0"
+  FIELD(std::string, dtype);
+  FIELD(std::string, c, "in hexadecimal");
 };
-
-void fields(auto& visit, SameAs<ReturnedGemm> auto& gemm) {
-  visit("device", gemm.device);
-  visit("dtype", gemm.dtype);
-  visit("c", gemm.c, "in hexadecimal");
-}
 
 [[nodiscard]] ReturnedGemm returned_gemm(std::string device, DType type, const std::vector<unsigned char>& c);
 

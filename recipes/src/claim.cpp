@@ -166,27 +166,16 @@ constexpr std::string_view kBlank = " \t\r";
 constexpr std::string_view kEveryFile = "*";
 
 struct ClaimOfFiles {
-  std::string files;
-  std::string claim;
+  FIELD(std::string, files, "pattern of paths, or of file names if it has no slash: vllm/_moe_C*.so");
+  FIELD(std::string, claim, "required contents of each matching file: sm90,sm120,cuda=13.0");
 };
 
 struct ClaimDocument {
-  std::optional<std::string> claim;
-  std::optional<std::vector<ClaimOfFiles>> files;
-  std::optional<std::vector<IgnoredFiles>> ignore;
+  SCHEMA("pbprobe.claims/1");
+  FIELD(std::optional<std::string>, claim, "claim for all files without a matching pattern, in the syntax of --claim");
+  FIELD(std::optional<std::vector<ClaimOfFiles>>, files, "claims for files; the last matching pattern counts");
+  FIELD(std::optional<std::vector<IgnoredFiles>>, ignore, "files of which nothing is claimed");
 };
-
-void fields(auto& visit, SameAs<ClaimOfFiles> auto& claim) {
-  visit("files", claim.files, "pattern of paths, or of file names if it has no slash: vllm/_moe_C*.so");
-  visit("claim", claim.claim, "required contents of each matching file: sm90,sm120,cuda=13.0");
-}
-
-void fields(auto& visit, SameAs<ClaimDocument> auto& document) {
-  visit.constant("schema", "pbprobe.claims/1");
-  visit("claim", document.claim, "claim for all files without a matching pattern, in the syntax of --claim");
-  visit("files", document.files, "claims for files; the last matching pattern counts");
-  visit("ignore", document.ignore, "files of which nothing is claimed");
-}
 
 // Converts "sm90" of the target table to "sm_90", and keeps "sm_90a" in the form of compilers.
 std::optional<Sm> machine_code(std::string_view word) {

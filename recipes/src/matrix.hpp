@@ -19,93 +19,94 @@
 namespace pbprobe {
 
 struct Choice {
-  std::string default_value;
-  std::vector<std::string> choices;
+  FIELD_AS(std::string, default_value, "default");
+  FIELD(std::vector<std::string>, choices);
 };
 
 struct NixpkgsPin {
-  std::string rev;
-  std::optional<std::string> hash;  // nullopt until it was fetched; never invented
-  std::string torch;                // torch version of this nixpkgs
+  FIELD(std::string, rev, "commit of nixpkgs");
+  FIELD(std::optional<std::string>, hash, "hash of the download; null until `pbprobe recipes lock --fill` fetched it");
+  FIELD(std::string, torch, "torch version of this nixpkgs");
 };
 
 // Source of torch that replaces the source in the pin.
 struct SourcePin {
-  std::string owner;
-  std::string repo;
-  std::string tag;
-  bool submodules = false;
-  std::optional<std::string> hash;
-  bool drop_patches = false;     // drop all patches of nixpkgs, and write a stub of FindCUDAToolkit.cmake
-  std::string drop_patches_why;  // reason for drop_patches
+  FIELD(std::string, owner);
+  FIELD(std::string, repo);
+  FIELD(std::string, tag);
+  FIELD(bool, submodules) = false;
+  FIELD(std::optional<std::string>, hash);
+  FIELD(bool, drop_patches, "drop all patches of nixpkgs, and write a stub of FindCUDAToolkit.cmake") = false;
+  FIELD(std::string, drop_patches_why, "reason for drop_patches");
 };
 
 struct RecipePatch {
-  std::string package;
-  std::string name;
-  std::string url;
-  std::string hash;
-  std::string why;
+  FIELD(std::string, package, "attribute of the patched package in nixpkgs");
+  FIELD(std::string, name);
+  FIELD(std::string, url);
+  FIELD(std::string, hash);
+  FIELD(std::string, why);
 };
 
 // Package of the CUDA set of a line that is built under its own name.
 struct CudaComponent {
-  std::string name;       // "cudnn-13_0"
-  std::string attribute;  // attribute in the CUDA package set: "cudnn"
+  FIELD(std::string, name, "name of the package");                     // "cudnn-13_0"
+  FIELD(std::string, attribute, "attribute of the CUDA package set");  // "cudnn"
 };
 
 // Row of the matrix: every SM is built with every ISA.
 struct MatrixRow {
-  std::vector<std::string> gpus;
-  std::vector<std::string> cpus;
+  FIELD(std::vector<std::string>, gpus, "SMs; each is built with every ISA of the row");
+  FIELD(std::vector<std::string>, cpus, "ISAs");
 };
 
 struct MatrixLine {
-  std::string id;             // "cuda13_0"
-  std::string torch;          // "2.10.0"
-  std::string cuda;           // "13.0"
-  std::string cuda_release;   // "12.9.1"
-  std::string cuda_packages;  // attribute of nixpkgs with minor version, because cudaPackages_13 changes with the pin
-  std::string pname_prefix;   // "pytorch210"
-  NixpkgsPin pin;
-  std::optional<SourcePin> source;  // nullopt for the torch of the pin
-  std::vector<RecipePatch> patches;
-  std::vector<CudaComponent> cuda_components;
-  std::vector<MatrixRow> rows;
-  std::vector<std::string> cpu_only;  // ISAs that are also built without CUDA
+  FIELD(std::string, id, "id in the names of variants: cuda13_0");
+  FIELD(std::string, torch);         // "2.10.0"
+  FIELD(std::string, cuda);          // "13.0"
+  FIELD(std::string, cuda_release);  // "12.9.1"
+  FIELD(std::string, cuda_packages, "attribute of nixpkgs");
+  FIELD(std::string, pname_prefix, "replacement of `pytorch` in the pname");  // "pytorch210"
+  FIELD(NixpkgsPin, pin);
+  FIELD(std::optional<SourcePin>, source, "source of torch; null for the source of the pin");
+  FIELD(std::vector<RecipePatch>, patches);
+  FIELD(std::vector<CudaComponent>, cuda_components, "packages of the CUDA set that are built under their own names");
+  FIELD(std::vector<MatrixRow>, rows);
+  FIELD(std::vector<std::string>, cpu_only, "ISAs that are also built without CUDA");
 };
 
 // Additional settings for some variants. An empty list of SMs or ISAs selects all.
 struct MatrixRule {
-  std::vector<std::string> gpus;
-  std::vector<std::string> cpus;
-  std::map<std::string, std::string> environment;
-  std::string note;
+  FIELD(std::vector<std::string>, gpus, "SMs; an empty list selects all");
+  FIELD(std::vector<std::string>, cpus, "ISAs; an empty list selects all");
+  FIELD(ByName<std::string>, environment, "variables of the build");
+  FIELD(std::string, note);
 };
 
 // Workload with its ISAs, best first.
 struct Workload {
-  std::string id;  // "infer-int8"
-  std::vector<std::string> cpus;
-  std::string why;
+  FIELD(std::string, id);  // "infer-int8"
+  FIELD(std::vector<std::string>, cpus, "ISAs, best first");
+  FIELD(std::string, why);
 };
 
 // Common error, for the documents.
 struct Correction {
-  std::string stated;
-  std::string fact;
-  std::string source;
+  FIELD(std::string, stated);
+  FIELD(std::string, fact);
+  FIELD(std::string, source);
 };
 
 struct Matrix {
-  std::string default_line;
-  Choice python;
-  Choice blas;
-  std::vector<Workload> workloads;         // the first is the default
-  std::map<std::string, int64_t> drivers;  // CUDA version → first driver branch that has it
-  std::vector<MatrixLine> lines;
-  std::vector<MatrixRule> rules;
-  std::vector<Correction> corrections;
+  SCHEMA("pbprobe.matrix/1");
+  FIELD(std::string, default_line, "line whose recipes are in .flox/pkgs");
+  FIELD(Choice, python);
+  FIELD(Choice, blas);
+  FIELD(std::vector<Workload>, workloads, "ISAs for each workload; the first workload is the default");
+  FIELD(ByName<int64_t>, drivers, "first driver branch of each CUDA version");
+  FIELD(std::vector<MatrixLine>, lines);
+  FIELD(std::vector<MatrixRule>, rules, "additional settings for some variants");
+  FIELD(std::vector<Correction>, corrections, "common errors, for the documents");
 
   [[nodiscard]] const MatrixLine* find_line(std::string_view id) const;
   [[nodiscard]] const MatrixLine& default_matrix_line() const;
@@ -132,90 +133,5 @@ struct Matrix {
 
 // Checks that this CUDA builds machine code for this SM. The error names the first or the last CUDA that does.
 [[nodiscard]] Result<void> cuda_builds(std::string_view cuda, const Target& gpu);
-
-void fields(auto& visit, SameAs<Choice> auto& choice) {
-  visit("default", choice.default_value);
-  visit("choices", choice.choices);
-}
-
-void fields(auto& visit, SameAs<NixpkgsPin> auto& pin) {
-  visit("rev", pin.rev, "commit of nixpkgs");
-  visit("hash", pin.hash, "hash of the download; null until `pbprobe recipes lock --fill` fetched it");
-  visit("torch", pin.torch, "torch version of this nixpkgs");
-}
-
-void fields(auto& visit, SameAs<SourcePin> auto& source) {
-  visit("owner", source.owner);
-  visit("repo", source.repo);
-  visit("tag", source.tag);
-  visit("submodules", source.submodules);
-  visit("hash", source.hash);
-  visit("drop_patches", source.drop_patches, "drop all patches of nixpkgs, and write a stub of FindCUDAToolkit.cmake");
-  visit("drop_patches_why", source.drop_patches_why, "reason for drop_patches");
-}
-
-void fields(auto& visit, SameAs<RecipePatch> auto& patch) {
-  visit("package", patch.package, "attribute of the patched package in nixpkgs");
-  visit("name", patch.name);
-  visit("url", patch.url);
-  visit("hash", patch.hash);
-  visit("why", patch.why);
-}
-
-void fields(auto& visit, SameAs<CudaComponent> auto& component) {
-  visit("name", component.name, "name of the package");
-  visit("attribute", component.attribute, "attribute of the CUDA package set");
-}
-
-void fields(auto& visit, SameAs<MatrixRow> auto& row) {
-  visit("gpus", row.gpus, "SMs; each is built with every ISA of the row");
-  visit("cpus", row.cpus, "ISAs");
-}
-
-void fields(auto& visit, SameAs<MatrixLine> auto& line) {
-  visit("id", line.id, "id in the names of variants: cuda13_0");
-  visit("torch", line.torch);
-  visit("cuda", line.cuda);
-  visit("cuda_release", line.cuda_release);
-  visit("cuda_packages", line.cuda_packages, "attribute of nixpkgs");
-  visit("pname_prefix", line.pname_prefix, "replacement of `pytorch` in the pname");
-  visit("pin", line.pin);
-  visit("source", line.source, "source of torch; null for the source of the pin");
-  visit("patches", line.patches);
-  visit("cuda_components", line.cuda_components, "packages of the CUDA set that are built under their own names");
-  visit("rows", line.rows);
-  visit("cpu_only", line.cpu_only, "ISAs that are also built without CUDA");
-}
-
-void fields(auto& visit, SameAs<MatrixRule> auto& rule) {
-  visit("gpus", rule.gpus, "SMs; an empty list selects all");
-  visit("cpus", rule.cpus, "ISAs; an empty list selects all");
-  visit("environment", rule.environment, "variables of the build");
-  visit("note", rule.note);
-}
-
-void fields(auto& visit, SameAs<Workload> auto& workload) {
-  visit("id", workload.id);
-  visit("cpus", workload.cpus, "ISAs, best first");
-  visit("why", workload.why);
-}
-
-void fields(auto& visit, SameAs<Correction> auto& correction) {
-  visit("stated", correction.stated);
-  visit("fact", correction.fact);
-  visit("source", correction.source);
-}
-
-void fields(auto& visit, SameAs<Matrix> auto& m) {
-  visit.constant("schema", "pbprobe.matrix/1");
-  visit("default_line", m.default_line, "line whose recipes are in .flox/pkgs");
-  visit("python", m.python);
-  visit("blas", m.blas);
-  visit("workloads", m.workloads, "ISAs for each workload; the first workload is the default");
-  visit("drivers", m.drivers, "first driver branch of each CUDA version");
-  visit("lines", m.lines);
-  visit("rules", m.rules, "additional settings for some variants");
-  visit("corrections", m.corrections, "common errors, for the documents");
-}
 
 }  // namespace pbprobe

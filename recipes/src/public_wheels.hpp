@@ -22,29 +22,30 @@
 namespace pbprobe {
 
 struct PublicWheel {
-  std::string package;
-  std::string version;
-  std::string platform;              // "x86_64-linux"
-  std::string wheel;                 // file name
-  std::optional<std::string> torch;  // required torch: "==2.15.0"; nullopt for any, or none
-  std::vector<std::string> cuda;     // "13.2" for torch; for others the major versions of their CUDA libraries
-  std::optional<int64_t> min_driver;
-  std::vector<std::string> sms;  // machine code in most units of torch; for others, in any unit
-  std::vector<std::string> few;  // machine code in a few units of torch
-  std::vector<std::string> ptx;
+  FIELD(std::string, package, "name in METADATA");
+  FIELD(std::string, version, "version in METADATA");
+  FIELD(std::string, platform, "x86_64-linux or aarch64-linux");
+  FIELD(std::string, wheel, "file name");
+  FIELD(std::optional<std::string>, torch, "required torch in METADATA; null for any, or none");
+  FIELD(std::vector<std::string>, cuda, "toolkit of torch; for others the major versions of linked CUDA libraries");
+  FIELD(std::optional<int64_t>, min_driver, "first driver branch of the lowest version; null without CUDA libraries");
+  FIELD(std::vector<std::string>, sms, "machine code in most units of torch; for others, in any unit");
+  FIELD(std::vector<std::string>, few, "machine code in a few units of torch");
+  FIELD(std::vector<std::string>, ptx, "PTX");
 };
 
 // Package version that the index has only as source.
 struct AbsentWheel {
-  std::string package;
-  std::string version;
-  std::string platform;
+  FIELD(std::string, package, "name of the package");
+  FIELD(std::string, version, "requested version");
+  FIELD(std::string, platform, "x86_64-linux or aarch64-linux");
 };
 
 struct PublicWheels {
-  std::string read;  // date of reading: "2026-11-25"
-  std::vector<PublicWheel> wheels;
-  std::vector<AbsentWheel> absent;
+  SCHEMA("pbprobe.public_wheels/1");
+  FIELD(std::string, read, "date of reading the wheels");  // "2026-11-25"
+  FIELD(std::vector<PublicWheel>, wheels, "wheels by package, oldest first");
+  FIELD(std::vector<AbsentWheel>, absent, "package versions that the index has only as source");
 };
 
 [[nodiscard]] const PublicWheels& public_wheels();
@@ -54,21 +55,22 @@ struct PublicWheels {
 
 // Advice about one wheel on one GPU.
 struct WheelAdvice {
-  std::string package;
-  std::string version;
-  GpuCode code = GpuCode::unknown;  // worst code for any of the GPUs; unknown without device code or GPU
-  std::optional<int64_t> min_driver;
-  std::optional<int64_t> max_driver;
-  std::string sentence;
+  FIELD(std::string, package, "name of the package");
+  FIELD(std::string, version, "version that matches the torch");
+  FIELD(GpuCode, code, "worst code for any of the GPUs; unknown without device code") = GpuCode::unknown;
+  FIELD(std::optional<int64_t>, min_driver, "first driver branch for the CUDA of the wheel and the GPUs");
+  FIELD(std::optional<int64_t>, max_driver, "last driver branch for the GPUs; null if current drivers support them");
+  FIELD(std::string, sentence, "one sentence");
 };
 
 struct WheelsAdvice {
-  std::string read;                       // date of reading the wheels
-  std::vector<WheelAdvice> wheels;        // torch first; empty if no torch runs here
-  bool serves_mixed_gpus = false;         // the machine has several SMs, and torch has code for each
-  std::vector<std::string> commands;      // commands that install torch and matching packages
-  std::optional<std::string> warning;     // warning of torch on this GPU, and whether it is true; nullopt without a GPU
-  std::vector<std::string> not_possible;  // with reasons
+  FIELD(std::string, read, "date of reading the wheels");
+  FIELD(std::vector<WheelAdvice>, wheels, "torch first, then related packages; empty if no torch runs here");
+  FIELD(bool, serves_mixed_gpus, "the machine has several SMs, and torch has code for each") = false;
+  FIELD(std::vector<std::string>, commands, "commands that install torch and matching packages");
+  FIELD(std::optional<std::string>, warning,
+        "warning of torch on this GPU, and whether it is true; null without a GPU");
+  FIELD(std::vector<std::string>, not_possible, "impossible choices with reasons");
 };
 
 // Returns the last driver branch that supports each GPU of the machine; nullopt if current drivers do.
@@ -78,53 +80,10 @@ struct WheelsAdvice {
 // GPU is to be used.
 [[nodiscard]] WheelsAdvice advise_wheels(const Host& host, const Gpu* gpu, const PublicWheels& table = public_wheels());
 
-void fields(auto& visit, SameAs<PublicWheel> auto& wheel) {
-  visit("package", wheel.package, "name in METADATA");
-  visit("version", wheel.version, "version in METADATA");
-  visit("platform", wheel.platform, "x86_64-linux or aarch64-linux");
-  visit("wheel", wheel.wheel, "file name");
-  visit("torch", wheel.torch, "required torch in METADATA; null for any, or none");
-  visit("cuda", wheel.cuda, "toolkit of torch; for others the major versions of linked CUDA libraries");
-  visit("min_driver", wheel.min_driver, "first driver branch of the lowest version; null without CUDA libraries");
-  visit("sms", wheel.sms, "machine code in most units of torch; for others, in any unit");
-  visit("few", wheel.few, "machine code in a few units of torch");
-  visit("ptx", wheel.ptx, "PTX");
-}
-
-void fields(auto& visit, SameAs<AbsentWheel> auto& wheel) {
-  visit("package", wheel.package, "name of the package");
-  visit("version", wheel.version, "requested version");
-  visit("platform", wheel.platform, "x86_64-linux or aarch64-linux");
-}
-
-void fields(auto& visit, SameAs<PublicWheels> auto& table) {
-  visit.constant("schema", "pbprobe.public_wheels/1");
-  visit("read", table.read, "date of reading the wheels");
-  visit("wheels", table.wheels, "wheels by package, oldest first");
-  visit("absent", table.absent, "package versions that the index has only as source");
-}
-
-void fields(auto& visit, SameAs<WheelAdvice> auto& advice) {
-  visit("package", advice.package, "name of the package");
-  visit("version", advice.version, "version that matches the torch");
-  visit("code", advice.code, "worst code for any of the GPUs; unknown without device code");
-  visit("min_driver", advice.min_driver, "first driver branch for the CUDA of the wheel and the GPUs");
-  visit("max_driver", advice.max_driver, "last driver branch for the GPUs; null if current drivers support them");
-  visit("sentence", advice.sentence, "one sentence");
-}
-
-void fields(auto& visit, SameAs<WheelsAdvice> auto& advice) {
-  visit("read", advice.read, "date of reading the wheels");
-  visit("wheels", advice.wheels, "torch first, then related packages; empty if no torch runs here");
-  visit("serves_mixed_gpus", advice.serves_mixed_gpus, "the machine has several SMs, and torch has code for each");
-  visit("commands", advice.commands, "commands that install torch and matching packages");
-  visit("warning", advice.warning, "warning of torch on this GPU, and whether it is true; null without a GPU");
-  visit("not_possible", advice.not_possible, "impossible choices with reasons");
-}
-
 // Public builds to compare with, one per torch version, CUDA version and platform: recipes/reference_builds.json.
 struct ReferenceBuilds {
-  std::vector<ReferenceBuild> builds;
+  SCHEMA("pbprobe.reference_builds/1");
+  FIELD(std::vector<ReferenceBuild>, builds, "oldest first");
 };
 
 [[nodiscard]] const ReferenceBuilds& reference_builds();
@@ -135,10 +94,5 @@ struct ReferenceBuilds {
 // Returns the public build to compare with a build of this version and claim; empty if the table lacks the version.
 [[nodiscard]] ReferenceBuild find_reference(const Inventory& build, const Claim& claim,
                                             const ReferenceBuilds& table = reference_builds());
-
-void fields(auto& visit, SameAs<ReferenceBuilds> auto& table) {
-  visit.constant("schema", "pbprobe.reference_builds/1");
-  visit("builds", table.builds, "oldest first");
-}
 
 }  // namespace pbprobe

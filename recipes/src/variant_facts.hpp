@@ -17,22 +17,23 @@
 namespace pbprobe {
 
 struct VariantFacts {
-  std::string name;
-  std::string pname;
-  std::string description;
-  Claim claim;
-  std::vector<std::string> platforms;
-  std::optional<std::string> gpu;
-  std::string cpu;
-  std::optional<std::string> gpu_arch_sm;   // "12.1"
-  std::optional<std::string> gpu_arch_num;  // "121"
-  std::vector<std::string> cpu_flags;
-  std::vector<std::string> cpu_requires;  // feature names of /proc/cpuinfo
-  std::vector<std::string> gpu_products;
-  std::vector<std::string> cpu_products;
-  std::optional<int64_t> min_driver;
-  std::map<std::string, std::string> environment;
-  std::vector<std::string> notes;
+  SCHEMA("pbprobe.variant/1");
+  FIELD(std::string, name);
+  FIELD(std::string, pname);
+  FIELD(std::string, description);
+  FIELD(Claim, claim);
+  FIELD(std::vector<std::string>, platforms, "Nix systems");
+  FIELD(std::optional<std::string>, gpu, "SM; null for a CPU-only variant");
+  FIELD(std::string, cpu);
+  FIELD(std::optional<std::string>, gpu_arch_sm, "entry of TORCH_CUDA_ARCH_LIST");  // "12.1"
+  FIELD(std::optional<std::string>, gpu_arch_num);                                  // "121"
+  FIELD(std::vector<std::string>, cpu_flags);
+  FIELD(std::vector<std::string>, cpu_requires, "required CPU features, named as in /proc/cpuinfo");
+  FIELD(std::vector<std::string>, gpu_products);
+  FIELD(std::vector<std::string>, cpu_products);
+  FIELD(std::optional<int64_t>, min_driver, "first driver branch");
+  FIELD(ByName<std::string>, environment, "variables of the build");
+  FIELD(std::vector<std::string>, notes);
 };
 
 [[nodiscard]] VariantFacts collect_variant_facts(const Variant& variant, const Matrix& m = matrix());
@@ -48,25 +49,5 @@ struct VariantFacts {
 
 // Renders `pbprobe recipes show NAME`.
 [[nodiscard]] std::string render_variant(const VariantFacts& facts);
-
-void fields(auto& visit, SameAs<VariantFacts> auto& facts) {
-  visit.constant("schema", "pbprobe.variant/1");
-  visit("name", facts.name);
-  visit("pname", facts.pname);
-  visit("description", facts.description);
-  visit("claim", facts.claim);
-  visit("platforms", facts.platforms, "Nix systems");
-  visit("gpu", facts.gpu, "SM; null for a CPU-only variant");
-  visit("cpu", facts.cpu);
-  visit("gpu_arch_sm", facts.gpu_arch_sm, "entry of TORCH_CUDA_ARCH_LIST");
-  visit("gpu_arch_num", facts.gpu_arch_num);
-  visit("cpu_flags", facts.cpu_flags);
-  visit("cpu_requires", facts.cpu_requires, "required CPU features, named as in /proc/cpuinfo");
-  visit("gpu_products", facts.gpu_products);
-  visit("cpu_products", facts.cpu_products);
-  visit("min_driver", facts.min_driver, "first driver branch");
-  visit("environment", facts.environment, "variables of the build");
-  visit("notes", facts.notes);
-}
 
 }  // namespace pbprobe

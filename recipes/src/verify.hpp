@@ -30,9 +30,10 @@ struct RecipeCheck {
 [[nodiscard]] std::span<const RecipeCheck> recipe_checks();
 
 struct Verified {
-  size_t recipes = 0;
-  std::optional<size_t> evaluated;  // recipes evaluated by Nix; nullopt if not requested or Nix is missing
-  std::vector<Finding> findings;    // ordered by file and line
+  SCHEMA("pbprobe.recipes-verified/1");
+  FIELD(size_t, recipes) = 0;
+  FIELD(std::optional<size_t>, evaluated, "recipes evaluated by Nix; null if not requested or Nix is missing");
+  FIELD(std::vector<Finding>, findings);  // ordered by file and line
 };
 
 // Checks one recipe. The file name in `path`, without .nix, is the expected variant.
@@ -49,12 +50,5 @@ struct Verified {
 
 [[nodiscard]] bool has_failures(const Verified& verified);
 [[nodiscard]] std::string render_verified(const Verified& verified);
-
-void fields(auto& visit, SameAs<Verified> auto& verified) {
-  visit.constant("schema", "pbprobe.recipes-verified/1");
-  visit("recipes", verified.recipes);
-  visit("evaluated", verified.evaluated, "recipes evaluated by Nix; null if not requested or Nix is missing");
-  visit("findings", verified.findings);
-}
 
 }  // namespace pbprobe

@@ -431,12 +431,8 @@ namespace {
 using Features = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
 struct VariantDocument {
-  std::map<std::string, Features> variants;  // keyed by label
+  FIELD(ByName<Features>, variants, "by label");
 };
-
-void fields(auto& visit, SameAs<VariantDocument> auto& document) {
-  visit("variants", document.variants, "by label");
-}
 
 }  // namespace
 
