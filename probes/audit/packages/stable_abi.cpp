@@ -2,31 +2,37 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/packages/stable_abi.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <charconv>
+#include <map>
+#include <span>
+
+#include "core/strings.hpp"
 
 namespace pbprobe {
 namespace {
 
-struct StableSymbol {
-  std::string_view name;
-  int release;
-};
+// Lines of a release and symbols that it added: "3.2 PyArg_Parse PyArg_ParseTuple".
+constexpr std::string_view kTable =
+#include "stable_abi.inc"  // stable_abi.txt as string literals (cmake/Embed.cmake)
+    ;
 
-#define PBPROBE_STABLE(release, name) {#name, release},
-constexpr StableSymbol kStable[] = {
-#include "probes/audit/packages/stable_abi.inc"
-};
-#undef PBPROBE_STABLE
-
-constexpr auto kByName = [](const StableSymbol& left, const StableSymbol& right) { return left.name < right.name; };
-static_assert(std::is_sorted(std::begin(kStable), std::end(kStable), kByName));
+std::map<std::string_view, int> parse_table() {
+  std::map<std::string_view, int> symbols;
+  for (const std::string_view line : split_lines(kTable)) {
+    const auto words = split(line, ' ');
+    int release = 0;
+    std::from_chars(words[0].data() + 2, words[0].data() + words[0].size(), release);
+    for (const std::string_view symbol : std::span(words).subspan(1)) symbols.emplace(symbol, release);
+  }
+  return symbols;
+}
 
 }  // namespace
 
 std::optional<int> find_stable_release(std::string_view symbol) {
-  const auto* const found = std::lower_bound(std::begin(kStable), std::end(kStable), StableSymbol{symbol, 0}, kByName);
-  return found != std::end(kStable) && found->name == symbol ? std::optional(found->release) : std::nullopt;
+  static const auto symbols = parse_table();
+  const auto found = symbols.find(symbol);
+  return found == symbols.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace pbprobe
