@@ -88,7 +88,7 @@ def test_lower_refuses_to_raise_limit(checkout):
 @pytest.mark.parametrize(
     "file, text, hits",
     [
-        ("b.hpp", 'visit("path", self.path, "of the file");\n', "b.hpp:1: opener: of the file"),
+        ("b.hpp", '  FIELD(std::string, path, "of the file");\n', "b.hpp:1: opener: of the file"),
         ("b.cpp", 'say("the library is not there");\n', "b.cpp:1: is-there: the library is not there"),
         ("b.py", '"""What is read."""\n', "b.py:1: opener: What is read."),
         ("b.md", "The record lies\nbeside it.\n", "b.md:1: stands-lies: The record lies beside it."),
