@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check_pages.hpp"
 #include "core/compiler_defects.hpp"
 #include "core/cuda_releases.hpp"
 #include "core/facts/comparison.hpp"
@@ -58,7 +59,8 @@ std::string recipe_checks_markdown() {
       "\n## Recipes\n\nQuestions of `pbprobe recipes verify` about each recipe; the rows are in "
       "`recipes/src/recipe_checks.cpp`.\n\n| check | severity | asks | remedy |\n|---|---|---|---|\n";
   for (const auto& check : pbprobe::recipe_checks()) {
-    for (const std::string_view cell : {check.id, pbprobe::name_of(check.severity), check.question, check.remedy})
+    for (const std::string_view cell :
+         {check.id, pbprobe::name_of(check.severity), pbprobe::check_question(check.id), check.remedy})
       text += "| " + std::string(cell) + " ";
     text += "|\n";
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/check_pages.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/report/attest.hpp"
@@ -23,16 +24,14 @@ struct ExplainArguments {
 struct Explained {
   std::string_view id;
   Severity severity = Severity::note;
-  std::string_view question;
   std::string_view remedy;
   const Check* check = nullptr;  // check of the judge; null for a recipe check
 };
 
 std::vector<Explained> catalogue() {
   std::vector<Explained> all;
-  for (const auto& check : all_checks())
-    all.push_back({check.id, check.severity, check.question, check.remedy, &check});
-  for (const auto& check : recipe_checks()) all.push_back({check.id, check.severity, check.question, check.remedy});
+  for (const auto& check : all_checks()) all.push_back({check.id, check.severity, check.remedy, &check});
+  for (const auto& check : recipe_checks()) all.push_back({check.id, check.severity, check.remedy});
   std::sort(all.begin(), all.end(), [](const auto& one, const auto& other) { return one.id < other.id; });
   return all;
 }
@@ -79,7 +78,7 @@ void add_check_page(text::Page& page, std::string_view markdown) {
 
 std::string render_explanation(const Explained& one) {
   text::Page page(text_options());
-  page.headed(fmt::format("{}  ", one.id), text::Colour::strong, one.question);
+  page.headed(fmt::format("{}  ", one.id), text::Colour::strong, check_question(one.id));
   const auto add = [&](std::string_view name, std::string_view value) { page.entry(name, value); };
   add("severity", fmt::format("{}: {}", name_of(one.severity), describe_severity(one.severity)));
   add("about", one.check == nullptr ? "recipe" : name_of(one.check->subject));
@@ -97,7 +96,7 @@ std::string render_explanation(const Explained& one) {
 }
 
 Json write_explanation_json(const Explained& one) {
-  Json json{{"id", one.id}, {"asks", one.question}, {"severity", name_of(one.severity)}, {"fix", one.remedy}};
+  Json json{{"id", one.id}, {"asks", check_question(one.id)}, {"severity", name_of(one.severity)}, {"fix", one.remedy}};
   json["subject"] = one.check == nullptr ? "recipe" : name_of(one.check->subject);
   json["level"] = one.check == nullptr ? Json() : Json(name_of(one.check->level));
   json["needs"] = one.check == nullptr ? std::vector<std::string_view>{} : list_needs(*one.check);
@@ -114,7 +113,8 @@ int print_all(const std::vector<Explained>& all, Format format) {
     return write_output(json_text(list));
   }
   std::string text;
-  for (const auto& one : all) text += fmt::format("{}  {:<4}  {}\n", one.id, name_of(one.severity), one.question);
+  for (const auto& one : all)
+    text += fmt::format("{}  {:<4}  {}\n", one.id, name_of(one.severity), check_question(one.id));
   return write_output(text);
 }
 

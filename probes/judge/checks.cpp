@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/check_pages.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -137,7 +138,7 @@ std::string checks_markdown() {
       "| check | about | level | severity | asks | needs | decides | remedy |\n|---|---|---|---|---|---|---|---|\n";
   for (const auto& check : all_checks()) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", check.id, name_of(check.subject),
-                        name_of(check.level), name_of(check.severity), check.question,
+                        name_of(check.level), name_of(check.severity), check_question(check.id),
                         fmt::join(list_needs(check), ", "), check.decides ? "yes" : "", check.remedy);
   }
   text += "\nNo longer asked:\n\n";

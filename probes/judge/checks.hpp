@@ -81,7 +81,6 @@ struct Check {
   bool of_processor = false;  // failure means that the build is for another processor than the claim or this machine
   bool searches_system = false;                    // the answer depends on libraries in this machine's system folders
   std::optional<ClaimPart> proves = std::nullopt;  // part of a claim that is shipped only if this check passes
-  std::string_view question;
   std::string_view remedy;
   Answer (*ask)(const Facts& facts) = nullptr;
 };

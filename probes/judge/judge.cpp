@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/check_pages.hpp"
 #include "probes/judge/asking.hpp"
 #include "probes/judge/policy/demands.hpp"
 #include "probes/judge/policy/obstacles.hpp"
@@ -83,7 +84,7 @@ class Judge {
                  .level = check.level,
                  .severity = demands_.get_severity(check),
                  .required = demands_.requires_answer(check, facts_, one.asked),
-                 .asks = std::string(check.question)};
+                 .asks = std::string(check_question(check.id))};
     if (!one.asked) {
       row.why = why_not_asked(check, facts_);
     } else if (one.answer.unknown) {

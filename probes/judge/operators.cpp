@@ -75,17 +75,14 @@ Check make_check(Check check) {
 std::vector<Check> operators_checks() {
   return {
       make_check({.id = "PB551",
-                  .question = "Do torch's operators give the results of double precision?",
                   .remedy = "do not compute with these operators in this build: try another build, and report the "
                             "operator with its inputs to the project that made it",
                   .ask = operators_are_right}),
       make_check({.id = "PB552",
-                  .question = "Do torch's operators end without a crash?",
                   .remedy = "run the operator alone under gdb, or compute-sanitizer on a GPU, and report the crash "
                             "to the project that made this build",
                   .ask = operators_do_not_crash}),
       make_check({.id = "PB553",
-                  .question = "Do functions of torch.compile give the results of double precision?",
                   .remedy = "do not use torch.compile with these operators here (TORCH_COMPILE_DISABLE=1): try another "
                             "compiler or Triton, and report the operator with its inputs to PyTorch",
                   .ask = compiled_functions_are_right}),

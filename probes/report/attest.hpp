@@ -51,7 +51,4 @@ struct StatementSubject {
 // home folders ("/home/ada/x" becomes "~/x").
 [[nodiscard]] Report redact(Report report);
 
-// Markdown, from its title on; empty where the check has no page.
-[[nodiscard]] std::string_view check_page(std::string_view id);
-
 }  // namespace pbprobe

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "core/check_pages.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/sha256.hpp"

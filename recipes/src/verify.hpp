@@ -22,7 +22,6 @@ namespace pbprobe {
 struct RecipeCheck {
   std::string_view id;
   Severity severity;
-  std::string_view question;
   std::string_view remedy;
 };
 

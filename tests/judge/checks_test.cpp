@@ -3,6 +3,7 @@
 //
 // Tests that only the check itself finds its planted fault, and that its sound twin has no finding.
 #include "probes/judge/checks.hpp"
+#include "core/check_pages.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -64,7 +65,7 @@ TEST(Catalogue, HasUniqueSortedIdsAndCompleteRows) {
     EXPECT_LT(last, check.id);
     last = check.id;
     EXPECT_THAT(last, testing::MatchesRegex("PB[1-5][0-9][0-9]"));
-    EXPECT_TRUE(check.question.ends_with("?")) << check.id;
+    EXPECT_TRUE(check_question(check.id).ends_with("?")) << check.id;
     EXPECT_GT(check.remedy.size(), 10U) << check.id;
     EXPECT_NE(check.ask, nullptr) << check.id;
   }

@@ -88,7 +88,6 @@ ROW = f"""      {{.id = "{CHECK}",
        .level = Level::shipped,
        .severity = Severity::warn,
        .needs = {{inventory}},
-       .question = "Is the artifact there?",
        .remedy = "name an artifact that is there",
        .ask = made_up}},
 """

@@ -315,8 +315,6 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::sm,
-       .question = "Does each unit of another package than torch hold machine code that does something for the claimed "
-                   "SMs, and where the claim is exact for no others?",
        .remedy =
            "build it with the SM in TORCH_CUDA_ARCH_LIST or CMAKE_CUDA_ARCHITECTURES, and look for a list of its own",
        .ask = sms_are_in_each_file},
@@ -326,7 +324,6 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::cuda,
-       .question = "Is another package than torch built with the claimed CUDA?",
        .remedy = "build it with the claimed CUDA: look for another one among the build's inputs",
        .ask = cuda_is_as_claimed},
       {.id = "PB173",
@@ -335,7 +332,6 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::torch,
-       .question = "Does another package load with the claimed torch?",
        .remedy = "build it beside the claimed torch, and let its METADATA ask for that",
        .ask = torch_is_as_claimed},
       {.id = "PB174",
@@ -344,7 +340,6 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::python,
-       .question = "Are the extension modules of another package for the claimed Python?",
        .remedy = "build it with the claimed Python",
        .ask = python_is_as_claimed},
       {.id = "PB175",
@@ -353,7 +348,6 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::files,
-       .question = "Does each file that a claim file names hold what is claimed of it?",
        .remedy = "build that library with it, or claim less of it",
        .ask = files_are_as_claimed},
       {.id = "PB176",
@@ -362,7 +356,6 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::files,
-       .question = "Does each pattern of a claim file match a file of the artifact?",
        .remedy = "was a library lost? Else correct the pattern: `pbprobe audit ARTIFACT --format json` lists the files",
        .ask = patterns_name_files},
   };

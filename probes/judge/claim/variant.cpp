@@ -133,7 +133,6 @@ std::vector<Check> variant_checks() {
        .severity = Severity::fail,
        .needs = {wheel_variant, inventory, whole},
        .of_any = true,
-       .question = "Are the properties of a variant.json (PEP 817 and 825, drafts) what the files hold?",
        .remedy = "state what was built, or build what is stated",
        .ask = properties_are_true},
   };

@@ -55,7 +55,6 @@ std::vector<Check> cpu_checks() {
        .subject = Subject::cpu,
        .severity = Severity::note,
        .needs = {host},
-       .question = "Can this CPU run a target of the table?",
        .remedy = "use a build for the processor's base instruction set",
        .ask = cpu_has_target},
       {.id = "PB202",
@@ -63,7 +62,6 @@ std::vector<Check> cpu_checks() {
        .level = Level::executed,
        .severity = Severity::warn,
        .needs = {host, run},
-       .question = "Does libtorch take the best CPU code that this CPU can run?",
        .remedy = "unset ATEN_CPU_CAPABILITY; if it is not set, this build has lost its CPU capability: use another",
        .ask = takes_best_cpu_capability},
   };

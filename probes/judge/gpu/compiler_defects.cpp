@@ -120,16 +120,15 @@ Answer compilers_have_no_defect(const Facts& facts) {
 }  // namespace
 
 std::vector<Check> compiler_defects_checks() {
-  return {
-      {.id = "PB338",
-       .subject = Subject::gpu,
-       .severity = Severity::note,
-       .needs = {Need::host, Need::inventory},
-       .of_any = true,
-       .question = "Is the code for the claimed SMs and the GPUs of this machine free of published compiler defects?",
-       .remedy = "compare the operators (`pbprobe report --operators`); if one is wrong, build with a compiler that "
-                 "has the fix",
-       .ask = compilers_have_no_defect}};
+  return {{.id = "PB338",
+           .subject = Subject::gpu,
+           .severity = Severity::note,
+           .needs = {Need::host, Need::inventory},
+           .of_any = true,
+           .remedy =
+               "compare the operators (`pbprobe report --operators`); if one is wrong, build with a compiler that "
+               "has the fix",
+           .ask = compilers_have_no_defect}};
 }
 
 }  // namespace pbprobe

@@ -162,7 +162,6 @@ std::vector<Check> device_entries_checks() {
        .decides = true,
        .integrity = true,
        .proves = ClaimPart::sm,
-       .question = "Is each fatbin entry of libtorch, MAGMA, NCCL, cuDNN and cuBLAS what its header says?",
        .remedy = "build or install that file again: the loader believes the header, and the driver refuses the code or "
                  "runs other code",
        .ask = entries_are_what_they_say},
@@ -172,7 +171,6 @@ std::vector<Check> device_entries_checks() {
        .needs = {inventory, whole},
        .decides = true,
        .proves = ClaimPart::sm,
-       .question = "Does a CUDA build have libtorch_cuda.so, with device code in it?",
        .remedy =
            "look at the step that installs torch's libraries: without libtorch_cuda.so torch has no kernel for a GPU",
        .ask = has_cuda_library},
@@ -182,7 +180,6 @@ std::vector<Check> device_entries_checks() {
        .needs = {inventory},
        .of_any = true,
        .proves = ClaimPart::sm,
-       .question = "Is all device code linked?",
        .remedy =
            "link it on the device: CUDA_SEPARABLE_COMPILATION with CUDA_RESOLVE_DEVICE_SYMBOLS in CMake, `nvcc -dlink` "
            "elsewhere, or compile without -rdc=true",
@@ -192,7 +189,6 @@ std::vector<Check> device_entries_checks() {
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .question = "Do most kernels of libtorch, MAGMA, NCCL, cuDNN and cuBLAS for the claimed SM have an effect?",
        .remedy = "build it again, and look at what guards the kernels' code (`__CUDA_ARCH__`): what runs there has no "
                  "result",
        .ask = kernels_do_something},

@@ -173,9 +173,6 @@ std::vector<Check> kernel_families_checks() {
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
-       .question =
-           "Have libtorch's files, for the claimed SM, the kernels that they have for other SMs, and that builds "
-           "of that release have?",
        .remedy = "look for sources whose object files were exchanged, or that were compiled without this SM",
        .ask = families_are_complete},
   };

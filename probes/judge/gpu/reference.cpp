@@ -155,8 +155,6 @@ std::vector<Check> reference_checks() {
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
-       .question = "Do libtorch's other files hold, for the claimed SM, about as many translation units and kernels as "
-                   "in builds of that version?",
        .remedy = "look for sources of that file that were not compiled; if that is intended, give a build of the same "
                  "switches by --baseline, or waive it",
        .ask = other_files_hold_what_theirs_hold},
@@ -166,9 +164,6 @@ std::vector<Check> reference_checks() {
        .needs = {gpu_claim, inventory, whole, reference},
        .decides = true,
        .proves = ClaimPart::sm,
-       .question =
-           "Does libtorch_cuda.so hold, for the claimed SM, about as many translation units and kernels as builds "
-           "of that version do?",
        .remedy = "look for sources of torch that were not compiled, or a USE_ switch that is off; if that is intended, "
                  "give a build of the same switches by --baseline, or waive it",
        .ask = holds_what_such_builds_hold},
@@ -176,7 +171,6 @@ std::vector<Check> reference_checks() {
        .subject = Subject::gpu,
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, baseline},
-       .question = "Does libtorch_cuda.so have, for the claimed SM, the kernels that the baseline has?",
        .remedy = "look for sources of torch that were not compiled, or a USE_ switch that is off",
        .ask = has_the_baselines_kernels},
   };

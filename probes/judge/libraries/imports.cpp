@@ -93,26 +93,22 @@ std::vector<Check> imports_checks() {
   return {
       make_imports_check({.id = "PB541",
                           .severity = Severity::fail,
-                          .question = "Does this environment's Python import torch?",
                           .remedy = "try `python -c \"import torch\"`, and install what it names",
                           .ask = torch_is_imported}),
       make_imports_check(
           {.id = "PB542",
            .severity = Severity::warn,
-           .question = "Does it import what links torch?",
            .remedy =
                "install the build of that package for this torch; if it is installed, report the crash to its project",
            .ask = extensions_are_imported}),
       make_imports_check(
           {.id = "PB543",
            .severity = Severity::warn,
-           .question = "Are the libraries loaded that the files lead to?",
            .remedy =
                "look at LD_PRELOAD and LD_LIBRARY_PATH, and at what runs as Python starts: sitecustomize.py, *.pth",
            .ask = libraries_come_as_predicted}),
       make_imports_check({.id = "PB544",
                           .severity = Severity::note,
-                          .question = "Are only libraries loaded that the files lead to?",
                           .remedy = "look at LD_PRELOAD, and at what runs as Python starts: sitecustomize.py, *.pth",
                           .ask = nothing_else_comes}),
   };

@@ -146,7 +146,6 @@ std::vector<Check> nix_checks() {
        .subject = Subject::closure,
        .severity = Severity::fail,
        .needs = {store, inventory, whole},
-       .question = "Does a Nix result find all that its files need in its own closure?",
        .remedy = "add what holds it to the inputs of the build, and build again: an installation copies only "
                  "the closure",
        .ask = files_stay_in_store_closure},
@@ -154,7 +153,6 @@ std::vector<Check> nix_checks() {
        .subject = Subject::closure,
        .severity = Severity::fail,
        .needs = {store, inventory, whole},
-       .question = "Does a Nix result's closure hold one CUDA toolkit?",
        .remedy = "move the whole package set to one CUDA (an overlay of cudaPackages): `nix-store -q --referrers` "
                  "tells who brings the other",
        .ask = store_closure_has_one_cuda},
@@ -162,7 +160,6 @@ std::vector<Check> nix_checks() {
        .subject = Subject::closure,
        .severity = Severity::warn,
        .needs = {store, inventory, whole},
-       .question = "Does a Nix result's closure hold one C library?",
        .remedy = "take all inputs from one nixpkgs: what was built for the newer one does not load beside the older",
        .ask = store_closure_has_one_libc},
   };

@@ -212,26 +212,20 @@ Check make_preflight_check(Check check) {
 std::vector<Check> preflight_checks() {
   return {
       make_preflight_check({.id = "PB531",
-                            .question = "Are the compilers there that torch.compile and Triton call?",
                             .remedy = "install gcc and g++, or name others: CC=/path/to/gcc CXX=/path/to/g++",
                             .ask = compilers_exist}),
       make_preflight_check({.id = "PB532",
-                            .question = "Is Python.h there, which what they compile includes?",
                             .remedy = "install the headers of this Python, or use one that brings them (uv, conda)",
                             .ask = python_header_exists}),
-      make_preflight_check({.id = "PB533",
-                            .question = "Does Triton find a libcuda to link with?",
-                            .remedy = "export TRITON_LIBCUDA_PATH=/folder/of/libcuda",
-                            .ask = driver_can_be_linked}),
+      make_preflight_check(
+          {.id = "PB533", .remedy = "export TRITON_LIBCUDA_PATH=/folder/of/libcuda", .ask = driver_can_be_linked}),
       make_preflight_check(
           {.id = "PB534",
-           .question = "Does the ptxas that Triton calls start, and know the GPUs here?",
            .remedy =
                "give Triton one that does: TRITON_PTXAS_PATH=/path/to/ptxas, from 10.0 on TRITON_PTXAS_BLACKWELL_PATH",
            .ask = ptxas_knows_gpus}),
       make_preflight_check(
           {.id = "PB535",
-           .question = "Can what they compile be kept, and loaded?",
            .remedy =
                "name folders that this user can write to: TRITON_CACHE_DIR, TORCHINDUCTOR_CACHE_DIR, CUDA_CACHE_PATH",
            .ask = caches_can_be_written}),

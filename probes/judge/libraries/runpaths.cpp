@@ -177,7 +177,6 @@ std::vector<Check> runpaths_checks() {
       {.id = "PB133",
        .severity = Severity::fail,
        .needs = {claim, inventory},
-       .question = "Do libtorch's files look for nothing in the folder that they were built in?",
        .remedy =
            "install it by its own install step, or set the RUNPATH by patchelf: on another machine that folder is "
            "missing, or another user owns it",
@@ -185,20 +184,17 @@ std::vector<Check> runpaths_checks() {
       {.id = "PB137",
        .severity = Severity::fail,
        .needs = {inventory},
-       .question = "Does libtorch look for libraries only in folders that are protected from other users?",
        .remedy = "set the RUNPATH to $ORIGIN and to folders of the package: patchelf --set-rpath '$ORIGIN' FILE",
        .ask = runpaths_are_nobodys_else},
       {.id = "PB138",
        .severity = Severity::fail,
        .needs = {claim, inventory},
-       .question = "Does libtorch look for libraries only in places for installed software?",
        .remedy = "set the RUNPATH to $ORIGIN and to folders of the package: another machine lacks that folder, or "
                  "another user owns it",
        .ask = runpaths_are_installed},
       {.id = "PB139",
        .severity = Severity::note,
        .needs = {claim, inventory},
-       .question = "Does libtorch look for libraries only in its package, the system's folders and CUDA's?",
        .remedy = "ship what it needs from there, or make sure that each machine has the folder",
        .ask = runpaths_are_known},
   };

@@ -130,7 +130,6 @@ std::vector<Check> stacks_checks() {
        .needs = {inventory},
        .of_any = true,
        .by_glibc = true,
-       .question = "Do the libraries load without an executable stack?",
        .remedy = kRemedy,
        .ask = stacks_stay_plain},
       {.id = "PB185",
@@ -138,7 +137,6 @@ std::vector<Check> stacks_checks() {
        .needs = {host, inventory},
        .of_any = true,
        .is_cause = true,
-       .question = "Does the glibc of this machine load libraries with the stack that they ask for?",
        .remedy = kRemedy,
        .ask = glibc_takes_the_stacks},
   };

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/report/attest.hpp"
+#include "core/check_pages.hpp"
 
 namespace pbprobe {
 namespace {
@@ -21,6 +21,12 @@ std::string_view check_page(std::string_view id) {
     if (page.id == id) return page.text;
   }
   return {};
+}
+
+std::string_view check_question(std::string_view id) {
+  const std::string_view page = check_page(id);
+  const size_t begin = page.find(": ");
+  return begin == page.npos ? "" : page.substr(begin + 2, page.find('\n') - begin - 2);
 }
 
 }  // namespace pbprobe
