@@ -71,7 +71,7 @@ struct Check {
   std::string_view id;
   Subject subject = Subject::artifact;
   Level level = Level::shipped;
-  Severity severity = Severity::note;
+  Severity severity = Severity::fail;
   std::vector<Need> needs = {};
   bool decides = false;       // the verdict is unknown without an answer
   bool integrity = false;     // all other answers depend on this check: no policy may lower its severity

@@ -109,22 +109,18 @@ std::vector<Check> identity_checks() {
   using enum Need;
   return {
       {.id = "PB134",
-       .severity = Severity::fail,
        .needs = {inventory, whole},
        .remedy = "install one torch into an empty environment: pip shows and removes what the metadata says",
        .ask = package_is_one},
       {.id = "PB135",
-       .severity = Severity::fail,
        .needs = {inventory, whole},
        .remedy = "leave it as torch's build writes it (tools/generate_torch_version.py): install this torch again",
        .ask = version_is_assigned_once},
       {.id = "PB136",
-       .severity = Severity::fail,
        .needs = {inventory, whole},
        .remedy = "build libraries and package from one source: one of them is left over from another build",
        .ask = libraries_are_of_version},
       {.id = "PB182",
-       .severity = Severity::fail,
        .needs = {inventory, record},
        .of_any = true,
        .remedy =

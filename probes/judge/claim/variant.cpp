@@ -130,7 +130,6 @@ std::vector<Check> variant_checks() {
   using enum Need;
   return {
       {.id = "PB177",
-       .severity = Severity::fail,
        .needs = {wheel_variant, inventory, whole},
        .of_any = true,
        .remedy = "state what was built, or build what is stated",

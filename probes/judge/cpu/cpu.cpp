@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "core/targets.hpp"
 #include "probes/judge/subjects.hpp"
 

@@ -59,7 +59,6 @@ std::vector<Check> baseline_checks() {
       {.id = "PB520",
        .subject = Subject::baseline,
        .level = Level::measured,
-       .severity = Severity::fail,
        .needs = {baseline},
        .remedy = "compare the two builds' flags, back ends and compilers: a specialized build must not lose",
        .ask = nothing_is_slower},

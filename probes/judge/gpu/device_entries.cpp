@@ -4,8 +4,6 @@
 // Checks that device code matches its headers, is linked, and does something.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "core/targets.hpp"
 #include "probes/judge/gpu/device_code.hpp"
 #include "probes/judge/gpu/idle_code.hpp"
@@ -157,7 +155,6 @@ std::vector<Check> device_entries_checks() {
   return {
       {.id = "PB330",
        .subject = Subject::gpu,
-       .severity = Severity::fail,
        .needs = {inventory},
        .decides = true,
        .integrity = true,
@@ -167,7 +164,6 @@ std::vector<Check> device_entries_checks() {
        .ask = entries_are_what_they_say},
       {.id = "PB331",
        .subject = Subject::gpu,
-       .severity = Severity::fail,
        .needs = {inventory, whole},
        .decides = true,
        .proves = ClaimPart::sm,
@@ -176,7 +172,6 @@ std::vector<Check> device_entries_checks() {
        .ask = has_cuda_library},
       {.id = "PB334",
        .subject = Subject::gpu,
-       .severity = Severity::fail,
        .needs = {inventory},
        .of_any = true,
        .proves = ClaimPart::sm,
@@ -186,7 +181,6 @@ std::vector<Check> device_entries_checks() {
        .ask = device_code_is_linked},
       {.id = "PB332",
        .subject = Subject::gpu,
-       .severity = Severity::fail,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
        .remedy = "build it again, and look at what guards the kernels' code (`__CUDA_ARCH__`): what runs there has no "

@@ -169,8 +169,6 @@ std::vector<Check> kernel_families_checks() {
   return {
       {.id = "PB337",
        .subject = Subject::gpu,
-       .level = Level::shipped,
-       .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
        .remedy = "look for sources whose object files were exchanged, or that were compiled without this SM",

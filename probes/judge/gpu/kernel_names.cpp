@@ -4,7 +4,6 @@
 // Compares the kernels of a build with a generic build, by name and by count.
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <set>
 #include <tuple>
 

@@ -152,7 +152,6 @@ std::vector<Check> reference_checks() {
   return {
       {.id = "PB333",
        .subject = Subject::gpu,
-       .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
        .remedy = "look for sources of that file that were not compiled; if that is intended, give a build of the same "
@@ -160,7 +159,6 @@ std::vector<Check> reference_checks() {
        .ask = other_files_hold_what_theirs_hold},
       {.id = "PB335",
        .subject = Subject::gpu,
-       .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, reference},
        .decides = true,
        .proves = ClaimPart::sm,
@@ -169,7 +167,6 @@ std::vector<Check> reference_checks() {
        .ask = holds_what_such_builds_hold},
       {.id = "PB336",
        .subject = Subject::gpu,
-       .severity = Severity::fail,
        .needs = {gpu_claim, inventory, whole, baseline},
        .remedy = "look for sources of torch that were not compiled, or a USE_ switch that is off",
        .ask = has_the_baselines_kernels},

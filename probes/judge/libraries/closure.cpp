@@ -306,7 +306,6 @@ std::vector<Check> closure_checks() {
   using enum Need;
   return {
       {.id = "PB110",
-       .severity = Severity::fail,
        .needs = {cuda_build, inventory, whole},
        .remedy =
            "look for a second CUDA among the build's inputs: libraries of two major versions do not work together",
@@ -317,7 +316,6 @@ std::vector<Check> closure_checks() {
        .remedy = "install torch again from the same source: that brings the versions that its package asks for",
        .ask = toolkit_is_one_release},
       {.id = "PB112",
-       .severity = Severity::fail,
        .needs = {cuda_claim, inventory, whole},
        .remedy = "move the whole package set to that CUDA, not only torch",
        .ask = toolkit_is_claimed},

@@ -215,8 +215,6 @@ Answer the_rest_loads(const Facts& facts) {
 }
 
 Check make_rows_check(Check check) {
-  check.subject = Subject::artifact;
-  check.level = Level::shipped;
   check.needs.push_back(Need::rows);
   return check;
 }
@@ -230,13 +228,9 @@ std::vector<Check> environment_checks() {
                        .severity = Severity::note,
                        .remedy = "install the package again, or its build for this environment",
                        .ask = the_rest_loads}),
-      make_rows_check({.id = "PB168",
-                       .severity = Severity::fail,
-                       .is_cause = true,
-                       .remedy = "install the package again",
-                       .ask = libraries_are_as_installed}),
+      make_rows_check(
+          {.id = "PB168", .is_cause = true, .remedy = "install the package again", .ask = libraries_are_as_installed}),
       make_rows_check({.id = "PB169",
-                       .severity = Severity::fail,
                        .needs = {host},
                        .remedy = "install a build of the package for this GPU",
                        .ask = packages_serve_the_gpus}),
@@ -246,13 +240,11 @@ std::vector<Check> environment_checks() {
                        .remedy = "install a newer driver, or a build of the package for this GPU",
                        .ask = driver_takes_their_ptx}),
       {.id = "PB184",
-       .severity = Severity::fail,
        .needs = {host, inventory},
        .is_cause = true,
        .remedy = "use a system or a container with a newer glibc, or builds for an older one",
        .ask = glibc_is_new_enough},
       make_rows_check({.id = "PB218",
-                       .severity = Severity::fail,
                        .needs = {host},
                        .remedy = "install a build of the package for this CPU, or build it from source here",
                        .ask = cpu_runs_the_packages}),

@@ -144,14 +144,12 @@ std::vector<Check> nix_checks() {
   return {
       {.id = "PB129",
        .subject = Subject::closure,
-       .severity = Severity::fail,
        .needs = {store, inventory, whole},
        .remedy = "add what holds it to the inputs of the build, and build again: an installation copies only "
                  "the closure",
        .ask = files_stay_in_store_closure},
       {.id = "PB130",
        .subject = Subject::closure,
-       .severity = Severity::fail,
        .needs = {store, inventory, whole},
        .remedy = "move the whole package set to one CUDA (an overlay of cudaPackages): `nix-store -q --referrers` "
                  "tells who brings the other",

@@ -7,8 +7,6 @@
 #include <array>
 #include <filesystem>
 
-#include <fmt/format.h>
-
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -175,19 +173,16 @@ std::vector<Check> runpaths_checks() {
   using enum Need;
   return {
       {.id = "PB133",
-       .severity = Severity::fail,
        .needs = {claim, inventory},
        .remedy =
            "install it by its own install step, or set the RUNPATH by patchelf: on another machine that folder is "
            "missing, or another user owns it",
        .ask = build_folder_is_forgotten},
       {.id = "PB137",
-       .severity = Severity::fail,
        .needs = {inventory},
        .remedy = "set the RUNPATH to $ORIGIN and to folders of the package: patchelf --set-rpath '$ORIGIN' FILE",
        .ask = runpaths_are_nobodys_else},
       {.id = "PB138",
-       .severity = Severity::fail,
        .needs = {claim, inventory},
        .remedy = "set the RUNPATH to $ORIGIN and to folders of the package: another machine lacks that folder, or "
                  "another user owns it",

@@ -3,7 +3,6 @@
 //
 // Checks that the C library loads a library in spite of the stack that it asks for.
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -133,7 +132,6 @@ std::vector<Check> stacks_checks() {
        .remedy = kRemedy,
        .ask = stacks_stay_plain},
       {.id = "PB185",
-       .severity = Severity::fail,
        .needs = {host, inventory},
        .of_any = true,
        .is_cause = true,
