@@ -14,6 +14,7 @@
 #include "core/temp_folder.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/verify.hpp"
+#include "recipes/src/write.hpp"
 
 namespace pbprobe {
 namespace {
@@ -60,15 +61,6 @@ class Workshop {
   TempFolder folder_;
 };
 
-std::string nix_string(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\' || c == '$') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 Result<ProgramOutput> run_nix(const Workshop& shop) {
   const auto root = shop.root().string();
   ProgramCall call{
@@ -89,33 +81,22 @@ Result<ProgramOutput> evaluate(const Workshop& shop, const std::vector<const Nam
   std::string files;
   std::string systems;
   for (const auto* recipe : recipes) {
-    files += " (/. + " + nix_string(fs::absolute(recipe->file).lexically_normal().string()) + ")";
-    systems += " " + nix_string(recipe->facts.platforms.front());
+    files += " (/. + " + quote_nix(fs::absolute(recipe->file).lexically_normal().string()) + ")";
+    systems += " " + quote_nix(recipe->facts.platforms.front());
   }
   shop.write("expression.nix",
              "import ./recipes/nix/stand-in/evaluate.nix { files = [" + files + " ]; systems = [" + systems + " ]; }");
   return run_nix(shop);
 }
 
-Finding finding(std::string_view id, std::string what, const Named& recipe) {
-  const auto checks = recipe_checks();
-  const auto check = std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c.id == id; });
-  return {.id = std::string(id),
-          .subject = Subject::recipe,
-          .severity = check->severity,
-          .level = Level::claimed,
-          .what = std::move(what),
-          .where = recipe.file.string(),
-          .remedy = std::string(check->remedy)};
-}
-
 // Compares the evaluated derivation with the matrix. Makes one finding for each difference.
 void compare(const Named& recipe, const Json& seen, std::vector<Finding>& findings) {
   const auto& facts = recipe.facts;
+  const std::string where = recipe.file.string();
   const auto differs = [&](std::string_view what, const Json& is, const Json& wanted) {
     if (is != wanted)
       findings.push_back(
-          finding("PB428", fmt::format("{} is {}, expected {}", what, is.dump(), wanted.dump()), recipe));
+          make_recipe_finding("PB428", fmt::format("{} is {}, expected {}", what, is.dump(), wanted.dump()), where));
   };
   const auto at = [&](const char* key) { return seen.value(key, Json(nullptr)); };
   differs("version", at("version"), recipe.line->torch);
@@ -133,7 +114,7 @@ void compare(const Named& recipe, const Json& seen, std::vector<Finding>& findin
   if (facts.gpu) wanted.push_back(fmt::format("TORCH_CUDA_ARCH_LIST=\"{}\"", *facts.gpu_arch_sm));
   for (const auto& word : wanted) {
     if (configure.find(word) == std::string::npos)
-      findings.push_back(finding("PB428", fmt::format("{} does not reach preConfigure", word), recipe));
+      findings.push_back(make_recipe_finding("PB428", fmt::format("{} does not reach preConfigure", word), where));
   }
   for (const auto& [key, value] : facts.environment)
     differs(key, at("environment").is_object() ? at("environment").value(key, Json(nullptr)) : Json(nullptr), value);
@@ -192,7 +173,8 @@ Result<Evaluation> evaluate_folder(const fs::path& folder, const Matrix& m) {
       continue;
     }
     const auto why = cause(single.err);
-    result.findings.push_back(finding(is_unknown_to_the_stand_in(why) ? "PB429" : "PB427", why, *recipe));
+    result.findings.push_back(
+        make_recipe_finding(is_unknown_to_the_stand_in(why) ? "PB429" : "PB427", why, recipe->file.string()));
   }
   return result;
 }

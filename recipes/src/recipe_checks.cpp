@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 
 #include "recipes/src/verify.hpp"
@@ -73,6 +74,17 @@ constexpr auto kChecks = std::to_array<RecipeCheck>({
 
 std::span<const RecipeCheck> recipe_checks() {
   return kChecks;
+}
+
+Finding make_recipe_finding(std::string_view id, std::string what, std::string where) {
+  const auto check = std::find_if(kChecks.begin(), kChecks.end(), [&](const auto& c) { return c.id == id; });
+  return {.id = std::string(id),
+          .subject = Subject::recipe,
+          .severity = check->severity,
+          .level = Level::claimed,
+          .what = std::move(what),
+          .where = std::move(where),
+          .remedy = std::string(check->remedy)};
 }
 
 }  // namespace pbprobe

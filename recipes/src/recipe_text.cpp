@@ -13,15 +13,6 @@
 namespace pbprobe {
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\' || c == '$') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 // Escapes text for an indented string of Nix (two single quotes).
 std::string escape_indented_string(const std::string& text) {
   std::string out;
@@ -39,12 +30,12 @@ std::string escape_indented_string(const std::string& text) {
 }
 
 std::string quoted_or_null(const std::optional<std::string>& text) {
-  return text ? quoted(*text) : "null";
+  return text ? quote_nix(*text) : "null";
 }
 
 std::string quoted_list(const std::vector<std::string>& items) {
   std::string out = "[";
-  for (const auto& item : items) out += " " + quoted(item);
+  for (const auto& item : items) out += " " + quote_nix(item);
   return out + " ]";
 }
 
@@ -52,24 +43,24 @@ std::string arguments(const Variant& variant, std::string_view blas) {
   std::string text = "{\n  system ? builtins.currentSystem,\n";
   if (variant.gpu)
     text += "  cudaToolkitRepo ? builtins.getEnv \"CUDA_TOOLKIT_REPO\", # a checkout with CUDA packages of its own\n";
-  return text + fmt::format("  blasProvider ? {}, # or {}\n}}:\n\n", quoted(std::string(blas)),
+  return text + fmt::format("  blasProvider ? {}, # or {}\n}}:\n\n", quote_nix(std::string(blas)),
                             blas == "mkl" ? "\"openblas\"" : "\"mkl\"");
 }
 
 std::string facts_part(const Variant& variant, const VariantFacts& facts, const MatrixLine& line) {
-  std::string text = fmt::format("let\n  pname = {};\n", quoted(facts.pname));
-  text += fmt::format("  version = {};\n\n", quoted(line.torch));
+  std::string text = fmt::format("let\n  pname = {};\n", quote_nix(facts.pname));
+  text += fmt::format("  version = {};\n\n", quote_nix(line.torch));
   if (variant.gpu) {
     text += fmt::format("  # {}\n", fmt::join(facts.gpu_products, ", "));
-    text += fmt::format("  gpuArchNum = {};\n", quoted(*facts.gpu_arch_num));
-    text += fmt::format("  gpuArchSM = {};\n\n", quoted(*facts.gpu_arch_sm));
+    text += fmt::format("  gpuArchNum = {};\n", quote_nix(*facts.gpu_arch_num));
+    text += fmt::format("  gpuArchSM = {};\n\n", quote_nix(*facts.gpu_arch_sm));
   }
   text += fmt::format("  # {}\n", fmt::join(facts.cpu_products, ", "));
   text += "  cpuFlags = [\n";
-  for (const auto& flag : facts.cpu_flags) text += fmt::format("    {}\n", quoted(flag));
+  for (const auto& flag : facts.cpu_flags) text += fmt::format("    {}\n", quote_nix(flag));
   text += "  ];\n\n";
   if (!line.pin.hash) text += "  # hash = null: not verified until `pbprobe recipes lock --fill` has run\n";
-  text += fmt::format("  nixpkgs = {{\n    rev = {};\n    hash = {};\n  }};\n\n", quoted(line.pin.rev),
+  text += fmt::format("  nixpkgs = {{\n    rev = {};\n    hash = {};\n  }};\n\n", quote_nix(line.pin.rev),
                       quoted_or_null(line.pin.hash));
   return text;
 }
@@ -93,8 +84,8 @@ std::string patch_overlay(const RecipePatch& patch) {
       "          }}\n"
       "        );\n"
       "      }})\n",
-      patch.package, patch.why, patch.package, patch.package, quoted(patch.name), quoted(patch.url),
-      quoted(patch.hash));
+      patch.package, patch.why, patch.package, patch.package, quote_nix(patch.name), quote_nix(patch.url),
+      quote_nix(patch.hash));
 }
 
 std::string torch_overlay(const MatrixLine& line) {
@@ -118,8 +109,8 @@ std::string torch_overlay(const MatrixLine& line) {
       "          }})\n"
       "        ];\n"
       "      }})\n",
-      line.torch, source.drop_patches ? "true" : "false", quoted(source.owner), quoted(source.repo), quoted(source.tag),
-      source.submodules ? "true" : "false", quoted(source.hash.value_or("")));
+      line.torch, source.drop_patches ? "true" : "false", quote_nix(source.owner), quote_nix(source.repo),
+      quote_nix(source.tag), source.submodules ? "true" : "false", quote_nix(source.hash.value_or("")));
 }
 
 std::string overlays_part(const Variant& variant, const MatrixLine& line) {
@@ -137,39 +128,39 @@ std::string call_part(const Variant& variant, const VariantFacts& facts, const M
   std::string text = "import " + imports.path + "/torch.nix {\n  inherit\n    pname\n    version\n    system\n";
   if (variant.gpu) text += "    gpuArchNum\n    gpuArchSM\n    cudaToolkitRepo\n";
   text += "    cpuFlags\n    nixpkgs\n    overlays\n    blasProvider\n    ;\n";
-  text += fmt::format("  python = {};\n", quoted(variant.python));
+  text += fmt::format("  python = {};\n", quote_nix(variant.python));
   if (variant.gpu) {
-    text += fmt::format("  cuda = {};\n", quoted(line.cuda));
+    text += fmt::format("  cuda = {};\n", quote_nix(line.cuda));
     if (facts.min_driver) text += fmt::format("  driver = {};\n", *facts.min_driver);
     if (!line.cuda_components.empty()) {
       text += "  cudaComponents = {\n";
       for (const auto& component : line.cuda_components)
-        text += fmt::format("    {} = {};\n", component.attribute, quoted(component.name));
+        text += fmt::format("    {} = {};\n", component.attribute, quote_nix(component.name));
       text += "  };\n";
     }
   }
   if (!facts.environment.empty()) {
     text += "  environment = {\n";
-    for (const auto& [key, value] : facts.environment) text += fmt::format("    {} = {};\n", key, quoted(value));
+    for (const auto& [key, value] : facts.environment) text += fmt::format("    {} = {};\n", key, quote_nix(value));
     text += "  };\n";
   }
   text += fmt::format("  platforms = {};\n", quoted_list(facts.platforms));
-  text += fmt::format("  description = {};\n", quoted(facts.description));
+  text += fmt::format("  description = {};\n", quote_nix(facts.description));
   text += "  longDescription = ''\n";
   if (variant.gpu && facts.min_driver)
     text += fmt::format("    CUDA {}; driver {} or later.\n", line.cuda, *facts.min_driver);
   text += fmt::format("    CPU: {}.\n", fmt::join(facts.cpu_requires, ", "));
   for (const auto& note : facts.notes) text += fmt::format("    Note: {}.\n", escape_indented_string(note));
   text += "  '';\n";
-  return text + fmt::format("  claim = {};\n}}\n", quoted(facts.name));
+  return text + fmt::format("  claim = {};\n}}\n", quote_nix(facts.name));
 }
 
 std::string component_text(const CudaComponent& component, const MatrixLine& line, const RecipeImports& imports) {
   std::string text = fmt::format("# {} of CUDA {}, as the recipes use it.\n", component.attribute, line.cuda);
   text += "{ system ? builtins.currentSystem }:\n\nimport " + imports.path + "/cuda.nix {\n  inherit system;\n";
-  text += fmt::format("  name = {};\n  attribute = {};\n  cudaPackages = {};\n", quoted(component.name),
-                      quoted(component.attribute), quoted(line.cuda_packages));
-  text += fmt::format("  nixpkgs = {{\n    rev = {};\n    hash = {};\n  }};\n}}\n", quoted(line.pin.rev),
+  text += fmt::format("  name = {};\n  attribute = {};\n  cudaPackages = {};\n", quote_nix(component.name),
+                      quote_nix(component.attribute), quote_nix(line.cuda_packages));
+  text += fmt::format("  nixpkgs = {{\n    rev = {};\n    hash = {};\n  }};\n}}\n", quote_nix(line.pin.rev),
                       quoted_or_null(line.pin.hash));
   return text;
 }
@@ -187,6 +178,15 @@ std::string pbprobe_text(const std::string& python) {
 }
 
 }  // namespace
+
+std::string quote_nix(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '$') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
 
 std::string recipe_text(const Variant& variant, std::string_view blas, const Matrix& m, const RecipeImports& imports) {
   const auto& line = *m.find_line(variant.line);

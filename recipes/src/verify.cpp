@@ -19,18 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Finding finding(std::string_view id, std::string what, std::string where) {
-  const auto checks = recipe_checks();
-  const auto check = std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c.id == id; });
-  return {.id = std::string(id),
-          .subject = Subject::recipe,
-          .severity = check->severity,
-          .level = Level::claimed,
-          .what = std::move(what),
-          .where = std::move(where),
-          .remedy = std::string(check->remedy)};
-}
-
 // Word that is wrong in every line.
 struct Forbidden {
   std::string_view id;
@@ -98,7 +86,7 @@ class Verifier {
 
  private:
   void add(std::string_view id, std::string what, std::optional<size_t> line) {
-    findings_.push_back(finding(id, std::move(what), line ? fmt::format("{}:{}", path_, *line) : path_));
+    findings_.push_back(make_recipe_finding(id, std::move(what), line ? fmt::format("{}:{}", path_, *line) : path_));
   }
 
   void look_for_forbidden() {
@@ -304,9 +292,9 @@ std::vector<Finding> verify_counts(std::string_view path, std::string_view text,
         if (start == at || at - start > 6) continue;
         const auto count = std::stoul(std::string(line.substr(start, at - start)));
         if (count >= kWholeFolder && !right.contains(count))
-          findings.push_back(finding("PB426",
-                                     fmt::format("it says {} variants, and there are {} recipes", count, recipes),
-                                     fmt::format("{}:{}", path, number_of_line)));
+          findings.push_back(
+              make_recipe_finding("PB426", fmt::format("it says {} variants, and there are {} recipes", count, recipes),
+                                  fmt::format("{}:{}", path, number_of_line)));
       }
     }
   }

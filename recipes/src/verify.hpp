@@ -28,6 +28,9 @@ struct RecipeCheck {
 // Returns the checks in the order of their ids.
 [[nodiscard]] std::span<const RecipeCheck> recipe_checks();
 
+// Makes the finding of check `id` at `where`: "FILE" or "FILE:LINE".
+[[nodiscard]] Finding make_recipe_finding(std::string_view id, std::string what, std::string where);
+
 struct Verified {
   SCHEMA("pbprobe.recipes-verified/1");
   FIELD(size_t, recipes) = 0;

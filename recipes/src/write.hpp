@@ -80,4 +80,7 @@ struct Written {
 
 [[nodiscard]] std::string add_recipe_head(std::string_view body);
 
+// Writes `text` as a string of Nix.
+[[nodiscard]] std::string quote_nix(const std::string& text);
+
 }  // namespace pbprobe
