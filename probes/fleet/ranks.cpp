@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/fleet/ranks.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace pbprobe {

@@ -141,7 +141,6 @@ Report make_run_report(const GatedRun& run, const Claim& claim) {
           .reference = run.reference,
           .emulated_loads = run.emulated_loads,
           .verdict = run.verdict,
-          .joined = std::nullopt,
           .problems = run.problems};
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/foreign.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 

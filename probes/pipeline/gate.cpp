@@ -27,16 +27,18 @@ std::string policy_name(const GateRequest& request) {
   return request.require.value_or(Level::shipped) > Level::shipped ? "hardware" : "builder";
 }
 
+AuditOptions make_audit_options(const GateRequest& request) {
+  return {.host_code = HostCodeScope::libtorch,
+          .digests = true,
+          .records = true,
+          .kernel_names = request.baseline.has_value(),
+          .kernel_families = true};
+}
+
 Result<Report> facts_from_files(const GateRequest& request) {
   if (request.progress) request.progress("reading " + request.artifact.string());
-  return make_audit({.artifact = request.artifact,
-                     .claim = request.claim,
-                     .audit = {.host_code = HostCodeScope::libtorch,
-                               .digests = true,
-                               .records = true,
-                               .kernel_names = request.baseline.has_value(),
-                               .kernel_families = true},
-                     .judged = false});
+  return make_audit(
+      {.artifact = request.artifact, .claim = request.claim, .audit = make_audit_options(request), .judged = false});
 }
 
 Result<Report> facts_from_machine(const GateRequest& request) {
@@ -44,11 +46,7 @@ Result<Report> facts_from_machine(const GateRequest& request) {
       {.artifact = request.artifact,
        .claim = request.claim,
        .program = request.program,
-       .audit = {.host_code = HostCodeScope::libtorch,
-                 .digests = true,
-                 .records = true,
-                 .kernel_names = request.baseline.has_value(),
-                 .kernel_families = true},
+       .audit = make_audit_options(request),
        .emulation = request.emulation,
        .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
        .progress = request.progress,

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/process/channel.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>

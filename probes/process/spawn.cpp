@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/process/spawn.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>

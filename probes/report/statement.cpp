@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "core/facts/json.hpp"

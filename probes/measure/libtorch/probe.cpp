@@ -100,12 +100,7 @@ Result<GpuDevice> start_gpu(Libtorch& library, int32_t index, LibtorchRun& run, 
   const auto loaded = library.load_cuda(index);
   events.loaded();
   if (!loaded.ok()) return loaded.error();
-  run.starts.push_back({.how = "as it stands",
-                        .device = device,
-                        .first_tensor_seconds = steady_seconds()() - begin,
-                        .first_kernel_seconds = {},
-                        .cpu_capability = {},
-                        .problem = {}});
+  run.starts.push_back({.how = "as it stands", .device = device, .first_tensor_seconds = steady_seconds()() - begin});
   events.stage(Step::libtorch, fmt::format("computing with {} on {}", run.path, device));
   PBPROBE_TRY(GpuDevice gpu, GpuDevice::open(index));
   PBPROBE_CHECK(check_both_types(library, &gpu, events));

@@ -64,13 +64,7 @@ class Speeds {
 
   Result<Operation> elementwise() const {
     constexpr int64_t kElements = int64_t{64} << 20;
-    Operation operation{.name = "elementwise fp32",
-                        .type = {},
-                        .work = 2.0 * 4 * kElements,
-                        .intensity = 1.0 / (2 * 4),
-                        .memory = {},
-                        .tensors = {},
-                        .call = {}};
+    Operation operation{.name = "elementwise fp32", .work = 2.0 * 4 * kElements, .intensity = 1.0 / (2 * 4)};
     for (int i = 0; i < 2; ++i) PBPROBE_CHECK(add_array(operation, Element::fp32, {kElements}));
     operation.call = [this](const auto& tensors) { return run("aten::neg", "out", {&tensors[0], &tensors[1]}); };
     return operation;
@@ -82,10 +76,7 @@ class Speeds {
     Operation operation{.name = fmt::format("mm {}", name_of(type)),
                         .type = type,
                         .work = 2.0 * kSize * kSize * kSize,
-                        .intensity = 2.0 * kSize / static_cast<double>(2 * size_of(type) + size_of(out)),
-                        .memory = {},
-                        .tensors = {},
-                        .call = {}};
+                        .intensity = 2.0 * kSize / static_cast<double>(2 * size_of(type) + size_of(out))};
     PBPROBE_CHECK(add_matrix(operation, type, kSize, kSize, false));
     PBPROBE_CHECK(add_matrix(operation, type, kSize, kSize, true));
     PBPROBE_CHECK(add_matrix(operation, out, kSize, kSize, false));
@@ -103,8 +94,7 @@ class Speeds {
                         .work = 2.0 * kSize * kSize * kSize,
                         .intensity = 2.0 * kSize / (2.0 / static_cast<double>(numbers_in(kind.type)) + 2),
                         .memory = std::move(gemm.memory),
-                        .tensors = std::move(gemm.tensors),
-                        .call = {}};
+                        .tensors = std::move(gemm.tensors)};
     operation.call = [this](const auto& tensors) { return area::run_scaled({library_, &device_}, tensors); };
     return operation;
   }
@@ -113,13 +103,8 @@ class Speeds {
     constexpr int64_t kImages = 32, kChannels = 256, kSide = 28;
     constexpr double kWork = 2.0 * kImages * kChannels * kChannels * 9 * kSide * kSide;
     constexpr int64_t kElements = 2 * kImages * kChannels * kSide * kSide + kChannels * kChannels * 9;
-    Operation operation{.name = "convolution bf16",
-                        .type = DType::bf16,
-                        .work = kWork,
-                        .intensity = kWork / (2.0 * kElements),
-                        .memory = {},
-                        .tensors = {},
-                        .call = {}};
+    Operation operation{
+        .name = "convolution bf16", .type = DType::bf16, .work = kWork, .intensity = kWork / (2.0 * kElements)};
     PBPROBE_CHECK(add_array(operation, Element::bf16, {kImages, kChannels, kSide, kSide}));
     PBPROBE_CHECK(add_array(operation, Element::bf16, {kChannels, kChannels, 3, 3}));
     operation.call = [this](const auto& tensors) -> Result<void> {
@@ -136,8 +121,6 @@ class Speeds {
                         .type = DType::bf16,
                         .work = 4.0 * kBatch * kHeads * kLength * kLength * kDepth,
                         .intensity = kLength / 2.0,  // Q, K, V and the result, of two bytes
-                        .memory = {},
-                        .tensors = {},
                         .call = {}};
     for (int i = 0; i < 3; ++i) PBPROBE_CHECK(add_array(operation, Element::bf16, {kBatch, kHeads, kLength, kDepth}));
     operation.call = [this](const auto& tensors) {
@@ -194,13 +177,7 @@ ProbeFigure make_speed_figure(const Operation& operation, const std::string& dev
                      .name = operation.name,
                      .unit = operation.type ? "Gop/s" : "GB/s",
                      .value = value,
-                     .against = {},
-                     .ratio = {},
-                     .per_clock = {},
-                     .fits = {},
-                     .proved = {},
                      .samples = std::move(samples_us),
-                     .disturbed = {},
                      .intensity = operation.intensity};
   if (!peaks.ok()) return figure;
   if (!operation.type) {

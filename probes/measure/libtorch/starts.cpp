@@ -132,13 +132,7 @@ LibtorchStart start_here(LibtorchStart start, const std::string& folder, int32_t
 
 LibtorchStart try_start(std::string how, const Environment& environment, const std::string& folder, int32_t gpu,
                         double seconds) {
-  LibtorchStart start{.how = std::move(how),
-                      .device = gpu < 0 ? "cpu" : fmt::format("cuda:{}", gpu),
-                      .first_tensor_seconds = {},
-                      .first_kernel_seconds = {},
-                      .cpu_capability = {},
-                      .problem = {},
-                      .obstacle = {}};
+  LibtorchStart start{.how = std::move(how), .device = gpu < 0 ? "cpu" : fmt::format("cuda:{}", gpu)};
   const auto reported = fork_and_run(environment, seconds, [&] {
     return to_json(start_here(start, folder, gpu)).dump(-1, ' ', false, Json::error_handler_t::replace);
   });

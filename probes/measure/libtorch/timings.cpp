@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/libtorch/speeds.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>

@@ -332,12 +332,7 @@ Result<ProbeFigure> ask(const Functions& functions, void* handle, const GpuDevic
                      .name = fmt::format("cuDNN convolution {}, engines", name_of(types.in)),
                      .unit = fmt::format("of {}", engines),
                      .value = static_cast<double>(taking),
-                     .against = {},
-                     .ratio = {},
-                     .per_clock = {},
-                     .fits = {},
-                     .proved = taking > 0 ? std::optional(true) : std::nullopt,
-                     .samples = {}};
+                     .proved = taking > 0 ? std::optional(true) : std::nullopt};
 }
 
 }  // namespace

@@ -151,10 +151,6 @@ Result<ProbeFigure> probe_nccl(const Libtorch& library, std::span<const int32_t>
                      .name = gpus.size() > 1 ? "NCCL all-reduce, bus bandwidth" : "NCCL all-reduce, one GPU",
                      .unit = "GB/s",
                      .value = value,
-                     .against = {},
-                     .ratio = {},
-                     .per_clock = {},
-                     .fits = {},
                      .proved = true,
                      .samples = std::move(values)};
 }
