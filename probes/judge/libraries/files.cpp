@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-
 #include <fmt/format.h>
 
 #include "core/statuses.hpp"
