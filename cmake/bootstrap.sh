@@ -90,7 +90,7 @@ libraries="$(cat cmake/debian-libraries.txt)"
 packages_for() {
   local list=""
   needed build && list+=" g++ make git ccache $libraries libgtest-dev libgmock-dev libisal-dev"
-  needed test && list+=" binutils llvm iproute2 nftables zsh fish groff-base"
+  needed test && list+=" binutils llvm iproute2 nftables groff-base"
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"

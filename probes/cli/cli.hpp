@@ -42,7 +42,6 @@ void add_merge(CLI::App& app, int& exit_code);
 void add_recommend(CLI::App& app, int& exit_code);  // also below `recipes`, its former place
 void add_recipes(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
-void add_completion(CLI::App& app, int& exit_code);
 void add_drive(CLI::App& app, int& exit_code);    // hidden: requests of the Python package
 void add_load(CLI::App& app, int& exit_code);     // hidden: the child that opens shared objects
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code

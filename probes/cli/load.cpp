@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include <exception>
-
-#include "probes/cli/cli.hpp"
 #include "probes/measure/child/load.hpp"
+#include "probes/cli/cli.hpp"
 
 namespace pbprobe::cli {
 

@@ -99,7 +99,6 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_recommend(app, exit_code);
   pbprobe::cli::add_recipes(app, exit_code);
   pbprobe::cli::add_explain(app, exit_code);
-  pbprobe::cli::add_completion(app, exit_code);
   pbprobe::cli::add_drive(app, exit_code);
   pbprobe::cli::add_measure(app, exit_code);
   pbprobe::cli::add_load(app, exit_code);

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include <exception>
-
 #include "probes/cli/cli.hpp"
 #include "probes/measure/child/child.hpp"
 

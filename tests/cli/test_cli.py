@@ -70,7 +70,7 @@ def test_help_lists_each_command_on_one_line():
     commands = text.partition("\nSubcommands:\n")[2].splitlines()
     assert [line.split()[0] for line in commands if line] == [
         *("report", "host", "targets", "audit", "gate", "verify", "bench"),
-        *("compare", "merge", "recommend", "recipes", "explain", "completion"),
+        *("compare", "merge", "recommend", "recipes", "explain"),
     ]
     assert len(text.splitlines()) < 40
     assert max(map(len, commands)) <= 110

@@ -16,12 +16,7 @@ PACKER = SOURCE / "ci/pack-wheel"
 PACKAGE = SOURCE / "bindings/pbprobe"
 MODULES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 CARRIED = ["_built.py", "bin/pbprobe", "lib/libZydis.so.4.0", "libpbprobe_ops.so", "model_layers.json", "py.typed"]
-DATA = [
-    "bash-completion/completions/pbprobe",
-    "fish/vendor_completions.d/pbprobe.fish",
-    "man/man1/pbprobe.1",
-    "zsh/site-functions/_pbprobe",
-]
+DATA = ["man/man1/pbprobe.1"]
 INFO = ["METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", "licenses/docs/licenses.md"]
 FROM_TORCH = frozenset({"libtorch_cpu.so"})  # which is there when the operators are loaded
 
