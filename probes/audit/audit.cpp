@@ -372,7 +372,7 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   Inventory inventory;
   inventory.artifact = artifact.string();
   inventory.layout = layout.kind;
-  const bool of_torch = layout.kind != "distribution" && layout.kind != "file";
+  const bool of_torch = layout.kind != "distribution" && layout.kind != "file" && !options.links_only;
   TableCollector tables(of_torch && !options.device_code_only);
   inventory.files = inspect_all(layout, enable_host_code(layout, options), tables);
   inventory.problems = layout.problems;

@@ -74,7 +74,6 @@ std::optional<bool> wants_executable_stack(const Elf& elf) {
 }
 
 void inspect_links(File& file, const Elf& elf) {
-  file.links.emplace();
   auto floors = read_version_floors(elf);
   if (!floors) return note(file, floors.error());
   file.links->version_floors = std::move(*floors);
@@ -176,7 +175,7 @@ void inspect_elf(File& file, const Task& task) {
     take_fatbins(file, single, task);
     return;
   }
-  take_fatbins(file, read_embedded_fatbins(*elf), task);
+  if (!task.options.links_only) take_fatbins(file, read_embedded_fatbins(*elf), task);
   if (task.options.device_code_only) return;
   file.machine = machine_name(elf->header.e_machine);
   if (const auto fault = why_not_loadable(file, *elf)) return note(file, *fault);
@@ -186,6 +185,8 @@ void inspect_elf(File& file, const Task& task) {
   file.needed = dynamic->needed;
   file.rpath = dynamic->rpath;
   file.runpath = dynamic->runpath;
+  file.links.emplace();
+  if (task.options.links_only) return;
   inspect_links(file, *elf);
   if (task.options.host_code != HostCodeScope::none) inspect_code(file, *elf, task.options);
   inspect_constants(file, *elf);

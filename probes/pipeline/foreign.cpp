@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include <gnu/libc-version.h>
 #include <link.h>
 
 #include <fmt/ranges.h>
@@ -183,6 +184,13 @@ ChildLimits make_child_limits(const fs::path& program, const std::optional<Forei
     limits.program = {program.string()};
   }
   return limits;
+}
+
+void record_foreign_loader(const std::optional<ForeignClosure>& foreign, Measurements& measurements) {
+  if (!foreign || !measurements.libtorch) return;
+  measurements.libtorch->loader = foreign->loader;
+  measurements.notes.push_back(fmt::format("libtorch has its own glibc {} (this machine: {}), and was started by {}",
+                                           foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
 }
 
 }  // namespace pbprobe

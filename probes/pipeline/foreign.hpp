@@ -49,4 +49,7 @@ struct ForeignClosure {
 [[nodiscard]] ChildLimits make_child_limits(const std::filesystem::path& program,
                                             const std::optional<ForeignClosure>& foreign);
 
+// Adds the loader of the closure to the results of libtorch, with a note. Does nothing without a closure.
+void record_foreign_loader(const std::optional<ForeignClosure>& foreign, Measurements& measurements);
+
 }  // namespace pbprobe

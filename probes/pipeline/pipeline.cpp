@@ -88,13 +88,6 @@ Result<Report> parse_document(const fs::path& file, const std::string& text) {
                     file.string(), name);
 }
 
-void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& measurements) {
-  if (!foreign || !measurements.libtorch) return;
-  measurements.libtorch->loader = foreign->loader;
-  measurements.notes.push_back(fmt::format("libtorch has its own glibc {} (this machine: {}), and was started by {}",
-                                           foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
-}
-
 // Minimum time limits of steps, even if the audit left less time: a shorter limit would prove nothing about the build.
 constexpr double kMinMeasureSeconds = 2;
 constexpr double kMinLoadSeconds = 10;
@@ -332,7 +325,7 @@ class Pipeline {
     auto measurements = measure_with_gpu_monitor(request, limits);
     if (measurements) {
       if (emulator_) note_emulation(*measurements);
-      note_foreign(foreign, *measurements);
+      record_foreign_loader(foreign, *measurements);
       result_.report.measurements = std::move(*measurements);
     } else {
       problem(measurements.error());
@@ -405,48 +398,6 @@ Result<Report> make_audit(const AuditRequest& request) {
   report.claim = request.claim;
   if (request.judged && !request.audit.device_code_only) report.verdict = judge(report);
   return report;
-}
-
-Result<Measurements> run_bench(const BenchOptions& options) {
-  PBPROBE_TRY(Host host, detect_host(system_sources()));
-  MeasureRequest request{.host = std::move(host),
-                         .benches = {options.bench},
-                         .probes = options.probes,
-                         .budget_seconds = options.budget_seconds,
-                         .limit_seconds = 2 * options.budget_seconds};
-  std::optional<ForeignClosure> foreign;
-  const auto& peers = options.bench.against;
-  if (std::find(peers.begin(), peers.end(), "libtorch") != peers.end()) {
-    fs::path artifact = options.artifact.value_or(fs::path());
-    if (artifact.empty()) {
-      PBPROBE_TRY(artifact, find_default_artifact(torch_search_roots(system_env())), "bench --against");
-    }
-    PBPROBE_TRY(const Inventory inventory, load_inventory(artifact));
-    if (!inventory.libtorch_dir)
-      return make_error(
-          ErrorCode::unsupported,
-          "{} contains no libtorch that can be loaded in place: give a site-packages folder or a libtorch folder",
-          artifact.string());
-    request.libtorch_dir = inventory.libtorch_dir;
-    PBPROBE_TRY(foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
-  }
-  // cuBLASLt and OpenMP's runtime are looked for beside a torch first; they may be elsewhere too.
-  request.torch_libraries = request.libtorch_dir;
-  if (!request.libtorch_dir) {
-    const auto artifact = options.artifact ? Result<fs::path>(*options.artifact)
-                                           : find_default_artifact(torch_search_roots(system_env()));
-    std::error_code error;
-    for (const char* folder : {"torch/lib", "lib", "."}) {
-      if (artifact && fs::exists(*artifact / folder / "libtorch_cpu.so", error))
-        request.torch_libraries = (*artifact / folder).string();
-    }
-  }
-  if (options.progress) options.progress("measuring");
-  auto limits = make_child_limits(options.program, foreign);
-  limits.progress = options.progress;
-  PBPROBE_TRY(Measurements measurements, measure_with_gpu_monitor(request, limits));
-  note_foreign(foreign, measurements);
-  return measurements;
 }
 
 Result<std::optional<Report>> load_report(const fs::path& file) {

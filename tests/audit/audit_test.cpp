@@ -77,6 +77,26 @@ TEST(Audit, DeviceCodeOnlyLeavesTheRestOut) {
   EXPECT_EQ(inventory->torch_version, std::nullopt);
 }
 
+TEST(Audit, LinksOnlyFindsTheSameLibraries) {
+  const TempFolder folder;
+  write_torch(folder);
+  folder.write("torch/lib/libc10.so", build_library());
+  const auto whole = audit(folder.path());
+  const auto links = audit(folder.path(), {.links_only = true});
+  ASSERT_TRUE(whole.ok() && links.ok());
+  EXPECT_EQ(links->libtorch_dir, whole->libtorch_dir);
+  ASSERT_EQ(links->files.size(), whole->files.size());
+  for (size_t i = 0; i < links->files.size(); ++i) {
+    SCOPED_TRACE(links->files[i].path);
+    EXPECT_EQ(links->files[i].component, whole->files[i].component);
+    ASSERT_TRUE(links->files[i].links && whole->files[i].links);
+    EXPECT_EQ(to_json(links->files[i].links->dependencies), to_json(whole->files[i].links->dependencies));
+    EXPECT_FALSE(links->files[i].device_code || links->files[i].host_code || links->files[i].links->opened);
+  }
+  EXPECT_EQ(links->files.back().links->dependencies.at(0).path, "torch/lib/libc10.so");
+  EXPECT_FALSE(links->loading);
+}
+
 TEST(Audit, FindsSameFactsInWheelAndFolder) {
   const TempFolder folder;
   const Content object = device_object(EM_AARCH64);

@@ -83,9 +83,9 @@ CachedFile::CachedFile(const std::string& path, const fs::path& disk, const Audi
   state_ = state_now();
   if (state_.empty()) return;
   const std::string key =
-      fmt::format("{}\n{}\n{}\n{}{}{}{}{}{}", program_state(), path, state_, options.device_code_only,
-                  static_cast<int>(options.host_code), options.open_libraries, options.digests, options.kernel_names,
-                  options.kernel_families);
+      fmt::format("{}\n{}\n{}\n{}{}{}{}{}{}{}", program_state(), path, state_, options.device_code_only,
+                  options.links_only, static_cast<int>(options.host_code), options.open_libraries, options.digests,
+                  options.kernel_names, options.kernel_families);
   const std::string digest = compute_sha256(std::string_view(key));
   entry_ = files / digest.substr(0, 2) / digest;
 }
