@@ -94,7 +94,7 @@ int run(const ReportArguments& options) {
                    .emulation = options.emulation.cpu.empty() ? std::nullopt : std::optional(options.emulation),
                    .budget_seconds = options.budget_seconds,
                    .progress = show_progress,
-                   .timed = !options.no_figures,
+                   .kernels = options.no_figures ? KernelRuns::none : KernelRuns::timed,
                    .operators = choose_operators(options)});
   clear_progress();
   if (options.redact) result.report = redact(std::move(result.report));

@@ -41,7 +41,7 @@ Result<Report> facts_from_files(const GateRequest& request) {
       {.artifact = request.artifact, .claim = request.claim, .audit = make_audit_options(request), .judged = false});
 }
 
-Result<Report> facts_from_machine(const GateRequest& request) {
+Result<Report> facts_from_machine(const GateRequest& request, Level level) {
   ReportResult result = make_report(
       {.artifact = request.artifact,
        .claim = request.claim,
@@ -51,6 +51,7 @@ Result<Report> facts_from_machine(const GateRequest& request) {
        .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
        .progress = request.progress,
        .judged = false,
+       .kernels = level >= Level::measured ? KernelRuns::timed : KernelRuns::verified,
        .operators = request.operators
                         ? std::optional(OperatorOptions{.program = request.program, .progress = request.progress})
                         : std::nullopt});
@@ -60,14 +61,14 @@ Result<Report> facts_from_machine(const GateRequest& request) {
   return std::move(result.report);
 }
 
-Result<Report> gather(const GateRequest& request, bool on_files) {
+Result<Report> gather(const GateRequest& request, Level level) {
   auto document = load_report(request.artifact);
   if (!document) return document.error();
   if (*document) {  // the facts belong to the machine that wrote the document
     (*document)->input = InputKind::facts;
     return std::move(**document);
   }
-  return on_files ? facts_from_files(request) : facts_from_machine(request);
+  return level <= Level::shipped ? facts_from_files(request) : facts_from_machine(request, level);
 }
 
 // Compares with a baseline: the named one, or this machine's torch if `measured` is required. A loaded report has its
@@ -166,14 +167,15 @@ Result<Report> make_gate(const GateRequest& request) {
     return make_error(ErrorCode::usage,
                       "--policy: \"{}\" is lenient, but a gate needs a strict policy: builder, hardware",
                       terms.policy.name);
-  const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
+  const Level level = highest_level(terms, request.claim);
+  const bool on_files = level <= Level::shipped;
   if (request.operators && on_files)
     return make_error(ErrorCode::usage, "--operators runs torch on this machine: it needs --require executed");
   std::future<std::vector<EmulatedLoad>> loads;
   if (request.emulated_loads) loads = begin_emulated_loads(request, on_files);
   std::future<std::optional<Import>> import;
   if (request.imports && !request.emulation) import = begin_import(request, on_files);
-  PBPROBE_TRY(Report report, gather(request, on_files));
+  PBPROBE_TRY(Report report, gather(request, level));
   report.claim = request.claim;
   PBPROBE_CHECK(refer(request, report));
   if (loads.valid() && report.inventory && report.input == InputKind::artifact) {
@@ -184,7 +186,7 @@ Result<Report> make_gate(const GateRequest& request) {
     if (request.progress) request.progress("importing torch");
     add_import(import.get(), on_files, report);
   }
-  PBPROBE_CHECK(compare(request, highest_level(terms, request.claim), report));
+  PBPROBE_CHECK(compare(request, level, report));
   if (report.inventory) forget_names(*report.inventory);
   terms.date = new_report().created.substr(0, 10);
   report.verdict = judge(report, terms);

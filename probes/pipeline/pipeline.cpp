@@ -294,23 +294,29 @@ class Pipeline {
     return packages ? root_above(*packages) : fs::path();
   }
 
+  bool runs_kernels() const { return options_.kernels != KernelRuns::none && !emulator_; }
+
+  std::vector<BenchRequest> list_benches(bool against_libtorch) const {
+    if (!runs_kernels()) return {};
+    auto benches = options_.depth == Depth::quick ? quick_benches(against_libtorch) : full_benches(against_libtorch);
+    for (auto& bench : benches) bench.timed = options_.kernels == KernelRuns::timed;
+    return benches;
+  }
+
   void measure() {
     if (!result_.report.host || options_.host) return;
-    if (options_.artifact && !result_.could_run)
-      return;  // the artifact is unreadable: measuring pbprobe's kernels would not answer the question
+    // Measuring pbprobe's kernels would not answer a question about an unreadable artifact.
+    if (options_.artifact && !result_.could_run) return;
     std::optional<std::string> libtorch;
     if (result_.report.inventory && other_root().empty()) libtorch = result_.report.inventory->libtorch_dir;
     if (const auto root = result_.report.inventory ? other_root() : fs::path(); !root.empty())
       result_.report.problems.push_back(fmt::format(
           "{} is the root of another system: its torch was not started; run pbprobe in that container", root.string()));
-    const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;
-    const bool timed = options_.timed && !emulator_;
     MeasureRequest request{.host = *result_.report.host,
                            .libtorch_dir = libtorch,
-                           .benches = timed ? benches(libtorch.has_value()) : std::vector<BenchRequest>(),
-                           .every_core = timed && options_.depth != Depth::quick,
-                           // No case begins after this time. The rest of the time is for running cases on slow
-                           // machines.
+                           .benches = list_benches(libtorch.has_value()),
+                           .every_core = runs_kernels() && options_.depth != Depth::quick,
+                           // No case begins after this time. The rest is for running cases on slow machines.
                            .budget_seconds = seconds_to_measure(),
                            .limit_seconds = std::max(seconds_before_imports() - 0.5, kMinLoadSeconds)};
     if (request.budget_seconds < 0.5) {

@@ -22,6 +22,9 @@ namespace pbprobe {
 
 enum class Depth { quick, full };
 
+// Use of pbprobe's own kernels. They test the machine, not the build.
+enum class KernelRuns { none, verified, timed };
+
 struct ReportOptions {
   std::optional<std::filesystem::path> artifact;  // artifact; null for the torch of the active Python environment
   std::vector<std::filesystem::path> roots;       // folders to search for it; empty for torch_search_roots()
@@ -37,7 +40,7 @@ struct ReportOptions {
   double budget_seconds = 0;  // budget of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
   std::function<void(std::string_view step)> progress;  // called as each step begins
   bool judged = true;                        // false: only facts, which the caller judges by a policy of its own
-  bool timed = true;                         // false: the build is loaded and run, and nothing is timed
+  KernelRuns kernels = KernelRuns::timed;    // timed also measures libtorch beside them
   std::optional<OperatorOptions> operators;  // also compares torch's operators
 };
 

@@ -40,6 +40,7 @@ struct BenchRequest {
   FIELD(bool, scaled, "C by a scale for each row and each column") = false;
   FIELD(int64_t, threads, "0: as many as the host lets us use") = 0;
   FIELD(double, sustained_seconds, "duration of a sample; 0 for short samples") = 0;
+  FIELD(bool, timed, "false: each kernel is verified, and nothing is timed") = true;
   FIELD(std::vector<std::string>, against, "peers: libtorch, cublaslt, cublaslt_best, bf16");
 };
 

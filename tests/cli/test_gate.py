@@ -39,6 +39,15 @@ def test_does_not_pass_an_unproved_claim(sound, level):
     assert f"must be {level}" in result.stdout
 
 
+def test_times_kernels_only_if_a_speed_is_required(sound):
+    def list_rows(level):
+        command = ["gate", sound, "--claim", CLAIM, "--require", level, "--budget", "2", "--baseline", sound]
+        return json.loads(run(*command, "--format", "json").stdout)["measurements"]["rows"]
+
+    assert list_rows("executed") == []
+    assert list_rows("measured")
+
+
 def test_explain_tells_each_check(sound):
     text = run("gate", sound, "--claim", CLAIM, "--explain").stdout
     document = json.loads(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)

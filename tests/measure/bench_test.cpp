@@ -152,6 +152,20 @@ TEST_F(RunCase, NamesWrongKernelWithoutRate) {
   EXPECT_THAT(log.measurements.problems[0], HasSubstr("C[3,5] is 1, and must be 2"));
 }
 
+TEST_F(RunCase, VerifiesWithoutTimingIfAsked) {
+  one_.timed = false;
+  one_.against_bf16 = true;
+  EventLog log = run();
+  EXPECT_EQ(backend_.verified, 2);
+  EXPECT_EQ(backend_.now, 0) << "no sample was taken";
+  EXPECT_THAT(log.measurements.rows, IsEmpty());
+  EXPECT_THAT(log.measurements.problems, IsEmpty());
+  EXPECT_THAT(log.measurements.notes, IsEmpty());
+  backend_.wrong = "gemm_fp32_6x16_avx2";
+  log = run();
+  EXPECT_THAT(log.measurements.problems, ElementsAre(HasSubstr("gemm_fp32_6x16_avx2 is wrong")));
+}
+
 TEST_F(RunCase, ReportsWrongGpuKernelForAttribution) {
   put_on_gpu();
   backend_.wrong = "gemm_fp32_64x64_sm90";

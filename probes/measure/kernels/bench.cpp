@@ -87,6 +87,7 @@ class CaseRun {
       add_kernel(backend, plan);
       if (lost_) return;
     }
+    if (!one_.timed) return;
     if (one_.against_libtorch && libtorch_.library) add_libtorch(backend);
     if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), backend.cublaslt(*lt_, false));
     if (one_.against_cublaslt_best && lt_ != nullptr)
@@ -120,6 +121,7 @@ class CaseRun {
       return fail(plan, fmt::format("{} {} on {}, and so has no rate: {}", kernel, what, name_, right.error().message),
                   right.error());
     }
+    if (!one_.timed) return;
     Series series{.plan = plan};
     auto candidate = backend.kernel(series.plan);
     if (!candidate.ok())

@@ -40,6 +40,7 @@ struct BenchCase {
   std::optional<std::string> kernel;   // only this one
   int64_t launches = 0;                // launches of each GPU kernel, compared bit for bit before timing
   bool chosen_only = false;            // only the kernel that dispatch chooses
+  bool timed = true;                   // false: only verifies the kernels
   bool asked_for_target = false;       // a missing kernel is a problem instead of a note
   bool unbuilt = false;                // plans kernels that are not built too
 };

@@ -187,6 +187,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
                 .against_cublaslt_best = against("cublaslt_best"),
                 .against_bf16 = against(kBf16),
                 .chosen_only = bench.chosen,
+                .timed = bench.timed,
                 .asked_for_target = bench.target.has_value()};
   std::vector<BenchCase> cases;
   const auto add = [&](std::optional<int64_t> gpu, std::vector<std::string> targets) {
