@@ -70,6 +70,7 @@ def report(
         and (if `artifact` is None) tests torch.compile, NumPy and NVRTC in a separate process.
     budget: time limit of the whole report, in seconds.
     show: whether to print the report; by default True, except in a notebook, which displays the returned report.
+    Without a claim, it stores what it read in the cache of `pbprobe report`, so that the next report is faster.
     Errors: FileNotFoundError; ValueError for an invalid claim or a budget that is not positive; Error, if no torch is
         found or the artifact cannot be read.
     """

@@ -30,9 +30,12 @@ int run_report(const DriveArguments& options) {
     if (!parsed) return write_output(dump_json(Json{{"error", printable(parsed.error().message)}}, -1));
     claim = std::move(*parsed);
   }
+  AuditOptions audit{.host_code = HostCodeScope::libtorch};
+  if (!claim) audit.cache = default_cache();  // the cache of `pbprobe report`: reading a torch takes many seconds
   const ReportResult result = make_report({.artifact = options.artifact,
                                            .roots = options.roots,
                                            .claim = std::move(claim),
+                                           .audit = audit,
                                            .depth = options.full ? Depth::full : Depth::quick,
                                            .python = options.python,
                                            .budget_seconds = options.budget_seconds,

@@ -62,6 +62,14 @@ print("torch" in sys.modules, "libtorch" in maps, "libcuda" in maps)
     assert run.stdout.splitlines() == [str(torch), "False False False"]
 
 
+@pytest.mark.parametrize("claim", [None, "avx2"])
+def test_caches_what_it_read_unless_a_claim_is_judged(python, sound, tmp_path, claim):
+    code = "import sys, pbprobe; pbprobe.report(sys.argv[1], claim=sys.argv[2] or None, budget=1, show=False)"
+    run = python("-c", code, sound, claim or "", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert run.stderr == ""
+    assert (tmp_path / "pbprobe/files").is_dir() == (claim is None)
+
+
 def test_names_the_remedy_for_a_missing_torch(python, bare_python):
     code = """
 import pbprobe
