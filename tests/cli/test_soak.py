@@ -125,7 +125,7 @@ def soaked(shim, sound, at_rest, folder, call, every):
     mark = f"FAIL_MARK={folder}"
     environment = {"LD_PRELOAD": str(shim), "FAIL_IN": call, "FAIL_EVERY": str(every), "TMPDIR": str(folder)}
     environment["FAIL_MARK"] = str(folder)
-    result = run("report", sound, "--budget", 2, "--format", "json", env=environment)
+    result = run("report", sound, "--budget", 1, "--format", "json", env=environment)
     reported = f"{call}, each {every}th: {result.returncode}, {result.stderr[-500:]}"
     assert result.returncode in (PASSED, FAILED, COULD_NOT_RUN), reported
     if result.returncode != COULD_NOT_RUN:
