@@ -16,7 +16,7 @@ sys.path.append(str(SOURCE / "tests/cli"))  # small builds of a compiler: gated.
 def pytest_collection_modifyitems(items):
     """Every test is unit unless it is marked otherwise: CTest runs them apart."""
     for item in items:
-        if not any(item.get_closest_marker(part) for part in ("slow", "install", "wheel")):
+        if not any(item.get_closest_marker(part) for part in ("idle", "slow", "install", "wheel")):
             item.add_marker("unit")
 
 

@@ -19,7 +19,7 @@ import torch
 import pbprobe
 from pbprobe import ops, speed
 
-pytestmark = pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")
+pytestmark = [pytest.mark.idle, pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")]
 
 TOLERANCE = 0.10
 ATTEMPTS = 5
@@ -74,14 +74,14 @@ def count_busy_seconds():
     return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
 
 
-def expect_agreement(dtype, m, n, k, threads, mode):
+def expect_agreement(dtype, m, n, k, threads, mode, attempts=ATTEMPTS):
     """Compares the least times, which other work on the machine can only raise, until they agree."""
     device = "cuda" if mode else "cpu"
     name = {torch.float32: "fp32", torch.bfloat16: "bf16"}[dtype]
     copies = make_copies(dtype, m, n, k, device)
     kernel = ops.which(*copies[0])
     operator, bench, before = [], [], count_busy_seconds()
-    for _ in range(ATTEMPTS):
+    for _ in range(attempts):
         operator.append(time_operator(kernel, copies, mode))
         time.sleep(0.1)  # OpenMP's threads stop watching for work
         bench.append(time_bench(kernel, name, m, n, k, threads))
@@ -101,11 +101,12 @@ def expect_agreement(dtype, m, n, k, threads, mode):
 
 @pytest.mark.parametrize("every", [False, True], ids=["one thread", "all threads"])
 @pytest.mark.parametrize(
-    "shape",
+    ("shape", "attempts"),
     [
-        (512, 768, 512),
+        ((512, 768, 512), ATTEMPTS),
         pytest.param(
             (8, 2048, 2048),
+            1,  # no further attempt changes what an expected failure reports
             marks=pytest.mark.xfail(
                 strict=False,
                 reason="two of five runs agree on a Xeon with AMX; bench is up to 28 % faster in the others",
@@ -114,14 +115,14 @@ def expect_agreement(dtype, m, n, k, threads, mode):
     ],
     ids=str,
 )
-def test_bench_agrees_with_operator_on_cpu(shape, every):
+def test_bench_agrees_with_operator_on_cpu(shape, attempts, every):
     threads = min(torch.get_num_threads(), len(os.sched_getaffinity(0))) if every else 1
     if every and threads == 1:
         pytest.skip("this process may use one CPU")
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        expect_agreement(torch.float32, *shape, threads, None)
+        expect_agreement(torch.float32, *shape, threads, None, attempts)
     finally:
         torch.set_num_threads(before)
 
