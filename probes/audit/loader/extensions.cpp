@@ -354,10 +354,27 @@ std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& packa
   return all;
 }
 
+// Reports whether a file lacks only libraries of CUDA, and the environment has one of them in another major version.
+// The file is then made for another CUDA than the environment.
+bool Extensions::needs_other_cuda(const Loading& loading) const {
+  const auto is_of_cuda = [](const MissingLibrary& library) {
+    return library.name.starts_with("libcu") && find_component(library.name);
+  };
+  const auto has_other_major = [&](const MissingLibrary& library) {
+    const std::string begin = library.name.substr(0, library.name.find(".so.") + 4);
+    const auto found = libraries_.lower_bound(begin);
+    return begin.ends_with(".so.") && found != libraries_.end() && found->first.starts_with(begin);
+  };
+  const auto& missing = loading.missing_libraries;
+  return std::all_of(missing.begin(), missing.end(), is_of_cuda) &&
+         std::any_of(missing.begin(), missing.end(), has_other_major);
+}
+
 // Keeps of a library that a package opens itself only what no other library in its process could provide: symbols whose
-// version or needed package names their library. A library that is missing shows that this part is optional.
+// version or needed package names their library. A library that the environment has in no version shows that this part
+// is optional.
 bool Extensions::is_decided(const InstalledPackage& package, const File& file, Loading& loading) const {
-  if (!loading.missing_libraries.empty()) return false;
+  if (!loading.missing_libraries.empty()) return needs_other_cuda(loading);
   const auto& own = package.layout.items;
   const bool needs_package = std::any_of(file.needed.begin(), file.needed.end(), [&](const std::string& name) {
     const bool of_package =

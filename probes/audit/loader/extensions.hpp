@@ -61,6 +61,7 @@ class Extensions {
   void keep_fault(Loading loading);
   [[nodiscard]] std::vector<std::filesystem::path> find_preloads(const std::filesystem::path& first, PreloadTime time);
   [[nodiscard]] bool is_torch_file(const std::filesystem::path& path) const;
+  [[nodiscard]] bool needs_other_cuda(const Loading& loading) const;
   [[nodiscard]] bool is_decided(const InstalledPackage& package, const File& file, Loading& loading) const;
   [[nodiscard]] bool is_for_this_python(const std::string& name) const;
   [[nodiscard]] bool is_extension(const std::filesystem::path& path);

@@ -103,6 +103,48 @@ std::string name_libraries(std::span<const ProvidedLibrary> libraries) {
   return text;
 }
 
+// Reports whether the package has the file in variants that differ only in numbers, as libbitsandbytes_cuda126.so.
+bool has_variants_for_cuda(const Inventory& inventory, const Loading& loading) {
+  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+    return file.path != loading.path && without_numbers(file.path) == without_numbers(loading.path);
+  });
+}
+
+// Returns the remedy for libraries that belong to another torch than the installed one; nullopt if none does.
+std::optional<std::string> describe_other_torch(const Inventory& inventory, std::span<const ProvidedLibrary> missing) {
+  const auto is_any = [&](auto&& holds) { return std::any_of(missing.begin(), missing.end(), holds); };
+  if (!is_any([](const ProvidedLibrary& one) {
+        return one.name.starts_with("libtorch") || one.name.starts_with("libc10");
+      }))
+    return std::nullopt;
+  const auto asked = get_torch_requirement(inventory);
+  if (!inventory.torch_beside) return fmt::format("install torch{} beside it", asked ? " " + *asked : "");
+  const bool of_cuda = is_any([](const ProvidedLibrary& one) { return one.name.find("_cuda.so") != one.name.npos; });
+  if (!of_cuda || local_cuda(*inventory.torch_beside)) return std::nullopt;
+  std::string cuda = "CUDA";
+  for (const auto& one : missing) {
+    if (const auto major = parse_library_cuda(one.name)) cuda = fmt::format("CUDA {}", *major);
+  }
+  return fmt::format(
+      "torch {} is a build without CUDA: install torch {} for {} (https://download.pytorch.org/whl has "
+      "an index for each CUDA), or the build of it for CPUs",
+      *inventory.torch_beside, get_release(*inventory.torch_beside), cuda);
+}
+
+// Returns what to install if the package is for another CUDA than torch; nullopt if it may need a CUDA of its own.
+std::optional<std::string> describe_cuda_remedy(const Inventory& inventory, const Loading& loading) {
+  const auto torch = local_cuda(inventory.torch_beside.value_or(""));
+  if (!torch) return std::nullopt;
+  const auto major = parse_library_cuda(loading.missing_libraries.front().name);
+  if (major && *major != torch->major && links_torch(inventory, loading))
+    return fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}", torch->major,
+                       *inventory.torch_beside, *major);
+  if (!has_variants_for_cuda(inventory, loading)) return std::nullopt;
+  return fmt::format("install a release of it with a library for CUDA {}, as torch {} is: pip install --upgrade {} {}",
+                     torch->major, *inventory.torch_beside, inventory.packages.front().name.value_or(""),
+                     make_torch_pin(*inventory.torch_beside));
+}
+
 Answer check_missing_libraries(const Facts& facts, bool of_part) {
   const auto fault = find_load_fault(facts, LoadFaultKind::library);
   if (!fault || is_optional_part(*facts.inventory, *fault) != of_part) return {};
@@ -125,15 +167,8 @@ Answer check_missing_libraries(const Facts& facts, bool of_part) {
       .where = fault->loading->path,
       .remedy = make_install_command(missing, facts.inventory->torch_beside.value_or(""))};
   if (seen.remedy) *seen.remedy += ", or the build of it for the installed libraries";
-  const auto major = parse_library_cuda(first.name);
-  if (torch && major && *major != torch->major && links_torch(*facts.inventory, *fault->loading))
-    seen.remedy = fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}",
-                              torch->major, *facts.inventory->torch_beside, *major);
-  const bool of_torch = first.name.starts_with("libtorch") || first.name.starts_with("libc10");
-  if (of_torch && !facts.inventory->torch_beside)
-    seen.remedy =
-        fmt::format("install torch{} beside it",
-                    get_torch_requirement(*facts.inventory) ? " " + *get_torch_requirement(*facts.inventory) : "");
+  if (auto remedy = describe_cuda_remedy(*facts.inventory, *fault->loading)) seen.remedy = std::move(remedy);
+  if (auto remedy = describe_other_torch(*facts.inventory, missing)) seen.remedy = std::move(remedy);
   return {.seen = {std::move(seen)}};
 }
 
@@ -181,16 +216,33 @@ std::string describe_loadable_releases(const Inventory& inventory) {
   return fmt::format("it loads with torch {} only", join_ranges(all.names()));
 }
 
+// Returns the commands that install another build of the package, or another torch. Empty if METADATA accepts the
+// installed torch, so that pip would change nothing.
+std::string describe_torch_remedy(const Inventory& inventory) {
+  const auto asked = get_torch_requirement(inventory);
+  const auto installed = parse_python_version(inventory.torch_beside.value_or(""));
+  if (!asked || !installed || satisfies(*installed, *asked)) return "";
+  const Package& package = inventory.packages.front();
+  return fmt::format(
+      "install the {0} that is made for this torch: pip install --upgrade {0} {1}; or the torch that "
+      "this one requires: pip install {0}{2} 'torch{3}'{4}",
+      package.name.value_or(""), make_torch_pin(*inventory.torch_beside),
+      package.version ? "==" + *package.version : "", *asked, make_index_option(*inventory.torch_beside));
+}
+
 Seen lacking_in_torch(const Facts& facts, const LoadFault& fault) {
   const Inventory& inventory = *facts.inventory;
-  return {
-      .what = say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
-                  who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
-                  *inventory.torch_beside, make_words(describe_loadable_releases(inventory)),
-                  make_words(explain_requirement(inventory)), and_others(fault)),
-      .where = fault.loading->path,
-      .remedy = fmt::format("install the build of it that is made for torch {}, or the torch that it was built with",
-                            *inventory.torch_beside)};
+  const std::string remedy = describe_torch_remedy(inventory);
+  return {.what = say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
+                      who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
+                      *inventory.torch_beside, make_words(describe_loadable_releases(inventory)),
+                      make_words(explain_requirement(inventory)), and_others(fault)),
+          .where = fault.loading->path,
+          .remedy = remedy.empty()
+                        ? fmt::format("install the build of it that is made for torch {}, or the torch that it "
+                                      "was built with",
+                                      *inventory.torch_beside)
+                        : remedy};
 }
 
 Seen lacking_in_library(const Facts& facts, const LoadFault& fault, const UnresolvedSymbol& symbol) {
@@ -222,18 +274,11 @@ Answer symbols_are_resolved(const Facts& facts) {
 // Skips packages that do not load: other checks report these.
 Answer torch_is_as_asked(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  const auto asked = get_torch_requirement(inventory);
-  const auto installed = parse_python_version(inventory.torch_beside.value_or(""));
-  if (!asked || !installed || satisfies(*installed, *asked)) return {};
-  if (inventory.loading && !find_unloadable(inventory).empty()) return {};
-  const Package& package = inventory.packages.front();
-  return {.seen = {{.what = say("{} requires torch{}, and torch {} is installed", facts.torch, *asked,
-                                *inventory.torch_beside),
-                    .remedy = fmt::format("install the {0} that is made for this torch: pip install --upgrade {0} {1}; "
-                                          "or the torch that this one requires: pip install {0}{2} 'torch{3}'{4}",
-                                          package.name.value_or(""), make_torch_pin(*inventory.torch_beside),
-                                          package.version ? "==" + *package.version : "", *asked,
-                                          make_index_option(*inventory.torch_beside))}}};
+  const std::string remedy = describe_torch_remedy(inventory);
+  if (remedy.empty() || (inventory.loading && !find_unloadable(inventory).empty())) return {};
+  return {.seen = {{.what = say("{} requires torch{}, and torch {} is installed", facts.torch,
+                                *get_torch_requirement(inventory), *inventory.torch_beside),
+                    .remedy = remedy}}};
 }
 
 // Skips packages that do not load: the check of the load fault names the library.

@@ -145,6 +145,9 @@ def test_names_the_requested_torch_in_the_load_finding(tmp_path):
     assert finding["what"].endswith(
         "it loads with torch 2.8 to 2.10 only; its METADATA requires torch==2.9.1, and torch 2.11.0+cpu is installed"
     )
+    command = "pip install --upgrade ext torch==2.11.0"
+    assert finding["remedy"].startswith(f"install the ext that is made for this torch: {command}")
+    assert "the torch that this one requires: pip install ext==1.0 'torch==2.9.1'" in finding["remedy"]
 
 
 def test_names_a_missing_library(tmp_path):
@@ -165,6 +168,13 @@ def test_requires_another_build_for_another_cuda_major(tmp_path):
     row, _ = audited(environment(tmp_path / "own", torch(version="2.11.0+cu130"), own), FAILED)
     command = "pip install nvidia-cuda-runtime-cu12 torch==2.11.0 --extra-index-url"
     assert only_finding(row)["remedy"].startswith(f"{command} https://download.pytorch.org/whl/cu130, or")
+
+
+def test_requires_a_torch_with_cuda(tmp_path):
+    """facebookresearch/xformers#982: a torch of the CPU index beside a package of the CUDA index."""
+    ext = extension(needs=("libtorch_cuda.so", "libcudart.so.12"), runpath=TO_TORCH)
+    finding = only_finding(audited(environment(tmp_path, torch(), ext), FAILED)[0])
+    assert finding["remedy"].startswith("torch 2.11.0+cpu is a build without CUDA: install torch 2.11.0 for CUDA 12")
 
 
 def test_does_not_blame_torch_for_a_colliding_name(tmp_path):

@@ -255,6 +255,36 @@ def test_treats_a_library_without_its_dependency_as_optional(tmp_path):
     assert audited(environment(tmp_path, torch(), package))[0]["findings"] == []
 
 
+def opening(folder, **needs):
+    """A package that opens these libraries, beside the cuBLASLt of CUDA 13. `needs`: the library that each needs."""
+    package = extension()
+    for name, needed in needs.items():
+        package.libraries[f"ext/{name}.so"] = Library(needs=(needed,), code="void build();\nvoid f() { build(); }\n")
+    lt = Package("nvidia-cublas", {"nvidia/cu13/lib/libcublasLt.so.13": library("libcublasLt.so.13", NEW)})
+    return environment(folder, torch(version="2.11.0+cu130"), package, lt)
+
+
+def test_judges_an_opened_library_for_another_cuda(tmp_path):
+    """microsoft/onnxruntime#21684"""
+    finding = only_finding(audited(opening(tmp_path, libprovider="libcublasLt.so.12"), FAILED)[0])
+    assert finding["id"] == "PB161"
+    assert "libprovider.so needs libcublasLt.so.12 (nvidia-cublas-cu12), which neither" in finding["what"]
+    assert finding["remedy"].startswith("pip install nvidia-cublas-cu12 torch==2.11.0 ")
+    for needed in ("libcublasLt.so.13", "libcudss.so.0"):  # only the small torch of this test is at fault
+        assert audited(opening(tmp_path / needed, libprovider=needed), FAILED)[0]["findings"] == []
+
+
+def test_requires_one_variant_for_the_cuda_of_torch(tmp_path):
+    """bitsandbytes-foundation/bitsandbytes#1848"""
+    old = {"libext_cuda121": "libcublasLt.so.12", "libext_cuda126": "libcublasLt.so.12"}
+    finding = only_finding(audited(opening(tmp_path, **old), FAILED)[0])
+    assert finding["remedy"].startswith(
+        "install a release of it with a library for CUDA 13, as torch 2.11.0+cu130 is: pip install --upgrade ext torch"
+    )
+    sound = opening(tmp_path / "sound", **old, libext_cuda130="libcublasLt.so.13")
+    assert audited(sound, FAILED)[0]["findings"] == []
+
+
 def test_symbols_of_a_host_process_are_not_decided(tmp_path):
     package = extension()
     package.libraries["ext/libplugin.so"] = Library(code="void host_call();\nvoid f() { host_call(); }\n")
