@@ -391,12 +391,14 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   remove_optional_parts(inventory.files, layout.wheel == nullptr ? layout.root : fs::path());
   if (of_torch && holds_libtorch(inventory.files))
     inventory.loading = find_unresolved(inventory.files, tables.tables());
-  inventory.component_versions = component_versions(layout.distributions, inventory.files);
+  read_package(layout, inventory);
+  inventory.component_versions =
+      component_versions(layout.distributions, inventory.files,
+                         inventory.required_versions.value_or(std::map<std::string, std::string>()));
   if (!layout.outputs.empty()) {
     inventory.store_closure = read_store_closure(layout.outputs);
     inventory.component_versions->merge(component_versions(*inventory.store_closure));
   }
-  read_package(layout, inventory);
   read_variant(layout, inventory);
   tell_identity(layout, versions, inventory);
   inventory.open_folders = open_folders(inventory.files);

@@ -129,6 +129,14 @@ TEST(Packages, VersionsFromMetadataElseFromFileNames) {
                                              Pair("NCCL", "2.28.9"), Pair("torch", "2.11.0")));
 }
 
+// Speech recognition adds the cuDNN 8 of CUDA 12 to a torch of CUDA 13.
+TEST(Packages, PrefersTheVersionThatTorchRequires) {
+  const std::vector<std::string> both{"nvidia_cudnn_cu12-8.9.7.29", "nvidia_cudnn_cu13-9.19.0.56"};
+  EXPECT_THAT(component_versions(both, {}, {{"cuDNN", "9.19.0.56"}}), UnorderedElementsAre(Pair("cuDNN", "9.19.0.56")));
+  EXPECT_THAT(component_versions(both, {}, {{"cuDNN", "9.20.0.48"}}),
+              UnorderedElementsAre(Pair("cuDNN", "8.9.7.29")));  // neither: the first
+}
+
 // Lines of the METADATA of torch 2.11.0 and 2.8.0.
 TEST(Packages, ReadsPinsOfTorchPackage) {
   const auto versions = required_versions(

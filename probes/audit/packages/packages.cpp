@@ -282,13 +282,18 @@ std::vector<Error> faults_of_wheel(std::string_view wheel) {
 }
 
 std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
-                                                      const std::vector<File>& files) {
+                                                      const std::vector<File>& files,
+                                                      const std::map<std::string, std::string>& required) {
   std::map<std::string, std::string> versions;
   for (const auto& distribution : distributions) {
     const size_t dash = distribution.find('-');
     if (dash == std::string::npos) continue;
     const auto component = component_named(std::string_view(distribution).substr(0, dash));
-    if (component) versions.emplace(*component, distribution.substr(dash + 1));
+    if (!component) continue;
+    const std::string version = distribution.substr(dash + 1);
+    const auto asked = required.find(*component);
+    const bool is_asked = asked != required.end() && asked->second == version;
+    if (const auto [place, added] = versions.emplace(*component, version); !added && is_asked) place->second = version;
   }
   for (const auto& file : files) {
     if (!file.component || *file.component == "libtorch") continue;

@@ -16,9 +16,11 @@
 
 namespace pbprobe {
 
-// {"cuDNN": "9.19.0.56", "NCCL": "2.28.9"}: from "nvidia_cudnn_cu13-9.19.0.56", else from "libcudnn.so.9.19.0".
-[[nodiscard]] std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
-                                                                    const std::vector<File>& files);
+// Returns {"cuDNN": "9.19.0.56", "NCCL": "2.28.9"}: from "nvidia_cudnn_cu13-9.19.0.56", else from "libcudnn.so.9.19.0".
+// If two packages have one component, takes the version in `required`, which torch loads by its path.
+[[nodiscard]] std::map<std::string, std::string> component_versions(
+    const std::vector<std::string>& distributions, const std::vector<File>& files,
+    const std::map<std::string, std::string>& required = {});
 
 // Returns the components that a Nix closure has in only one version.
 [[nodiscard]] std::map<std::string, std::string> component_versions(const StoreClosure& closure);
