@@ -209,17 +209,21 @@ void add_shared_libraries(Page& page, const Environment& environment) {
   }
 }
 
+void add_sentences(Page& page, std::string_view title, const std::vector<std::string>& sentences, size_t most) {
+  if (!sentences.empty()) page.heading(title);
+  for (size_t i = 0; i < sentences.size() && i < most; ++i) page.entry("-", sentences[i], 2);
+  if (sentences.size() > most)
+    page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - most), 2);
+}
+
 void add_problems(Page& page, const Environment& environment) {
   std::vector<std::string> problems = environment.problems;
   for (const auto& row : environment.distributions)
     problems.insert(problems.end(), row.problems.begin(), row.problems.end());
-  for (const auto& [title, sentences, most] : {std::tuple("Defects and unreadable files", problems, problems.size()),
-                                               {"Noted", environment.notes, kMaxNotes}}) {
-    if (!sentences.empty()) page.heading(title);
-    for (size_t i = 0; i < sentences.size() && i < most; ++i) page.entry("-", sentences[i], 2);
-    if (sentences.size() > most)
-      page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - most), 2);
-  }
+  add_sentences(page, "Defects and unreadable files", problems, problems.size());
+  if (!environment.reinstall) return;
+  page.heading("Command that reinstalls damaged files");
+  page.line({{*environment.reinstall}});
 }
 
 }  // namespace
@@ -244,13 +248,12 @@ std::string render_environment(const Environment& environment, const TextOptions
     add_gpus(page, environment);
     add_all_lacking(page, environment);
   }
+  // Damaged files are the cause of most other findings then.
+  if (environment.reinstall) add_problems(page, environment);
   add_findings(page, environment);
   add_shared_libraries(page, environment);
-  add_problems(page, environment);
-  if (environment.reinstall) {
-    page.heading("Command that reinstalls damaged files");
-    page.line({{*environment.reinstall}});
-  }
+  if (!environment.reinstall) add_problems(page, environment);
+  add_sentences(page, "Noted", environment.notes, kMaxNotes);
   return std::move(page).take();
 }
 

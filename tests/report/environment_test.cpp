@@ -83,7 +83,7 @@ TEST(Environment, ListsUnreadableFilesOnce) {
   one.reinstall = "python -m pip install broken==1.0";
   const std::string text = render_environment(one);
   EXPECT_EQ(text.find("it is empty"), text.rfind("it is empty"));
-  EXPECT_THAT(text, testing::EndsWith("\npython -m pip install broken==1.0\n"));
+  EXPECT_THAT(text, testing::HasSubstr("\npython -m pip install broken==1.0\n"));
 }
 
 TEST(Environment, KeepsEnvironmentInJsonRoundTrip) {
@@ -97,6 +97,15 @@ TEST(Environment, OmitsGpusThatWereNotRequested) {
   Environment plain = environment();
   plain.sms.clear();
   EXPECT_THAT(render_environment(plain), testing::Not(testing::HasSubstr("each GPU")));
+}
+
+// A changed library is the cause of findings about symbols (pytorch/pytorch#186591).
+TEST(Environment, PrintsChangedFilesBeforeFindings) {
+  Environment changed = environment();
+  changed.reinstall = "python -m pip install --force-reinstall --no-deps nvidia-nccl-cu13==2.29.7";
+  const std::string text = render_environment(changed);
+  EXPECT_LT(text.find("Defects and unreadable files"), text.find(*changed.reinstall));
+  EXPECT_LT(text.find(*changed.reinstall), text.find("Findings"));
 }
 
 }  // namespace
