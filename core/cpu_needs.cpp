@@ -65,6 +65,14 @@ std::optional<Names> list_hwcaps_features(std::string_view path) {
   return names;
 }
 
+Names complete_record(std::span<const std::string> host_features) {
+  Names names(host_features.begin(), host_features.end());
+  if (!has(names, "sse4_2") || has(names, "cx16")) return names;
+  add(names, Names{"cx16", "lahf_lm", "rdtscp"});
+  if (has(names, "avx")) names.emplace_back("xsave");  // detection requires the register state of AVX, so XSAVE
+  return names;
+}
+
 Names lacking_features(std::string_view architecture, std::span<const std::string> needs,
                        std::span<const std::string> host_features) {
   Names known;
@@ -72,7 +80,7 @@ Names lacking_features(std::string_view architecture, std::span<const std::strin
     if (target.kind != TargetKind::cpu || target.architecture != architecture || !has_variants(target)) continue;
     add(known, list_target_features(target));
   }
-  Names lacking = missing_features(needs, host_features);
+  Names lacking = missing_features(needs, complete_record(host_features));
   std::erase_if(lacking, [&](const auto& name) { return !has(known, name); });
   return lacking;
 }

@@ -21,6 +21,10 @@ namespace pbprobe {
 // Returns the features that code for this CPU target may use: those that every CPU of the target has.
 [[nodiscard]] std::vector<std::string> list_target_features(const Target& target);
 
+// Returns the host's features, and those that pbprobe did not detect when an older record was written. A record of an
+// x86-64 CPU with SSE4.2, which no CPU has without CMPXCHG16B, is such a record if it lacks "cx16".
+[[nodiscard]] std::vector<std::string> complete_record(std::span<const std::string> host_features);
+
 // Returns the names in `needs` that the host lacks. Ignores names that no row of the architecture contains: for those,
 // the host's feature list proves nothing.
 [[nodiscard]] std::vector<std::string> lacking_features(std::string_view architecture,

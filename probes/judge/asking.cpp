@@ -44,8 +44,11 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
     }
     case Need::run:
       if (facts.run != nullptr) return std::nullopt;
-      return Seen{.what = facts.torch + " was not started",
-                  .remedy = "run `pbprobe report` on an installed torch: pbprobe only reads the files of a wheel"};
+      return Seen{
+          .what = facts.torch + " was not started",
+          .remedy = is_record(facts.report)
+                        ? "run `pbprobe report` on that machine"
+                        : "run `pbprobe report` on an installed torch: pbprobe only reads the files of a wheel"};
     default: return std::nullopt;  // is_asked() covers other needs
   }
 }

@@ -37,5 +37,16 @@ TEST(CpuNeeds, AcceptsSetsOfSoldCpus) {
   for (const auto& cpu : {piledriver, zen5, granite_rapids, knights_landing}) EXPECT_TRUE(has_some_cpu(cpu));
 }
 
+TEST(CpuNeeds, CompletesRecordsOfOlderDetection) {
+  const std::vector<std::string> nehalem{"pni", "ssse3", "sse4_1", "sse4_2", "popcnt"};
+  EXPECT_EQ(lacking_features("x86_64", std::vector<std::string>{"cx16", "rdtscp", "avx"}, nehalem),
+            std::vector<std::string>{"avx"});
+  std::vector<std::string> current = nehalem;
+  current.emplace_back("cx16");  // a hypervisor hides RDTSCP
+  EXPECT_EQ(lacking_features("x86_64", std::vector<std::string>{"cx16", "rdtscp"}, current),
+            std::vector<std::string>{"rdtscp"});
+  EXPECT_EQ(complete_record(std::vector<std::string>{"pni", "avx2"}).size(), 2U);  // no SSE4.2: not completed
+}
+
 }  // namespace
 }  // namespace pbprobe

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "probes/judge/judge.hpp"
 #include "core/facts/json.hpp"
+#include "probes/judge/cpu/marks.hpp"
 
 #include <gmock/gmock.h>
 
 #include "probes/judge/checks.hpp"
+#include "probes/judge/cpu/marks.hpp"
 #include "tests/judge/cases.hpp"
 
 namespace pbprobe::test {
@@ -311,6 +313,54 @@ TEST(Judge, AsksForOlderOrNewerPtxas) {
   EXPECT_THAT(remedy("7.0", {"sm_75", "sm_80", "sm_90a"}), HasSubstr("give Triton an older one, as of CUDA 12"));
   EXPECT_THAT(remedy("12.1", {"sm_75", "sm_80", "sm_90a"}), HasSubstr("give Triton a newer one"));
   EXPECT_EQ(remedy("8.0", {"sm_75", "sm_80", "sm_90a"}), "");
+}
+
+std::string find_remedy(const Report& report, std::string_view id) {
+  for (const auto& finding : judge(report).findings) {
+    if (finding.id == id) return finding.remedy;
+  }
+  return "";
+}
+
+// NVIDIA's last driver for a K80 is 470, and a new driver adds no code for a GTX 1080 to torch.
+TEST(Judge, AsksForNoDriverIfGpuHasNoCode) {
+  const auto remedy = [](const char* capability, const char* cuda) {
+    Report report = gpu_report("GPU", capability);
+    report.host->driver.cuda_version = cuda;
+    return find_remedy(report, "PB306");
+  };
+  EXPECT_THAT(remedy("3.7", "11.4"), HasSubstr("install a torch built for 3.7 with CUDA 11.x"));
+  EXPECT_THAT(remedy("6.1", "12.8"), HasSubstr("install a torch built for 6.1 with CUDA 12.x"));
+  EXPECT_THAT(remedy("9.0", "12.8"), HasSubstr("update the NVIDIA driver, or install a torch built with CUDA 12.x"));
+}
+
+// The record replaces the machine: another artifact would not be started either.
+TEST(Judge, SendsRecordToItsMachine) {
+  Report report = cpu_report();
+  report.measurements.reset();
+  const auto remedy = [&]() -> std::string {
+    for (const auto& objection : judge(report).objections) {
+      if (objection.id == "PB501") return objection.remedy.value_or("");
+    }
+    return "";
+  };
+  EXPECT_THAT(remedy(), HasSubstr("on an installed torch"));
+  report.problems.push_back(std::string(kRecordedMachine) + ": nothing was loaded, run or measured");
+  EXPECT_EQ(remedy(), "run `pbprobe report` on that machine");
+}
+
+// The record was written before pbprobe detected CMPXCHG16B, which each level needs.
+TEST(Judge, LoadsLevelsOfHwcapsOnRecordedHost) {
+  auto features = cpu_report().host->cpu.features;
+  ASSERT_EQ(std::find(features.begin(), features.end(), "cx16"), features.end());
+  const auto loads = [&](const char* level) {
+    return is_loaded_with({.path = fmt::format("torch/lib/glibc-hwcaps/{}/libtorch_cpu.so", level)}, features);
+  };
+  EXPECT_TRUE(loads("x86-64-v2"));
+  EXPECT_TRUE(loads("x86-64-v4"));
+  std::erase_if(features, [](const auto& name) { return name.starts_with("avx512"); });
+  EXPECT_TRUE(loads("x86-64-v3"));
+  EXPECT_FALSE(loads("x86-64-v4"));
 }
 
 // A build that pbprobe cannot run may be sound.

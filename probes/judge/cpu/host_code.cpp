@@ -356,8 +356,9 @@ std::vector<Check> host_code_checks() {
        .subject = Subject::cpu,
        .severity = Severity::warn,
        .needs = {inventory},
-       .remedy = "give inline functions of a CPU capability's source file internal linkage, or link the default CPU "
-                 "capability's objects first",
+       .remedy =
+           "use another release of torch on CPUs without these features; if you build it, give inline functions of a "
+           "CPU capability's source file internal linkage, or link the default CPU capability's objects first",
        .ask = no_capability_leaks},
       {.id = "PB206",
        .subject = Subject::cpu,

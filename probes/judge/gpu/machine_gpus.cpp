@@ -132,12 +132,18 @@ Answer gpu_is_used(const Facts& facts) {
                     .remedy = "install " + describe_needed_build(facts.gpus.front())}}};
 }
 
+// A GPU that torch has no code for gets nothing from another driver, and may have no newer one.
 Answer driver_knows_cuda_major(const Facts& facts) {
   const auto versions = cuda_versions(facts);
   if (!versions || versions->torch.major <= versions->driver.major) return {};
+  const auto without = std::find_if(facts.gpus.begin(), facts.gpus.end(),
+                                    [](const GpuOutcome& gpu) { return gpu.code == GpuCode::none; });
+  const std::string other = without == facts.gpus.end()
+                                ? "update the NVIDIA driver, or install a torch built"
+                                : fmt::format("install a torch built for {}", without->capability);
   return {.seen = {{.what = versions_sentence(facts),
                     .where = facts.host->driver.library,
-                    .remedy = fmt::format("update the NVIDIA driver, or install a torch built with CUDA {}.x",
+                    .remedy = fmt::format("{} with CUDA {}.x: `pbprobe recommend` names it", other,
                                           versions->driver.major)}}};
 }
 

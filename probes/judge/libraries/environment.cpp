@@ -138,11 +138,6 @@ Answer driver_takes_their_ptx(const Facts& facts) {
   return answer;
 }
 
-bool is_record(const Report& report) {
-  return std::any_of(report.problems.begin(), report.problems.end(),
-                     [](const std::string& problem) { return problem.starts_with(kRecordedMachine); });
-}
-
 // Returns "torch 2.11.0, numpy 2.4.6 and 30 other packages".
 std::string join_labels(const std::vector<std::string>& labels) {
   constexpr size_t kNamed = 3;

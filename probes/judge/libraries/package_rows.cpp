@@ -32,6 +32,11 @@ bool is_torch(const Distribution& row) {
   return package_name(row.name) == "torch";
 }
 
+bool is_record(const Report& report) {
+  return std::any_of(report.problems.begin(), report.problems.end(),
+                     [](const std::string& problem) { return problem.starts_with(kRecordedMachine); });
+}
+
 bool is_cuda_row(const Distribution& row) {
   return row.name.starts_with("nvidia-");
 }

@@ -20,6 +20,9 @@ namespace pbprobe {
 
 [[nodiscard]] bool is_torch(const Distribution& row);
 
+// Reports whether the machine of the report is a record (--host), on which nothing was run.
+[[nodiscard]] bool is_record(const Report& report);
+
 // Returns "xformers 0.0.35".
 [[nodiscard]] std::string format_row_label(const Distribution& row);
 
