@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/json.hpp"
+#include "core/sm.hpp"
 #include "core/strings.hpp"
 
 namespace pbprobe {
@@ -115,7 +116,16 @@ Result<void> check_choice(const Choice& choice, std::string_view path) {
   return {};
 }
 
+Result<void> check_last_drivers(const LastDrivers& last) {
+  for (const auto& [capability, branch] : last.below) {
+    if (!parse_sm(capability))
+      return make_error(ErrorCode::malformed, "last_drivers.below: \"{}\" is not a compute capability", capability);
+  }
+  return {};
+}
+
 Result<void> check_matrix(const Matrix& m) {
+  PBPROBE_CHECK(check_last_drivers(m.last_drivers));
   PBPROBE_CHECK(check_choice(m.python, "python"));
   PBPROBE_CHECK(check_choice(m.blas, "blas"));
   if (m.workloads.empty()) return make_error(ErrorCode::malformed, "workloads: it is empty");

@@ -97,6 +97,20 @@ struct Correction {
   FIELD(std::string, source);
 };
 
+// Last driver branches of the GPUs that NVIDIA has dropped.
+struct LastDrivers {
+  FIELD(ByName<int64_t>, below, "last driver branch of GPUs with a lower compute capability than the key");
+  FIELD(std::string, source);
+  FIELD(std::string, read, "date on which the source was read");
+};
+
+// NVIDIA's index of torch for Jetsons.
+struct JetsonIndex {
+  FIELD(std::string, index, "address of the index, with a folder for each JetPack");
+  FIELD(std::string, source);
+  FIELD(std::string, read, "date on which the source was read");
+};
+
 struct Matrix {
   SCHEMA("pbprobe.matrix/1");
   FIELD(std::string, default_line, "line whose recipes are in .flox/pkgs");
@@ -104,6 +118,8 @@ struct Matrix {
   FIELD(Choice, blas);
   FIELD(std::vector<Workload>, workloads, "ISAs for each workload; the first workload is the default");
   FIELD(ByName<int64_t>, drivers, "first driver branch of each CUDA version");
+  FIELD(LastDrivers, last_drivers, "last driver branches of GPUs that NVIDIA has dropped");
+  FIELD(JetsonIndex, jetson, "index of torch for Jetsons");
   FIELD(std::vector<MatrixLine>, lines);
   FIELD(std::vector<MatrixRule>, rules, "additional settings for some variants");
   FIELD(std::vector<Correction>, corrections, "common errors, for the documents");

@@ -267,8 +267,8 @@ class Wheels {
     if (is_jetson(sm)) {
       advice_.not_possible.push_back(
           fmt::format("{} is a Jetson: wheels of pip for {} are for servers and hold no {}; NVIDIA publishes torch for "
-                      "each JetPack on its own index: https://developer.download.nvidia.com/compute/redist/jp/",
-                      gpu.name, platform_, sm_name(sm)));
+                      "JetPack on its own index: {}",
+                      gpu.name, platform_, sm_name(sm), matrix().jetson.index));
     } else if (sm < kFirstOfCuda12) {
       advice_.not_possible.emplace_back("CUDA 12 has dropped Kepler: torch must be built for it with CUDA 11");
     } else if (sm < kFirstOfCuda13) {

@@ -3,7 +3,6 @@
 #include "recipes/src/variant_facts.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/ranges.h>
 
@@ -43,16 +42,13 @@ std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, con
 }
 
 std::optional<int64_t> max_driver(std::string_view capability) {
-  // NVIDIA, "Unix driver archive", legacy branches: 390 for Fermi, 470 for Kepler, 580 for Maxwell, Pascal and Volta.
-  struct Legacy {
-    Sm before;
-    int64_t branch = 0;
-  };
-  constexpr std::array kLegacy{Legacy{{3, 0}, 390}, Legacy{{5, 0}, 470}, Legacy{{7, 5}, 580}};
   const auto sm = parse_sm(capability);
   if (!sm) return std::nullopt;
-  const auto found = std::find_if(kLegacy.begin(), kLegacy.end(), [&](const Legacy& one) { return *sm < one.before; });
-  return found == kLegacy.end() ? std::nullopt : std::optional(found->branch);
+  std::optional<int64_t> last;
+  for (const auto& [below, branch] : matrix().last_drivers.below) {
+    if (*sm < *parse_sm(below)) last = std::min(last.value_or(branch), branch);
+  }
+  return last;
 }
 
 std::string describe_drivers(int64_t first, std::optional<int64_t> last) {

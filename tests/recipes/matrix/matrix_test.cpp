@@ -72,6 +72,15 @@ TEST(Matrix, HoldsEverySmOfTheTableInSomeLine) {
   }
 }
 
+TEST(Matrix, HasDatesOfItsSources) {
+  using testing::MatchesRegex;
+  const auto& m = matrix();
+  EXPECT_THAT(m.last_drivers.source, testing::StartsWith("https://docs.nvidia.com/"));
+  EXPECT_THAT(m.jetson.source, testing::StartsWith("https://pytorch.org/TensorRT/"));
+  for (const auto& date : {m.last_drivers.read, m.jetson.read})
+    EXPECT_THAT(date, MatchesRegex("20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]"));
+}
+
 TEST(Matrix, SchemaIsWhatTheCodeReads) {
   EXPECT_EQ(read(std::string(PBPROBE_SOURCE_DIR) + "/recipes/matrix.schema.json"), matrix_schema());
 }
@@ -136,6 +145,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"UnknownDefaultLine", [](Json& m) { m["default_line"] = "cuda14_0"; }, "cuda14_0"},
                     Broken{"DefaultPythonNotAmongItsChoices", [](Json& m) { m["python"]["default"] = "310"; },
                            "python.default: 310 is none of its choices"},
+                    Broken{"LastDriverOfNoCapability", [](Json& m) { m["last_drivers"]["below"]["Kepler"] = 470; },
+                           "last_drivers.below: \"Kepler\" is not a compute capability"},
+                    Broken{"LastDriversWithoutSource", [](Json& m) { m["last_drivers"].erase("source"); },
+                           "last_drivers.source: required key is missing"},
                     Broken{"RequiredKeyMissing", [](Json& m) { m["lines"][0].erase("torch"); },
                            "lines[0].torch: required key is missing"},
                     Broken{"NumberForAString", [](Json& m) { m["lines"][0]["cuda"] = 12.8; },
