@@ -149,7 +149,8 @@ def test_finds_a_package_of_another_torch(copied, sound, mismatched, package):
         found = only(planted(copied, sound))
     assert (found["id"], found["severity"], found["distribution"]) == ("PB163", "fail", package)
     assert "it loads with torch 2.9 only" in found["what"]
-    assert found["remedy"].startswith("install the build of it that is made for torch 2.11.0")
+    command = f"pip install --upgrade {package} torch==2.11.0"
+    assert found["remedy"].startswith(f"install the {package} that is made for this torch: {command}")
 
 
 def test_finds_an_overwritten_cublaslt(copied, sound):
