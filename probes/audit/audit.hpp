@@ -19,6 +19,7 @@ struct AuditOptions {
   bool device_code_only = false;                  // only files with device code, and nothing else of them
   bool links_only = false;                        // only the libraries that each file needs, and their places
   HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, bundled ones, and a single file
+  bool all_of_torch = false;                      // torch ships all files of the artifact: a wheel
   bool open_libraries = true;                     // false: opens only device code of libtorch's own files
   bool digests = false;                           // SHA-256 of each ELF file
   bool records = false;                           // with `digests`: RECORD and the rest of a wheel's identity

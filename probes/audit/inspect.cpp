@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,6 +60,19 @@ std::optional<DeviceCode> get_code(File& file, const Fatbins& fatbins, const Tas
   return code;
 }
 
+// Counts the translation units of nvcc -rdc=true that no device linker has read. The device linker would define the
+// function by which each of them registers itself.
+int64_t count_unlinked_units(const Elf& elf) {
+  std::set<std::string> units;
+  const auto visit = [&](std::string_view name, const Elf64_Sym& symbol) {
+    if (symbol.st_shndx == SHN_UNDEF && name.starts_with("__cudaRegisterLinkedBinary_")) units.emplace(name);
+  };
+  for (const char* table : {".dynsym", ".symtab"}) {
+    if (!visit_symbols(elf, table, visit)) return 0;  // the caller reads the tables too, and reports the fault
+  }
+  return static_cast<int64_t>(units.size());
+}
+
 void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
   note(file, fatbins.problem);
   file.device_code = get_code(file, fatbins, task);
@@ -98,17 +112,18 @@ bool hides_its_choice(const File& file) {
   return file.component && std::find(kVendors.begin(), kVendors.end(), *file.component) != kVendors.end();
 }
 
-// Reports whether torch ships the library in its own folders.
-bool is_bundled(const File& file) {
-  const std::string_view path = file.path;
-  const bool inside = path.starts_with("torch/") || path.starts_with("torch.libs/") || path.starts_with("lib/");
-  return inside && !hides_its_choice(file);
+// Reports whether torch ships the library. The folders are those of torch's wheels, and of a libtorch.
+bool is_bundled(const File& file, const AuditOptions& options) {
+  constexpr std::array<std::string_view, 5> kFolders{"torch/", "torch.libs/", "functorch/", "torchgen/", "lib/"};
+  const bool inside = std::any_of(kFolders.begin(), kFolders.end(),
+                                  [&](std::string_view folder) { return file.path.starts_with(folder); });
+  return (inside || options.all_of_torch) && !hides_its_choice(file);
 }
 
 CodeScope choose_code_scope(const File& file, const AuditOptions& options) {
   const bool own = !file.component || file.component == "libtorch";
   const bool wanted = options.host_code == HostCodeScope::all || file.component == "libtorch" ||
-                      file.path.find('/') == std::string::npos || is_bundled(file);
+                      file.path.find('/') == std::string::npos || is_bundled(file, options);
   if (options.host_code == HostCodeScope::none || !wanted) return CodeScope::at_load;
   return own ? CodeScope::against_names : CodeScope::by_names;
 }
@@ -176,6 +191,8 @@ void inspect_elf(File& file, const Task& task) {
     return;
   }
   if (!task.options.links_only) take_fatbins(file, read_embedded_fatbins(*elf), task);
+  const int64_t unlinked = elf->header.e_type == ET_REL ? 0 : count_unlinked_units(*elf);
+  if (file.device_code && unlinked > 0) file.device_code->unlinked = unlinked;
   if (task.options.device_code_only) return;
   file.machine = machine_name(elf->header.e_machine);
   if (const auto fault = why_not_loadable(file, *elf)) return note(file, *fault);

@@ -32,7 +32,8 @@ constexpr std::string_view kWanted =
 constexpr uint64_t kMaxTextBytes = 1 << 20;
 constexpr size_t kMaxHeadBytes = 1 << 14;  // METADATA begins with name and version
 constexpr std::array kVersionTexts{"version.py", "build-version", "build-hash", "TorchConfigVersion.cmake"};
-constexpr std::array kBesideTorch{"nvidia", "cusparselt", "torch.libs", "functorch", "triton/backends/nvidia/bin"};
+constexpr std::array kBesideTorch{"nvidia",    "cusparselt", "torch.libs",
+                                  "functorch", "torchgen",   "triton/backends/nvidia/bin"};
 constexpr std::string_view kOtherWheel = "WHEEL of another package";  // torch's WHEEL may follow, and has precedence
 constexpr std::array kPackageTexts{"METADATA", "WHEEL"};
 

@@ -100,9 +100,8 @@ Answer device_code_is_linked(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!file.device_code || !file.device_code->unlinked) continue;
     answer.seen.push_back(
-        {say("{} holds only relocatable device code ({} {} of nvcc -rdc=true), which was never linked",
-             base_name(file.path), *file.device_code->unlinked,
-             select_by_number(*file.device_code->unlinked, "entry", "entries")),
+        {say("{} holds relocatable device code ({} {} of nvcc -rdc=true), which was never linked", base_name(file.path),
+             *file.device_code->unlinked, select_by_number(*file.device_code->unlinked, "entry", "entries")),
          file.path});
   }
   return answer;

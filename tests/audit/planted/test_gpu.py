@@ -246,9 +246,16 @@ MADE = [
 ROWS = [
     Row(
         "PB334",
-        "libtorch_cuda.so holds only relocatable device code",
+        "libtorch_cuda.so holds relocatable device code",
         lambda: cuda(units=("relocatable.o",)),
         lambda: cuda(units=("relocatable.o", "linked.o")),
+        ANY,
+    ),
+    Row(
+        "PB334",
+        "holds relocatable device code (1 entry of nvcc -rdc=true)",
+        lambda: cuda(units=("first120.o", "relocatable.o")),
+        lambda: cuda(units=("first120.o", "relocatable.o", "linked.o")),
         ANY,
     ),
     *UNITS,

@@ -188,6 +188,12 @@ CASES = [
         at("torch/lib/helper", 'extern "C" void serve(void) {}\n'),
     ),
     Case(
+        "folder of torch",
+        at("torchgen/helper.so", f'extern "C" void serve(void) {{ {WIDE} }}\n'),
+        ("fail", "PB212"),
+        at("torchgen/helper.so", 'extern "C" void serve(void) {}\n'),
+    ),
+    Case(
         "plain kernels",
         lambda: built("generic")().but({C10: Library(machine=X86, code=f'extern "C" void f(void) {{ {AVX2} }}\n')}),
         ("fail", "PB208"),
