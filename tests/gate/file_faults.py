@@ -298,6 +298,13 @@ VERSIONS = [
         "PB108",
         both(needs(CPU, "libmkl_rt.so.2", less=("libopenblas.so.0",)), added(TORCH + "libmkl_rt.so.2")),
     ),
+    Fault(
+        "MKL beside OpenBLAS",
+        "sm80-avx2",
+        "PB108",
+        both(needs(CPU, "libmkl_rt.so.2"), added(TORCH + "libmkl_rt.so.2")),
+        unknown=True,
+    ),
     Fault("no BLAS", "cpu-avx512", "PB108", needs(CPU, less=("libopenblas.so.0",)), unknown=True),
     Fault("for x86-64", "cpu-armv9", "PB109", replace_by_other_processor("cpu-avx2")),
     Fault("for aarch64", "sm90-avx512", "PB109", replace_by_other_processor("sm90-armv9")),

@@ -157,6 +157,14 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
                      code.toolkits = {{"13.2", 3}};
                    }),
                    sm121_build()});
+  const auto older = [](int64_t count) {  // static libraries bring fewer than the file's own
+    return change_sm121_build([=](DeviceCode& code) { code.toolkits = {{"13.0", 2}, {"12.9", count}}; });
+  };
+  cases.push_back({"PB322",
+                   "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
+                   older(9),
+                   older(1),
+                   {"PB321"}});
   cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
                    change_sm121_build([](DeviceCode& code) {
                      code.toolkits = {{"12.9", 3}};

@@ -56,6 +56,14 @@ void add_claimed_version_cases(std::vector<Case>& cases) {
                    claimed({.exact = true}), with(claimed({.exact = true}), make_cpu_build)});
   cases.push_back({"PB107", "Python 3.13 (cp313) is claimed, and torch's extension module is for cp311",
                    claimed({.python = "3.13"}), claimed({.python = "3.11"})});
+  const auto also = [](const char* module) {
+    return with(claimed({.python = "3.11"}), [&](Report& r) {
+      r.inventory->files.push_back({.path = module, .component = "libtorch", .machine = "x86_64", .links = Links{}});
+    });
+  };
+  cases.push_back({"PB107", "Python 3.11 (cp311) is claimed, and _dl.cpython-312-x86_64-linux-gnu.so is for cp312",
+                   also("torch/_dl.cpython-312-x86_64-linux-gnu.so"),
+                   also("torch/_dl.cpython-311-x86_64-linux-gnu.so")});
   cases.push_back({"PB108", "BLAS openblas is claimed, and libtorch_cpu.so has mkl", claimed({.blas = "openblas"}),
                    claimed({.blas = "mkl"})});
   cases.push_back({"PB109", "armv9 is claimed, which is found on aarch64-linux, and this is built for x86_64-linux",
@@ -159,6 +167,16 @@ void add_closure_cases(std::vector<Case>& cases) {
                    with(with(audited(), without_linalg), opening_linalg),
                    with(audited(), opening_linalg),
                    {"PB126"}});
+  // The link shows that torch brings the library along.
+  const auto with_broken_link = [&](Dependency dependency) {
+    return with(with(audited(), needing({std::move(dependency)})),
+                [](Report& r) { r.inventory->broken_links = {"torch/lib/libgomp.so.1"}; });
+  };
+  cases.push_back({"PB140",
+                   "libtorch_cuda.so needs libgomp.so.1, a file of libtorch that is missing",
+                   with_broken_link({"libgomp.so.1"}),
+                   with_broken_link({"libgomp.so.1", Provider::system}),
+                   {"PB128"}});
   // The file exists, but the RUNPATH does not lead to it.
   cases.push_back({"PB140", "libtorch_cuda.so needs libc10.so, which its RPATH does not lead to",
                    with(audited(), needing({{"libc10.so"}})),
@@ -266,6 +284,8 @@ void add_package_cases(std::vector<Case>& cases) {
   cases.push_back({"PB119", "torch's package asks for cuDNN 9.19.0.56, and 9.11.0.98 is installed",
                    with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuDNN"] = "9.11.0.98"; }),
                    audited()});
+  cases.push_back({"PB120", "its version 2.11.0+cpu says cpu, and it is built with CUDA 13.0",
+                   with(audited(), [](Report& r) { r.inventory->torch_version = "2.11.0+cpu"; }), audited()});
   cases.push_back({"PB120", "its version 2.11.0+cu128 says CUDA 12.8, and it is built with 13.0",
                    with(audited(), [](Report& r) { r.inventory->torch_version = "2.11.0+cu128"; }), audited()});
   cases.push_back({"PB121", "says cp313t, and torch's extension module is for cp311",

@@ -260,9 +260,9 @@ void add_whole_cases(std::vector<Case>& cases) {
   const auto linked = [](std::optional<int64_t> unlinked) {
     return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) { i.files[0].device_code->unlinked = unlinked; });
   };
-  cases.push_back(
-      {"PB334", "_C.cpython-311-x86_64-linux-gnu.so holds only relocatable device code (2 entries of nvcc -rdc=true)",
-       linked(2), linked(std::nullopt)});
+  cases.push_back({"PB334",
+                   "_C.cpython-311-x86_64-linux-gnu.so holds relocatable device code (2 entries of nvcc -rdc=true)",
+                   linked(2), linked(std::nullopt)});
   const auto needing = [](const char* library) {
     return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) { i.files[0].needed = {library}; });
   };
@@ -270,6 +270,23 @@ void add_whole_cases(std::vector<Case>& cases) {
                    needing("/opt/build/libspam.so"), needing("libspam.so")});
   cases.push_back({"PB183", "_C.cpython-311-x86_64-linux-gnu.so is for cp311, and needs libpython3.12.so.1.0",
                    needing("libpython3.12.so.1.0"), needing("libpython3.11.so.1.0")});
+  const auto embedding = [](const char* path, const char* library) {
+    return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) {
+      i.files[0].path = path;
+      i.files[0].needed = {library};
+      i.wheel_tags = {{"cp311-cp311-linux_x86_64"}};
+    });
+  };
+  cases.push_back({"PB183", "_C.abi3.so is for abi3, and needs libpython3.11.so.1.0",
+                   embedding("ext/_C.abi3.so", "libpython3.11.so.1.0"), embedding("ext/_C.abi3.so", "libpython3.so")});
+  cases.push_back({"PB183", "host.so is for cp311, and needs libpython3.10.so.1.0",
+                   embedding("ext/host.so", "libpython3.10.so.1.0"), embedding("ext/host.so", "libpython3.11.so.1.0")});
+  const auto local = [](const char* version) {
+    return claimed_of_other({.targets = {"sm90"}},
+                            [&](Inventory& i) { i.packages.front().version = std::string("1.0") + version; });
+  };
+  cases.push_back({"PB120", "its version 1.0+cu128 says CUDA 12.8, and its files are of CUDA 13", local("+cu128"),
+                   local("+cu130")});
   const auto recorded = [](std::vector<std::string> faults) {
     return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) { i.faults = std::move(faults); });
   };
@@ -288,6 +305,14 @@ void add_loading_cases(std::vector<Case>& cases) {
                      i.loading = {{.path = "ext/core6.so", .missing_libraries = {{"libav.so.6", "/env/ext/core6.so"}}},
                                   {.path = "ext/core7.so"}};
                    })});
+  // A twin by its number excuses missing libraries, and no missing symbol.
+  const auto numbered = [](std::vector<UnresolvedSymbol> unresolved) {
+    return make_package_report([&](Inventory& i) {
+      i.loading = {{.path = "ext/_fa2_C.so"}, {.path = "ext/_fa3_C.so", .unresolved = std::move(unresolved)}};
+    });
+  };
+  cases.push_back({"PB163", "_fa3_C.so needs f(), which nothing defines",
+                   numbered({{.name = "_Z1fv", .needed_by = "/env/ext/_fa3_C.so"}}), numbered({})});
   cases.push_back({"PB162", "_C.so needs symbol version GLIBC_2.99, but /lib/libc.so.6 does not define it",
                    make_package_report([](Inventory& i) {
                      i.loading->front().missing_versions = {{"GLIBC_2.99", "/lib/libc.so.6", "/env/ext/_C.so"}};

@@ -357,17 +357,20 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
                                  base_name(file.path), *isa),
                              file.path});
     if (file.device_code->toolkits.empty()) continue;
-    bool as_claimed = false;
+    int64_t as_claimed = 0;
+    int64_t all = 0;
     std::set<std::string> newer, older;
     for (const auto& [release, count] : file.device_code->toolkits) {
       const auto version = parse_major_minor(release);
       if (!version) continue;
-      as_claimed = as_claimed || *version == *claimed;
+      as_claimed += *version == *claimed ? count : 0;
+      all += count;
       if (*version > *claimed) newer.insert(release);
       if (*version < *claimed) older.insert(release);
     }
     const auto& wrong = newer.empty() ? older : newer;
-    if (wrong.empty() || (newer.empty() && as_claimed)) continue;  // static libraries bring older cubins
+    // Static libraries bring older cubins, but fewer than the file's own.
+    if (wrong.empty() || (newer.empty() && as_claimed * 2 >= all)) continue;
     answer.seen.push_back({say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", *facts.claim->cuda,
                                base_name(file.path), fmt::join(wrong, ", ")),
                            file.path});

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/facts/environment.hpp"
 #include "core/pep440.hpp"
 #include "probes/judge/subjects.hpp"
 
@@ -129,9 +130,19 @@ Answer python_is_claimed(const Facts& facts) {
                        "audit the whole package: torch/_C*.so tells it");
   const std::string abi = format_python_abi(*facts.claim->python);
   const std::string& seen = *facts.inventory->python_abi;
-  if (imports_module(abi, seen)) return {};
-  return {.seen = {{say("Python {} ({}) is claimed, and torch's extension module is for {}", *facts.claim->python, abi,
-                        seen)}}};
+  if (!imports_module(abi, seen))
+    return {.seen = {{say("Python {} ({}) is claimed, and torch's extension module is for {}", *facts.claim->python,
+                          abi, seen)}}};
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    const std::string module = python_of_module(base_name(file.path));
+    const bool for_any = file.links && file.links->uses_python == false;
+    if (!is_own(*facts.inventory, file) || module.empty() || for_any || imports_module(abi, module)) continue;
+    answer.seen.push_back(
+        {say("Python {} ({}) is claimed, and {} is for {}", *facts.claim->python, abi, base_name(file.path), module),
+         file.path});
+  }
+  return answer;
 }
 
 Answer blas_is_claimed(const Facts& facts) {
@@ -145,10 +156,12 @@ Answer blas_is_claimed(const Facts& facts) {
   if (found.empty())
     return cannot_tell("libtorch_cpu.so shows no BLAS, neither among what it needs nor by its symbols",
                        "audit it before it is stripped");
-  if (std::find(found.begin(), found.end(), *facts.claim->blas) != found.end()) return {};
-  return {
-      .seen = {{say("BLAS {} is claimed, and libtorch_cpu.so has {}", *facts.claim->blas, fmt::join(found, " and ")),
-                file->path}}};
+  const bool has_claimed = std::find(found.begin(), found.end(), *facts.claim->blas) != found.end();
+  if (has_claimed && found.size() == 1) return {};
+  const Sentence has =
+      say("BLAS {} is claimed, and libtorch_cpu.so has {}", *facts.claim->blas, fmt::join(found, " and "));
+  if (!has_claimed) return {.seen = {{has, file->path}}};
+  return cannot_tell(has.text + ": which of them multiplies is not known", "build it with the claimed BLAS only");
 }
 
 // Recipes set the variant as the store name. The torch of nixpkgs has no variant in its store name.

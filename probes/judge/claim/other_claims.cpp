@@ -114,6 +114,10 @@ Answer torch_is_as_claimed(const Facts& facts) {
     return {.seen = {{say("torch {} is claimed, and METADATA of {} asks for torch {}", claimed, facts.torch, *asked)}}};
   const ClaimedFiles whole = files_of_whole_claim(facts);
   Answer answer = ask_torch_symbols(claimed, whole);
+  if (asked && asked->find('@') != std::string::npos && !answer.unknown)
+    answer.unknown = Seen{
+        .what = say("METADATA of {} asks for torch by a URL, which does not tell its version: {}", facts.torch, *asked),
+        .remedy = "require a version: torch==2.11.0"};
   if (!answer.unknown) answer.unknown = nothing_judged(facts, whole);
   const bool shown = asked || std::any_of(whole.inventory.files.begin(), whole.inventory.files.end(), takes_torch);
   if (!shown && answer.seen.empty() && !answer.unknown)
@@ -133,6 +137,18 @@ std::string format_python_tag(const std::string& python) {
 // "ops.cpython-312-x86_64-linux-gnu.so" and "ops.cpython-313-…", each Python loads its own file.
 std::string strip_module_tag(const std::string& path) {
   return path.substr(0, path.find('.', path.rfind('/') + 1));
+}
+
+// Returns a file that uses Python, and whose name does not tell which one. A library that another file needs may be
+// for any Python.
+const File* find_untagged_module(const Inventory& inventory) {
+  std::set<std::string_view> needed;
+  for (const auto& file : inventory.files) needed.insert(file.needed.begin(), file.needed.end());
+  const auto found = std::find_if(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+    const auto name = base_name(file.path);
+    return file.links && file.links->uses_python == true && python_of_module(name).empty() && !needed.contains(name);
+  });
+  return found == inventory.files.end() ? nullptr : &*found;
 }
 
 Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
@@ -156,6 +172,11 @@ Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
                                part.name, fmt::format("{}", fmt::join(seen, ", "))),
                            files.begin()->second});
   }
+  if (const File* file = find_untagged_module(part.inventory))
+    answer.unknown = Seen{
+        .what = say("{} of {} uses Python, and its name does not tell which one", base_name(file->path), part.name),
+        .where = file->path,
+        .remedy = "build it with the suffix of its Python, or of abi3"};
   return answer;
 }
 

@@ -75,10 +75,11 @@ void ask_cpu(Answer& answer, const WheelVariant& variant, const Inventory& inven
   });
   if (!stated || version) return;  // pbprobe has no table of the features of Arm architecture versions
   const auto has = features_stated(variant.properties);
-  bool looked = false;
+  const File* unread = nullptr;
   for (const auto& file : inventory.files) {
+    const bool of_cpu = file.links.has_value();
+    if (of_cpu && !file.host_code) unread = &file;
     if (!file.host_code) continue;
-    looked = true;
     std::vector<std::string> needs;
     for (const auto& [feature, count] : file.host_code->unguarded) needs.push_back(feature);
     const auto missing = missing_features(needs, has);
@@ -87,8 +88,8 @@ void ask_cpu(Answer& answer, const WheelVariant& variant, const Inventory& inven
                                  base_name(file.path), fmt::format("{}", fmt::join(missing, ", ")), variant.label),
                              file.path});
   }
-  if (!looked)
-    answer.unknown = Seen{.what = say("the host code of {} was not looked at", variant.label),
+  if (unread != nullptr)
+    answer.unknown = Seen{.what = say("the host code of {} was not looked at", base_name(unread->path)),
                           .remedy = "audit the wheel itself: what a report holds is not read again"};
 }
 

@@ -31,6 +31,14 @@ std::vector<const File*> list_kernel_files(const Inventory& inventory, const Tar
   return files;
 }
 
+std::vector<const File*> list_loaded_files(const Inventory& inventory, const Target& target) {
+  std::vector<const File*> files;
+  for (const auto& file : inventory.files) {
+    if (is_libtorch(inventory, file) && is_loaded_with(file, list_target_features(target))) files.push_back(&file);
+  }
+  return files;
+}
+
 }  // namespace
 
 Names list_names(const std::map<std::string, int64_t>& counts) {
@@ -74,14 +82,15 @@ bool is_built_for(const Inventory& inventory, const Target& target) {
 
 std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& target) {
   if (!target.least_marks || !target.marks) return std::nullopt;
+  auto files = list_kernel_files(inventory, target);
+  if (files.empty()) files = list_loaded_files(inventory, target);
   int64_t all = 0;
   std::map<std::string, int64_t> counts;
-  for (const auto& file : inventory.files) {
-    if (!is_libtorch(inventory, file) || !is_loaded_with(file, list_target_features(target))) continue;
-    all += file.host_code->unguarded_instructions;
+  for (const File* file : files) {
+    all += file->host_code->unguarded_instructions;
     for (const auto& mark : *target.marks) {
-      const auto found = file.host_code->unguarded.find(mark);
-      if (found != file.host_code->unguarded.end()) counts[mark] += found->second;
+      const auto found = file->host_code->unguarded.find(mark);
+      if (found != file->host_code->unguarded.end()) counts[mark] += found->second;
     }
   }
   int64_t most = 0;

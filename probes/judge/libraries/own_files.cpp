@@ -12,6 +12,7 @@
 
 #include "core/facts/environment.hpp"
 #include "core/search_rules.hpp"
+#include "core/strings.hpp"
 #include "probes/judge/libraries/library_packages.hpp"
 #include "probes/judge/libraries/needed_files.hpp"
 #include "probes/judge/subjects.hpp"
@@ -24,10 +25,18 @@ bool is_libtorch_file(std::string_view name) {
   return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
+// Reports whether the artifact has a link to nowhere of this name: it should bring the library along.
+bool is_broken_link(const Inventory& inventory, const std::string& name) {
+  const auto links = inventory.broken_links.value_or(std::vector<std::string>());
+  return std::any_of(links.begin(), links.end(), [&](const std::string& link) { return base_name(link) == name; });
+}
+
 // Reports whether no file of the artifact has the name of this libtorch file. The loader looks for file names, not for
 // DT_SONAMEs. Other checks report an artifact without libtorch_cpu.so or libtorch_cuda.so.
 bool is_missing_part(const Inventory& inventory, const Dependency& dependency) {
-  if (dependency.provider != Provider::unresolved || !is_libtorch_file(dependency.name)) return false;
+  if (dependency.provider != Provider::unresolved) return false;
+  if (is_broken_link(inventory, dependency.name)) return true;
+  if (!is_libtorch_file(dependency.name)) return false;
   const bool large = dependency.name == kLibtorchCpu || dependency.name == kLibtorchCuda;
   if (large && file_named(inventory, dependency.name) == nullptr) return false;
   return std::none_of(inventory.files.begin(), inventory.files.end(),
@@ -217,7 +226,18 @@ std::string python_of_library(std::string_view name) {
   if (!name.starts_with(kBegin)) return "";
   const std::string_view rest = name.substr(kBegin.size());
   const std::string minor(rest.substr(0, rest.find(".so")));
-  return minor.empty() ? "" : "cp3" + minor;  // "libpython3.so" has the stable ABI
+  return minor.empty() || !is_digit(minor.front()) ? "" : "cp3" + minor;  // "libpython3.so" has the stable ABI
+}
+
+// Returns "cp312" if all tags of the package are for this Python alone, else "".
+std::string find_python_of_tags(const Inventory& inventory) {
+  std::string python;
+  for (const auto& tag : inventory.wheel_tags.value_or(std::vector<std::string>())) {
+    const std::string one = tag.substr(0, tag.find('-'));
+    if (!tag.starts_with(one + "-" + one) || (!python.empty() && one != python)) return "";
+    python = one;
+  }
+  return python;
 }
 
 // The loader opens a path in DT_NEEDED unchanged, on any machine. A second libpython is a second interpreter.
@@ -226,13 +246,14 @@ Answer needed_names_fit(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     std::string python = python_of_module(base_name(file.path));
     if (python.empty() && is_own(*facts.inventory, file)) python = facts.inventory->python_abi.value_or("");
+    if (python.empty()) python = find_python_of_tags(*facts.inventory);
     for (const auto& name : file.needed) {
       const std::string library = python_of_library(name);
       if (name.find('/') != name.npos)
         answer.seen.push_back(
             {say("{} needs {}: the loader opens that path on every machine", base_name(file.path), name), file.path,
              "link it by a name, with a SONAME: patchelf --replace-needed PATH NAME FILE"});
-      else if (!library.empty() && python.starts_with("cp") && library != python)
+      else if (!library.empty() && (python.starts_with("cp") || python.starts_with("abi3")) && library != python)
         answer.seen.push_back({say("{} is for {}, and needs {}", base_name(file.path), python, name), file.path,
                                "build it with the Python that it is for; extension modules need no libpython"});
     }

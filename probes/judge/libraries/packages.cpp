@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "core/cuda_releases.hpp"
+#include "core/facts/environment.hpp"
+#include "core/facts/other_package.hpp"
 #include "core/pep440.hpp"
 #include "probes/judge/subjects.hpp"
 
@@ -108,9 +110,36 @@ Answer requirements_are_met(const Facts& facts) {
   return answer;
 }
 
+// Compares "+cu128" in the version of another package with the CUDA libraries that it links, else with the compilers of
+// its cubins.
+Answer other_version_is_true(const Inventory& inventory) {
+  const Package* package = other_package(inventory);
+  const std::string version = package == nullptr ? "" : package->version.value_or("");
+  const auto local = local_cuda(version);
+  if (!local) return {};
+  const Distribution row = make_distribution(inventory);
+  std::vector<std::string> others = row.cuda.empty() ? row.toolkits : row.cuda;
+  std::erase_if(others, [&](const std::string& one) {
+    return row.cuda.empty() ? parse_major_minor(one) == local : one == std::to_string(local->major);
+  });
+  if (others.empty()) return {};
+  return {.seen = {{say("its version {} says CUDA {}.{}, and its files are of CUDA {}", version, local->major,
+                        local->minor, fmt::join(others, ", "))}}};
+}
+
+// Returns "cpu", "rocm" or "xpu" for the version of a build without CUDA: "2.11.0+cpu".
+std::string_view find_other_back_end(std::string_view version) {
+  for (const std::string_view name : {"cpu", "rocm", "xpu"}) {
+    const size_t at = version.find('+');
+    if (at != version.npos && version.substr(at + 1).starts_with(name)) return name;
+  }
+  return "";
+}
+
 Answer versions_agree(const Facts& facts) {
   Answer answer;
   const Inventory& inventory = *facts.inventory;
+  if (facts.other) return other_version_is_true(inventory);
   if (!inventory.torch_version) return answer;
   const auto disagrees = [&](const std::string& stated) {
     const auto one = parse_python_version(stated);
@@ -128,6 +157,11 @@ Answer versions_agree(const Facts& facts) {
   if (local && local != parse_major_minor(inventory.cuda_version.value_or("")))
     answer.seen.push_back({say("its version {} says CUDA {}.{}, and it is built with {}", *inventory.torch_version,
                                local->major, local->minor, inventory.cuda_version.value_or("none")),
+                           "torch/version.py"});
+  const auto other = find_other_back_end(*inventory.torch_version);
+  if (!other.empty() && inventory.cuda_version)
+    answer.seen.push_back({say("its version {} says {}, and it is built with CUDA {}", *inventory.torch_version, other,
+                               *inventory.cuda_version),
                            "torch/version.py"});
   return answer;
 }
@@ -217,7 +251,8 @@ std::vector<Check> packages_checks() {
        .remedy = "install torch again from the same source: that brings the versions that its package asks for",
        .ask = requirements_are_met},
       {.id = "PB120",
-       .needs = {inventory, whole},
+       .needs = {inventory},
+       .of_any = true,
        .remedy = "look at the source that the recipe takes, and build it again",
        .ask = versions_agree},
       {.id = "PB121",
