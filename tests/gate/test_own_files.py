@@ -129,6 +129,26 @@ def test_fails_an_empty_cuda_library(tmp_path):
         assert gated(record(build)).keys() - {"PB331"} == expected  # there is no libtorch_cuda.so
 
 
+@pytest.mark.parametrize(
+    ("function", "called"),
+    [
+        ('extern "C" void cblas_sgemm()', "cblas_sgemm"),
+        ("namespace gloo { void run(); }\nvoid gloo::run()", "gloo::run"),
+    ],
+)
+def test_reports_a_function_that_an_empty_bundled_library_lacks(tmp_path, function, called):
+    declared = function.replace("\nvoid gloo::run()", "") if "gloo" in function else f"{function};"
+    user = Library(code=f"{WANTS}{declared}\nvoid g() {{ {called}(); }}\n", needs=("libc10.so", "libopenblas.so.0"))
+    library = Library(code=f"{function} {{}}\n")
+    sound = torch().but({LIB + "libtorch_cpu.so": user, LIB + "libopenblas.so.0": library})
+    assert gated(record(sound.write(tmp_path / "sound"))) == {}
+    found = gated(record(sound.but({LIB + "libopenblas.so.0": library.but(code="")}).write(tmp_path / "empty")))
+    assert found.keys() == {"PB163"}
+    assert f"libtorch_cpu.so needs {called}" in found["PB163"]
+    elsewhere = sound.but({LIB + "libopenblas.so.0": None})  # another package may bring the library
+    assert gated(record(elsewhere.write(tmp_path / "elsewhere"))) == {}
+
+
 def test_passes_a_module_with_only_its_entry(tmp_path):
     module = Library(code=ENTRY, needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",))
     assert gated(record(torch().but({MODULE: module}).write(tmp_path))) == {}

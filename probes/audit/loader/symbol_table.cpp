@@ -27,6 +27,18 @@ bool is_python_symbol(std::string_view name) {
   return name.starts_with("Py") || name.starts_with("_Py");
 }
 
+// Reports whether the symbol is in a namespace of its own, not in those of GCC's runtime. Namespace std has names of
+// its own ("_ZNSt").
+bool is_in_namespace(std::string_view name) {
+  for (const std::string_view begin : {"_ZNK", "_ZN"}) {
+    if (!name.starts_with(begin)) continue;
+    const std::string_view rest = name.substr(begin.size());
+    const bool runtime = rest.starts_with("9__gnu_cxx") || rest.starts_with("10__cxxabiv1");
+    return !rest.empty() && is_digit(rest.front()) && !runtime;
+  }
+  return false;
+}
+
 // Decides which wanted symbols of torch's files nothing defines.
 class SymbolSearch {
  public:
@@ -66,7 +78,8 @@ class SymbolSearch {
     if (is_python_symbol(symbol.name)) return false;
     if (is_reserved_for_torch(symbol.name)) return knows_torch(file);
     // GCC toolsets link parts of libstdc++ statically and leave unversioned references, as in torch's libtorch.so.
-    return !symbol.name.starts_with("_") && needs_only_torch(file);
+    const bool runtime = symbol.name.starts_with("_") && !is_in_namespace(symbol.name);
+    return !runtime && needs_only_read_libraries(file);
   }
 
   // Reports whether each library of torch that the file needs was read.
@@ -78,11 +91,12 @@ class SymbolSearch {
     });
   }
 
-  bool needs_only_torch(const File& file) const {
+  // System libraries have versions for their symbols.
+  bool needs_only_read_libraries(const File& file) const {
     const auto& needed = file.needed;
     return std::any_of(needed.begin(), needed.end(), [&](const auto& name) { return own_.contains(name); }) &&
            std::all_of(needed.begin(), needed.end(),
-                       [&](const auto& name) { return own_.contains(name) || is_system_library(name); });
+                       [&](const auto& name) { return names_.contains(name) || is_system_library(name); });
   }
 
   // Python calls PyInit__C of torch/_C.cpython-313-x86_64-linux-gnu.so.

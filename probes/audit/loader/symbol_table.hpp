@@ -37,7 +37,7 @@ using SymbolTables = std::map<std::string, SymbolTable>;  // key: File::path
 
 // Returns the files of torch that lack a symbol, each with the symbols that no file defines. Requires the closure of
 // `files` to be resolved. A symbol counts as lacking only if the file that should define it was read: names in torch's
-// namespaces, versions of a library in the artifact, and any C function if a file needs only libraries of torch.
+// namespaces, versions of a library in the artifact, and any function if a file needs only libraries that were read.
 [[nodiscard]] std::vector<Loading> find_unresolved(const std::vector<File>& files, const SymbolTables& tables);
 
 }  // namespace pbprobe

@@ -30,6 +30,8 @@ LoadFaultKind find_fault_kind(const Loading& loading) {
 
 }  // namespace
 
+// Files that differ by numbers in their names are builds for several versions of a library outside of the package, one
+// of which loads. They only lack such a library; a missing symbol is a fault of the file.
 std::vector<const Loading*> find_unloadable(const Inventory& inventory) {
   std::map<std::string, bool> one_loads;
   for (const auto& loading : *inventory.loading) {
@@ -38,7 +40,8 @@ std::vector<const Loading*> find_unloadable(const Inventory& inventory) {
   }
   std::vector<const Loading*> all;
   for (const auto& loading : *inventory.loading) {
-    if (!one_loads.at(without_numbers(loading.path)) && !lacks_for_processor(loading)) all.push_back(&loading);
+    const bool is_spare = one_loads.at(without_numbers(loading.path)) && !loading.missing_libraries.empty();
+    if (!loading.loads() && !is_spare && !lacks_for_processor(loading)) all.push_back(&loading);
   }
   return all;
 }
