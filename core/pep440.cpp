@@ -161,11 +161,15 @@ std::optional<Specifier> parse_specifier(std::string_view specifier) {
   const size_t end = text.find_first_not_of("=!<>~");
   if (end == 0 || end == text.npos) return std::nullopt;
   std::string name = text.substr(end);
+  constexpr std::array<std::string_view, 8> kSigns{"==", "===", "!=", "~=", "<", "<=", ">", ">="};
+  const std::string sign = text.substr(0, end);
   const bool any_end = name.ends_with(".*");
+  if (std::find(kSigns.begin(), kSigns.end(), sign) == kSigns.end()) return std::nullopt;
+  if (any_end && sign != "==" && sign != "!=") return std::nullopt;
   if (any_end) name.resize(name.size() - 2);
   auto version = parse_python_version(name);
   if (!version) return std::nullopt;
-  return Specifier{text.substr(0, end), std::move(*version), any_end};
+  return Specifier{sign, std::move(*version), any_end};
 }
 
 bool satisfies_one(const PythonVersion& version, std::string_view specifier) {

@@ -102,5 +102,11 @@ TEST(Pep440, ChecksRequirements) {
     EXPECT_FALSE(satisfies(parsed(version), refuses)) << version << " " << refuses;
 }
 
+TEST(Pep440, RejectsInvalidSpecifiers) {
+  for (const char* text : {">=2.9,<2.12", "==2.11.*", "===2.11", "~= 2.10.0", "(>=2)", "!=1.5.*"})
+    EXPECT_TRUE(are_specifiers(text)) << text;
+  for (const char* text : {">=>2", "=2.11", "2.11", ">=2.*", "==", "<>2"}) EXPECT_FALSE(are_specifiers(text)) << text;
+}
+
 }  // namespace
 }  // namespace pbprobe

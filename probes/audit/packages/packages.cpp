@@ -122,7 +122,7 @@ std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
 // One requirement of METADATA (PEP 508): "Torch [opt] (== 2.11.0) ; python_version > '3.8'".
 struct Requirement {
   std::string name;       // normalized by PEP 503: "torch"
-  std::string versions;   // "==2.11.0"; "" for any version, or a URL
+  std::string versions;   // "==2.11.0", "@https://…"; "" for any version
   std::string condition;  // "python_version>'3.8'", without blanks
 };
 
@@ -143,8 +143,7 @@ Requirement parse_requirement(std::string_view text) {
   rest.remove_prefix(end);
   const size_t extra = rest.find(']');
   if (extra != rest.npos && strip(rest).starts_with("[")) rest.remove_prefix(extra + 1);
-  const std::string versions = strip(rest);
-  if (versions.find_first_of("=<>!~") == 0) requirement.versions = versions;
+  requirement.versions = strip(rest);
   return requirement;
 }
 
@@ -154,7 +153,8 @@ std::optional<std::string> read_torch_requirement(std::string_view header) {
   std::string asked;
   visit_lines(header, "Requires-Dist:", [&](std::string_view text) {
     const Requirement requirement = parse_requirement(text);
-    if (requirement.name != "torch" || !requirement.condition.empty() || requirement.versions.empty()) return;
+    const bool known = requirement.versions.find_first_of("=<>!~@") == 0;
+    if (requirement.name != "torch" || !requirement.condition.empty() || !known) return;
     asked += (asked.empty() ? "" : ",") + requirement.versions;
   });
   return asked.empty() ? std::nullopt : std::optional(asked);
@@ -203,6 +203,18 @@ std::optional<StatedVersion> version_stated_by_wheel(const std::string& file_nam
     if (const size_t at = version.find(plus); at != std::string::npos) version.replace(at, plus.size(), "+");
   }
   return StatedVersion{.of = "torch", .where = file_name, .stated = std::move(version)};
+}
+
+std::optional<std::string> find_invalid_requirement(std::string_view metadata) {
+  std::optional<std::string> first;
+  visit_lines(get_metadata_header(metadata), "Requires-Dist:", [&](std::string_view text) {
+    const Requirement requirement = parse_requirement(text);
+    const std::string& versions = requirement.versions;
+    const bool valid = !requirement.name.empty() &&
+                       (versions.starts_with('@') ? versions.size() > 1 : versions.empty() || are_specifiers(versions));
+    if (!first && !valid) first = text.substr(std::min(text.find_first_not_of(' '), text.size()));
+  });
+  return first;
 }
 
 std::map<std::string, std::string> required_versions(std::string_view metadata) {

@@ -31,6 +31,9 @@ namespace pbprobe {
 // Returns the names, as package_name() writes them, that METADATA requires. Requirements of an extra are left out.
 [[nodiscard]] std::set<std::string> required_packages(std::string_view metadata);
 
+// Returns the first Requires-Dist that is no requirement (PEP 508): installers refuse it. Does not read its condition.
+[[nodiscard]] std::optional<std::string> find_invalid_requirement(std::string_view metadata);
+
 // {"cuDNN": "9.19.0.56", "CUDA toolkit": "13.0.2"}: what the METADATA of torch's package pins with "==".
 [[nodiscard]] std::map<std::string, std::string> required_versions(std::string_view metadata);
 

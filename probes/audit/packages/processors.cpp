@@ -204,11 +204,18 @@ Expected find_expected_processor(const ArtifactLayout& layout, const std::vector
   return {find_named_processor(layout.packages.front().folder), "its folder's name"};
 }
 
+// Returns "libq" for "spam/lib/aarch64/libq.so": files of one name in several folders are for several processors.
+std::string find_file_stem(const std::string& path) {
+  const std::string stem = strip_module_suffix(path);
+  return stem.substr(stem.rfind('/') + 1);
+}
+
 // Reports whether Python imports the file, torch's process loads it, or another file needs it.
 bool is_loaded(const File& file, const std::set<std::string>& needed) {
   const std::string name = fs::path(file.path).filename().string();
   const bool torch = file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable > 0;
-  return torch || file.component == "libtorch" || !python_of_module(name).empty() || needed.contains(name);
+  const bool python = !python_of_module(name).empty() || (file.links && file.links->uses_python == true);
+  return torch || python || file.component == "libtorch" || needed.contains(name);
 }
 
 // Returns the names of libraries that libtorch needs. The judge itself compares their processor with libtorch's
@@ -227,19 +234,26 @@ std::optional<OtherProcessor> find_other_processor(const ArtifactLayout& layout,
   const Expected expected = find_expected_processor(layout, files);
   if (expected.kind.empty()) return std::nullopt;
   std::set<std::string> own;  // stems of the libraries for the right processor
+  std::set<std::string> own_names;
   std::set<std::string> needed;
   const std::set<std::string> of_libtorch = find_needed_by_libtorch(files);
   for (const auto& file : files) {
     if (file.machine != expected.kind) continue;
     own.insert(strip_module_suffix(file.path));
+    own_names.insert(find_file_stem(file.path));
     needed.insert(file.needed.begin(), file.needed.end());
   }
+  // All files of a wheel are of one package. Beside an installed torch are files of others, which may be data.
+  const bool one_package = layout.wheel != nullptr || layout.kind == "distribution";
   OtherProcessor found{.expected = expected.kind, .known_by = expected.known_by, .whole = own.empty()};
   for (const auto& file : files) {
     const std::string processor = file.machine.value_or("");
-    if (processor == expected.kind || find_named_processor(processor) != processor || processor.empty()) continue;
+    if (processor.empty() || processor == expected.kind || processor == machine_name(kMachineCuda)) continue;
     if (file.component == "libtorch" || of_libtorch.contains(fs::path(file.path).filename().string())) continue;
-    if (own.contains(strip_module_suffix(file.path)) || !(found.whole || is_loaded(file, needed))) continue;
+    const bool loaded = found.whole || is_loaded(file, needed);
+    const bool stands_in = loaded ? own.contains(strip_module_suffix(file.path))
+                                  : !one_package || own_names.contains(find_file_stem(file.path));
+    if (stands_in) continue;
     if (found.files++ > 0) continue;
     found.first = file.path;
     found.processor = processor;

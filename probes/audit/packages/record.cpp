@@ -99,7 +99,8 @@ RecordDifferences compare_members_with_record(const ZipArchive& archive,
     const std::string wanted = hex_of_record(file.hash);
     if (wanted.empty() && !is_signature(file.path)) found.unproven.push_back(file.path);
     const bool other_size = file.size_bytes && *file.size_bytes != member->second->size_bytes;
-    const bool other = digest != digests.end() && !wanted.empty() && digest->second != wanted;
+    // A member without a digest could not be unpacked.
+    const bool other = !wanted.empty() && (digest == digests.end() || digest->second != wanted);
     if (other_size || other) found.changed.push_back(file.path);
   }
   for (const auto& [name, member] : members) {

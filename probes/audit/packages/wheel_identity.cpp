@@ -27,11 +27,13 @@
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/platform_policy.hpp"
 #include "probes/audit/packages/stable_abi.hpp"
+#include "probes/audit/packages/wheel_name.hpp"
 
 namespace pbprobe {
 namespace {
 
-constexpr size_t kNamed = 3;  // members in one sentence
+constexpr size_t kNamed = 3;      // members in one sentence
+constexpr int kNewestMinor = 40;  // later than any Python that a specifier names
 // Components that wheels do not share: each brings its own, or requires a package of this name.
 constexpr std::array<std::string_view, 13> kOfSystem{"OpenMP",      "OpenBLAS",    "MKL",   "oneDNN",  "FBGEMM",
                                                      "Arm Compute", "NVPL",        "SLEEF", "XNNPACK", "libuv",
@@ -48,40 +50,16 @@ bool ships_library(std::string_view package, std::string_view library) {
   return name.size() > 2 && library.starts_with("lib") && library.substr(3).starts_with(name);
 }
 
-std::vector<std::string> split_name(std::string_view text, char separator) {
-  const auto parts = split(text, separator);
-  return {parts.begin(), parts.end()};
-}
-
-struct WheelName {
-  std::string name;
-  std::string version;
-  std::vector<std::string> python;
-  std::vector<std::string> abi;
-  std::vector<std::string> platform;
-};
-
-std::optional<WheelName> parse_name(std::string file) {
-  constexpr std::string_view kExtension = ".whl";
-  if (!file.ends_with(kExtension)) return std::nullopt;
-  file.resize(file.size() - kExtension.size());
-  const auto parts = split_name(file, '-');
-  if (parts.size() != 5 && parts.size() != 6) return std::nullopt;
-  const size_t tag = parts.size() - 3;
-  std::string version = parts[1];
-  for (const std::string_view plus : {"%2B", "%2b"}) {  // encodings of "+" in URLs
-    if (const size_t at = version.find(plus); at != version.npos) version.replace(at, plus.size(), "+");
-  }
-  return WheelName{parts[0], version, split_name(parts[tag], '.'), split_name(parts[tag + 1], '.'),
-                   split_name(parts[tag + 2], '.')};
-}
-
 // "_x86_64" of "manylinux_2_28_x86_64"; "" for another kind of platform.
 std::string find_named_processor(const std::string& platform) {
   for (const char* processor : {"_x86_64", "_aarch64"}) {
     if (platform.starts_with("manylinux") && platform.ends_with(processor)) return processor;
   }
   return "";
+}
+
+bool is_asked_elsewhere(std::string_view processor) {
+  return processor == "x86_64" || processor == "aarch64";
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -106,7 +84,7 @@ class Identity {
  public:
   Identity(const std::string& file_name, const ArtifactLayout& layout, const std::vector<File>& files,
            const MemberDigests& digests, const SymbolTables& tables)
-      : name_(parse_name(file_name)), layout_(layout), files_(files), digests_(digests), tables_(tables) {
+      : name_(parse_wheel_name(file_name)), layout_(layout), files_(files), digests_(digests), tables_(tables) {
     for (const auto& member : layout.wheel->archive.members) {
       members_.emplace(member.name, &member);
       add_info(member.name);
@@ -129,6 +107,7 @@ class Identity {
       fault("torch/__init__.py is missing: Python does not import torch");
     ask_metadata();
     ask_wheel();
+    if (name_) ask_name();
     if (name_) ask_tags();
     ask_modules();
     ask_record();
@@ -166,6 +145,8 @@ class Identity {
     if (!metadata) return fault("{} has no METADATA: no installer takes it", *infos_.begin());
     const Package package = make_package(*infos_.begin(), *metadata);
     if (name_) ask_requires_python(*metadata);
+    if (const auto invalid = find_invalid_requirement(*metadata))
+      fault("METADATA requires \"{}\", which is no requirement: pip refuses it", *invalid);
     if (!name_ || of_torch_) return;  // other checks compare torch's name and version
     const std::string info = infos_.begin()->substr(0, infos_.begin()->find('-'));
     if (package_name(info) != package_name(name_->name))
@@ -182,19 +163,30 @@ class Identity {
       fault("its name says version {}, and METADATA {}: pip refuses it", name_->version, *package.version);
   }
 
-  // Requires-Python must match the one Python in the tag.
+  // Each Python of the tag must be one that Requires-Python takes: of cp312-abi3, this one or a later one.
   void ask_requires_python(const std::string& metadata) {
     const auto asked = value_in_header(metadata, "Requires-Python:");
     if (asked && !are_specifiers(*asked))
       return fault("METADATA asks for Python \"{}\", which is no version: pip refuses it", *asked);
-    if (!asked || name_->python.size() != 1 || name_->abi.front().starts_with("abi3")) return;
-    const std::string& tag = name_->python.front();
-    if (!tag.starts_with("cp3") || tag.size() < 4) return;
-    for (const char* patch : {".0", ".9", ".99"}) {
-      const auto python = parse_python_version("3." + tag.substr(3) + patch);
-      if (!python || satisfies(*python, *asked)) return;
+    if (!asked) return;
+    const bool stable = std::all_of(name_->abi.begin(), name_->abi.end(),
+                                    [](const std::string& abi) { return abi.starts_with("abi3"); });
+    for (const auto& tag : name_->python) {
+      const auto minor = find_minor(tag);
+      if (minor && !takes_python(*asked, *minor, stable ? kNewestMinor : *minor))
+        fault("its tag is for {}, and METADATA asks for Python {}: pip refuses it", tag, *asked);
     }
-    fault("its tag is for {}, and METADATA asks for Python {}: pip refuses it", tag, *asked);
+  }
+
+  // Reports whether the specifiers take a release of Python 3.`first` to 3.`last`.
+  static bool takes_python(const std::string& asked, int first, int last) {
+    for (int minor = first; minor <= last; ++minor) {
+      for (const char* patch : {".0", ".9", ".99"}) {
+        const auto python = parse_python_version(fmt::format("3.{}{}", minor, patch));
+        if (!python || satisfies(*python, asked)) return true;
+      }
+    }
+    return false;
   }
 
   void ask_wheel() {
@@ -220,6 +212,32 @@ class Identity {
       }
     }
     if (!missing.empty()) fault("its name says {}, and WHEEL has the tags {}", listed(missing), fmt::join(tags, ", "));
+  }
+
+  void ask_name() {
+    if (!parse_python_version(name_->version))
+      fault("its name says version {}, which is no version: pip refuses it", name_->version);
+    if (!name_->build.empty() && !is_digit(name_->build.front()))
+      fault("its name has the build tag {}, which does not begin with a digit: pip refuses it", name_->build);
+    ask_platforms();
+  }
+
+  // Compares the system and the processor of each platform tag with the libraries. Another check compares each library
+  // with the only processor of the tags.
+  void ask_platforms() {
+    std::map<std::string, std::string_view> libraries;  // path of the first one by processor
+    for (const auto& file : files_) {
+      if (file.links && (file.machine == "x86_64" || file.machine == "aarch64"))
+        libraries.emplace(*file.machine, file.path);
+    }
+    if (libraries.empty()) return;
+    const auto& [processor, path] = *libraries.begin();
+    for (const auto& platform : name_->platform) {
+      const std::string named = find_processor_of_tag(platform);
+      const bool known = libraries.contains(named) || (name_->platform.size() == 1 && is_asked_elsewhere(named));
+      if (platform == "any" || (platform.find("linux") != platform.npos && known)) continue;
+      fault("its tag is for the platform {}, and {} is a library for Linux on {}", platform, path, processor);
+    }
   }
 
   // Compares each file with the promise of the platform tag.
@@ -365,6 +383,8 @@ class Identity {
         fault("its tag is for the platform {}, and {} is a module for Linux", platform, path);
       if (platform.starts_with("manylinux") && name.find("-linux-musl") != name.npos)
         fault("its tag is {}, and {} is for musl by its name: Python does not import it", platform, path);
+      if (platform.starts_with("musllinux") && name.find("-linux-gnu") != name.npos)
+        fault("its tag is {}, and {} is for glibc by its name: Python does not import it", platform, path);
     }
   }
 

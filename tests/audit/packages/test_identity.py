@@ -81,6 +81,14 @@ FAULTS = {
         'METADATA asks for Python "three", which is no version',
     ),
     "no Name in METADATA": (replaced("METADATA", b"Name: spam-kernels\n", b""), "METADATA has no Name"),
+    "Requires-Dist with an unknown sign": (
+        replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Dist: numpy >=> 2"),
+        'METADATA requires "numpy >=> 2", which is no requirement',
+    ),
+    "Requires-Dist with an empty URL": (
+        replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Dist: numpy @ "),
+        'METADATA requires "numpy @ ", which is no requirement',
+    ),
 }
 SOUND = {
     "as it was packed": lambda members: None,
@@ -90,6 +98,12 @@ SOUND = {
     "Wheel-Version 1.9": replaced("WHEEL", b"Wheel-Version: 1.0", b"Wheel-Version: 1.9"),
     "a tag of plain Linux": replaced("WHEEL", b"manylinux_2_39", b"linux"),
     "a name in capitals": replaced("METADATA", b"spam-kernels", b"Spam.Kernels"),
+    "requirements of all forms": replaced(
+        "METADATA",
+        b"Version: 1.0",
+        b"Version: 1.0\nRequires-Dist: numpy\nRequires-Dist: a.b [x, y] (>=1.0,!=1.5.*) ; python_version > '3'\n"
+        b"Requires-Dist: c @ https://example.org/c-1.0-py3-none-any.whl\nRequires-Dist: d~=2.0",
+    ),
     "a text below .dist-info": added(f"{INFO}/licenses/LICENSE", b"MIT\n"),
 }
 
@@ -105,6 +119,43 @@ def test_fails_a_wheel_that_installers_refuse(tmp_path, fault):
 @pytest.mark.parametrize("sound", SOUND)
 def test_passes_a_wheel_that_installers_accept(tmp_path, sound):
     assert gated(rewritten(wheel(spam(), tmp_path), SOUND[sound]), PASSED) == []
+
+
+# Tag, Requires-Python, and whether installers take each Python of the tag.
+PYTHONS = [
+    ("cp312-abi3", "<3.12", False),
+    ("cp312-abi3", ">=3.14", True),
+    ("cp311-none", ">=3.12", False),
+    ("cp311-none", ">=3.9,!=3.11.0", True),
+    ("py2-none", ">=3.6", True),
+]
+
+
+@pytest.mark.parametrize(("tag", "asked", "sound"), PYTHONS)
+def test_compares_requires_python_with_each_python_of_the_tag(tmp_path, tag, asked, sound):
+    package = Package("spam-kernels", {"spam/ops.so": Library(units=UNITS)}, tag=f"{tag}-linux_{MACHINE}")
+    version = b"Version: 1.0\nRequires-Python: " + asked.encode()
+    file = rewritten(wheel(package, tmp_path), replaced("METADATA", b"Version: 1.0", version))
+    found = gated(file, PASSED if sound else FAILED)
+    says = f"its tag is for {tag.partition('-')[0]}, and METADATA asks for Python {asked}: pip refuses it"
+    assert found == ([] if sound else [("PB182", says)])
+
+
+def damaged(file, name):
+    """Changes packed bytes of a member."""
+    content = bytearray(file.read_bytes())
+    with zipfile.ZipFile(file) as archive:
+        at = archive.getinfo(name).header_offset + 30 + len(name) + 8
+    content[at : at + 4] = bytes(byte ^ 0xFF for byte in content[at : at + 4])
+    file.write_bytes(content)
+    return file
+
+
+def test_fails_a_text_that_cannot_be_unpacked(tmp_path):
+    name = "spam/ops.py"
+    file = rewritten(wheel(spam(), tmp_path), added(name, b"import os\n" * 400))
+    assert gated(file, PASSED) == []
+    assert gated(damaged(file, name), FAILED) == [("PB182", f"RECORD has another digest or size of {name}")]
 
 
 def test_fails_a_member_missing_in_record(tmp_path):
@@ -143,6 +194,7 @@ PROMISES = {
     f"py3-none-linux_{MACHINE}": (f"_D.cpython-311-{MACHINE}-linux-gnu.so", "its tag is for py3, and spam/_D is for"),
     "py3-none-any": ("_D.abi3.so", "its tag is for the platform any, and spam/_D.abi3.so is a module for Linux"),
     "cp311-abi3-win_amd64": ("_D.abi3.so", "its tag is for the platform win_amd64, and spam/_D.abi3.so is a module"),
+    f"cp311-cp311-musllinux_1_2_{MACHINE}": (f"_D.cpython-311-{MACHINE}-linux-gnu.so", "is for glibc by its name"),
     f"cp311-cp311-linux_{MACHINE}": (f"_D.pypy311-pp73-{MACHINE}-linux-gnu.so", "spam/_D is for pp311 only"),
 }
 
@@ -150,9 +202,10 @@ PROMISES = {
 @pytest.mark.parametrize("tag", PROMISES)
 def test_fails_a_module_that_breaks_the_promise_of_the_tag(tmp_path, tag):
     name, says = PROMISES[tag]
-    libraries = {"spam/ops.so": Library(units=UNITS)}
+    linking = ("-nostdlib",) if "musl" in tag else ()  # without libc.so.6 of glibc
+    libraries = {"spam/ops.so": Library(units=UNITS, linking=linking)}
     sound = Package("spam-kernels", libraries, tag=tag)
-    assert gated(wheel(sound, tmp_path), PASSED) == []
+    assert tag.endswith("win_amd64") or gated(wheel(sound, tmp_path), PASSED) == []
     module = Library(code='extern "C" void* PyInit__D() { return nullptr; }\n')
     planted = sound.but(libraries={**libraries, f"spam/{name}": module})
     found = gated(wheel(planted, tmp_path / "planted"), FAILED)
@@ -299,7 +352,8 @@ def test_fails_newer_libstdcxx_than_its_tag(tmp_path):
 
 
 def test_fails_a_musllinux_wheel_with_glibc(tmp_path):
-    package = spam(tag=f"cp311-cp311-musllinux_1_2_{MACHINE}")
+    libraries = {"spam/ops.so": Library(units=UNITS)}
+    package = Package("spam-kernels", libraries, tag=f"cp311-cp311-musllinux_1_2_{MACHINE}")
     [(identifier, what)] = gated(wheel(package, tmp_path), FAILED)
     assert identifier == "PB182"
     assert re.search(r"its tag is musllinux_1_2_\w+, and .* needs libc.so.6 of glibc", what)
@@ -314,9 +368,48 @@ def test_fails_a_module_for_another_processor(tmp_path):
 
 
 def test_data_for_another_processor_beside_a_twin_passes(tmp_path):
-    foreign = {"spam/data/agent.so": Library(machine=OTHER)}
-    package = spam().but(libraries={**spam().libraries, **foreign})
+    agents = {f"spam/data/{processor}/agent.so": Library(machine=processor) for processor in (OTHER, MACHINE)}
+    package = spam().but(libraries={**spam().libraries, **agents})
     assert gated(wheel(package, tmp_path), PASSED) == []
+
+
+# Libraries that Python opens by ctypes, imports without a tag, or starts: no name tells that.
+@pytest.mark.parametrize("path", ["spam/libspam_cuda130.so", "spam/_D.so", "spam/bin/server"])
+def test_fails_each_file_for_another_processor(tmp_path, path):
+    code = 'extern "C" void PyList_New();\nextern "C" void* PyInit__D() { PyList_New(); return nullptr; }\n'
+    foreign = Library(machine=OTHER, code=code if "_D" in path else "int f() { return 1; }\n")
+    package = spam().but(libraries={**spam().libraries, path: foreign})
+    found = gated(wheel(package, tmp_path), FAILED)
+    assert [identifier for identifier, _ in found] == ["PB178"]
+    twin = spam().but(libraries={**spam().libraries, path: foreign.but(machine=MACHINE)})
+    assert gated(wheel(twin, tmp_path / "twin"), PASSED) == []
+
+
+@pytest.mark.parametrize(
+    "platform",
+    ["manylinux_2_39_ppc64le", "linux_riscv64", "macosx_11_0_arm64", f"linux_{MACHINE}.linux_{OTHER}"],
+)
+def test_fails_a_platform_of_the_tag_without_its_libraries(tmp_path, platform):
+    def in_lines(members):
+        tags = "".join(f"Tag: cp311-abi3-{one}\n" for one in platform.split("."))
+        members[f"{INFO}/WHEEL"] = f"Wheel-Version: 1.0\n{tags}".encode()
+
+    package = Package("spam-kernels", {"spam/ops.so": Library(units=UNITS)}, tag=f"cp311-abi3-{platform}")
+    [(identifier, what)] = gated(rewritten(wheel(package, tmp_path), in_lines), FAILED)
+    assert identifier == "PB182"
+    last = platform.rpartition(".")[2]
+    assert what == f"its tag is for the platform {last}, and spam/ops.so is a library for Linux on {MACHINE}"
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ("-cp311-cp311", "-abc-cp311-cp311", "its name has the build tag abc, which does not begin with a digit"),
+    ("-1.0-", "-1.0.x!y-", "its name says version 1.0.x!y, which is no version"),
+])  # fmt: skip
+def test_fails_a_file_name_that_pip_cannot_parse(tmp_path, old, new, says):
+    found = gated(renamed(wheel(spam(), tmp_path), old, new), FAILED)
+    assert {identifier for identifier, _ in found} == {"PB182"}
+    assert says in " ".join(what for _, what in found)
+    assert gated(renamed(wheel(spam(), tmp_path / "twin"), "-cp311-cp311", "-1abc-cp311-cp311"), PASSED) == []
 
 
 def test_fails_a_kernel_folder_for_another_processor(tmp_path):
