@@ -330,6 +330,7 @@ Result<FileCode> read_code(const Elf& file, CodeScope scope, unsigned threads) {
   add_askers(census, follower);
   census.entered.assign(census.functions.all.size(), false);
   if (scope == CodeScope::against_names) PBPROBE_CHECK(refute_names(elf, census, follower));
+  if (scope == CodeScope::by_names) refute_local_names(census, follower);
   PBPROBE_CHECK(decide_nameless(elf, census, follower));
   code.counted = Summary(elf, census).take();
   return code;

@@ -124,6 +124,9 @@ class LoadFollower {
 // Also marks the candidate of a resolver that needs least. Without a dispatcher in the file, names excuse nothing.
 [[nodiscard]] Result<void> refute_names(const Elf& elf, Census& census, LoadFollower& follower);
 
+// Ignores names of functions that only this file calls, if no code of the file asks the CPU.
+void refute_local_names(Census& census, LoadFollower& follower);
+
 // Decides about nameless and local functions that need more than others: they are guarded if all callers ask the CPU,
 // or belong to a better CPU capability or to a library that chooses. Code that refers to data with a function's address
 // counts as a caller.

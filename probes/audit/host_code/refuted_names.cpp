@@ -15,6 +15,13 @@ class NameRefuter {
  public:
   NameRefuter(Census& census, LoadFollower& follower) : census_(census), follower_(follower) {}
 
+  void refute_local() {
+    if (code_asks()) return;
+    for (size_t i = 0; i < count(); ++i) {
+      if (is_excused(i) && function(i).binding == Binding::local) enter(i);
+    }
+  }
+
   void refute(const std::set<std::string_view>& capabilities) {
     enter_from_unguarded();
     distrust_strangers(capabilities);
@@ -47,14 +54,19 @@ class NameRefuter {
   // Ignores names of CPU capabilities without a pointer of torch's dispatcher, and names of instruction sets if no code
   // of the file asks the CPU.
   void distrust_strangers(const std::set<std::string_view>& capabilities) {
-    bool file_asks = follower_.file_asks(census_);
-    for (size_t i = 0; i < count() && !file_asks; ++i) file_asks = function(i).resolver && follower_.asks(i);
+    const bool file_asks = code_asks();
     for (size_t i = 0; i < count(); ++i) {
       if (!is_excused(i)) continue;
       const CodeOwner& owner = census_.owners[i];
       const bool known = owner.code_class == CodeClass::cpu_capability ? capabilities.contains(owner.label) : file_asks;
       if (!known && !follower_.asks(i)) census_.owners[i] = {CodeClass::unclassified, {}};
     }
+  }
+
+  [[nodiscard]] bool code_asks() {
+    bool asks = follower_.file_asks(census_);
+    for (size_t i = 0; i < count() && !asks; ++i) asks = function(i).resolver && follower_.asks(i);
+    return asks;
   }
 
   void enter(size_t i) {
@@ -112,6 +124,10 @@ Result<void> refute_names(const Elf& elf, Census& census, LoadFollower& follower
   PBPROBE_TRY(const auto capabilities, list_rooted_capabilities(elf));
   NameRefuter(census, follower).refute(capabilities);
   return {};
+}
+
+void refute_local_names(Census& census, LoadFollower& follower) {
+  NameRefuter(census, follower).refute_local();
 }
 
 }  // namespace pbprobe

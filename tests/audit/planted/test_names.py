@@ -170,6 +170,12 @@ CASES = [
         beside(X86, "torch/lib/libfbgemm.so", "#include <sys/auxv.h>\n" + hidden("wide", ASK)),
     ),
     Case(
+        "OpenBLAS",
+        beside(X86, "torch/lib/libopenblas.so.0", hidden("sgemm_kernel_SKYLAKEX")),
+        ("fail", "PB212"),
+        beside(X86, "torch/lib/libopenblas.so.0", hidden("sgemm_kernel_SKYLAKEX", ASK)),
+    ),
+    Case(
         "functorch",
         at("functorch/_C.so", f'extern "C" void* PyInit__C() {{ {WIDE} return nullptr; }}\n'),
         FAIL,
