@@ -168,6 +168,11 @@ std::optional<Error> why_not_loadable(const File& file, const Elf& elf) {
   const uint8_t abi = elf.header.e_ident[EI_OSABI];
   if (abi != ELFOSABI_SYSV && abi != ELFOSABI_GNU)
     return fault(fmt::format("made for the OS ABI {}, not for Linux", abi));
+  constexpr uint8_t kMaxAbiVersion = 8;  // more than glibc lists for ELFOSABI_GNU (libc-abis)
+  const uint8_t abi_version = elf.header.e_ident[EI_ABIVERSION];
+  if (abi_version > (abi == ELFOSABI_GNU ? kMaxAbiVersion : 0))
+    return fault(fmt::format("ABI version {}, later than any loader's", abi_version));
+  if (elf.header.e_version != EV_CURRENT) return fault(fmt::format("ELF version {}, not 1", elf.header.e_version));
   if (elf.header.e_type != ET_DYN) return fault("an executable, no shared object (ET_DYN)");
   const auto has = [&](auto test) { return std::any_of(elf.segments.begin(), elf.segments.end(), test); };
   if (!has([](const Elf64_Phdr& segment) { return segment.p_type == PT_DYNAMIC; })) return fault("no dynamic section");

@@ -91,6 +91,8 @@ def test_device_code_among_constants_is_judged(tmp_path):
 
 REFUSED = {
     "another OS ABI": (elves.set_freebsd_abi, "made for the OS ABI 9"),
+    "a later ABI": (lambda content: elves.put(content, 8, b"\x09"), "ABI version 9"),
+    "another ELF version": (lambda content: elves.put_number(content, 20, 2, "I"), "ELF version 2, not 1"),
     "a program": (elves.set_program_type, "an executable, no shared object (ET_DYN)"),
     "no PT_DYNAMIC": (elves.without_dynamic, "no dynamic section"),
 }
