@@ -78,6 +78,12 @@ def renamed(path: str, suffix: str) -> Change:
     return change
 
 
+def renamed_module(platform: str) -> Change:
+    """torch/_C with another processor or C library in its name."""
+    other = MODULE.replace("x86_64-linux-gnu", platform)
+    return lambda build, _: build.but({MODULE: None, other: get_library(build, MODULE)})
+
+
 def both(*changes: Change) -> Change:
     def change(build: Build, parts: Parts) -> Build:
         for one in changes:
@@ -306,6 +312,8 @@ VERSIONS = [
         unknown=True,
     ),
     Fault("no BLAS", "cpu-avx512", "PB108", needs(CPU, less=("libopenblas.so.0",)), unknown=True),
+    Fault("_C for aarch64 by its name", "cpu-avx2", "PB213", renamed_module("aarch64-linux-gnu")),
+    Fault("_C for musl by its name", "sm90-avx512", "PB213", renamed_module("x86_64-linux-musl")),
     Fault("for x86-64", "cpu-armv9", "PB109", replace_by_other_processor("cpu-avx2")),
     Fault("for aarch64", "sm90-avx512", "PB109", replace_by_other_processor("sm90-armv9")),
     Fault("built from an unknown commit", "sm100-avx2", "PB123", says(commit="Unknown", store=None)),

@@ -182,9 +182,25 @@ Answer needed_libraries_load(const Facts& facts) {
   return answer;
 }
 
+// Python imports a module only by a name for its own processor and C library.
+void check_module_names(const Inventory& inventory, Answer& answer) {
+  for (const auto& file : inventory.files) {
+    const auto name = base_name(file.path);
+    if (!is_own(inventory, file) || !file.machine || name.find(".cpython-") == name.npos) continue;
+    const bool other = name.find("-linux-") != name.npos && name.find("-" + *file.machine + "-linux-") == name.npos;
+    const bool glibc = std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end();
+    const bool musl = name.find("-linux-musl") != name.npos;
+    if (!other && !(glibc && musl)) continue;
+    answer.seen.push_back({.what = say("it is for {}{}, and its name says another one: Python does not import it",
+                                       *file.machine, make_words(glibc && musl ? " with glibc" : "")),
+                           .where = file.path});
+  }
+}
+
 Answer files_are_of_one_processor(const Facts& facts) {
   Answer answer;
   const Inventory& inventory = *facts.inventory;
+  check_module_names(inventory, answer);
   const File* first = file_named(inventory, "libc10.so");
   if (first == nullptr || !first->machine) first = file_named(inventory, kLibtorchCpu);
   if (first == nullptr || !first->machine) return answer;
