@@ -359,14 +359,14 @@ bool holds_libtorch(const std::vector<File>& files) {
   return std::any_of(files.begin(), files.end(), [](const File& file) { return file.component == "libtorch"; });
 }
 
-bool is_of_torch(const ArtifactLayout& layout) {
+bool names_torch(const ArtifactLayout& layout) {
   return std::any_of(layout.packages.begin(), layout.packages.end(),
                      [](const PackageText& text) { return calls_itself_torch(text.folder, text.metadata); });
 }
 
-// The CPU features of a wheel variant hold for all of its files, and those of a claim for all that torch's wheel ships.
+// Counts the CPU code of all files of a wheel variant and of torch's wheel.
 AuditOptions enable_host_code(const ArtifactLayout& layout, AuditOptions options) {
-  options.all_of_torch = layout.wheel != nullptr && is_of_torch(layout);
+  options.all_of_torch = layout.wheel != nullptr && names_torch(layout);
   const bool variant = layout.texts.contains(kVariantFile) && options.host_code == HostCodeScope::libtorch;
   if (variant) options.host_code = HostCodeScope::all;
   return options;

@@ -112,7 +112,7 @@ bool hides_its_choice(const File& file) {
   return file.component && std::find(kVendors.begin(), kVendors.end(), *file.component) != kVendors.end();
 }
 
-// Reports whether torch ships the library. The folders are those of torch's wheels, and of a libtorch.
+// Reports whether torch ships the library: it is in a folder of torch's wheels or of a libtorch.
 bool is_bundled(const File& file, const AuditOptions& options) {
   constexpr std::array<std::string_view, 5> kFolders{"torch/", "torch.libs/", "functorch/", "torchgen/", "lib/"};
   const bool inside = std::any_of(kFolders.begin(), kFolders.end(),
@@ -171,7 +171,7 @@ std::optional<Error> why_not_loadable(const File& file, const Elf& elf) {
   constexpr uint8_t kMaxAbiVersion = 8;  // more than glibc lists for ELFOSABI_GNU (libc-abis)
   const uint8_t abi_version = elf.header.e_ident[EI_ABIVERSION];
   if (abi_version > (abi == ELFOSABI_GNU ? kMaxAbiVersion : 0))
-    return fault(fmt::format("ABI version {}, later than any loader's", abi_version));
+    return fault(fmt::format("ABI version {}, which no loader knows", abi_version));
   if (elf.header.e_version != EV_CURRENT) return fault(fmt::format("ELF version {}, not 1", elf.header.e_version));
   if (elf.header.e_type != ET_DYN) return fault("an executable, no shared object (ET_DYN)");
   const auto has = [&](auto test) { return std::any_of(elf.segments.begin(), elf.segments.end(), test); };

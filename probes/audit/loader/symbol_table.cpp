@@ -27,8 +27,7 @@ bool is_python_symbol(std::string_view name) {
   return name.starts_with("Py") || name.starts_with("_Py");
 }
 
-// Reports whether the symbol is in a namespace of its own, not in those of GCC's runtime. Namespace std has names of
-// its own ("_ZNSt").
+// Reports whether a mangled name begins with a namespace other than std ("_ZNSt") and the two of GCC's run time.
 bool is_in_namespace(std::string_view name) {
   for (const std::string_view begin : {"_ZNK", "_ZN"}) {
     if (!name.starts_with(begin)) continue;

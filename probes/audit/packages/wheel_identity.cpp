@@ -163,7 +163,7 @@ class Identity {
       fault("its name says version {}, and METADATA {}: pip refuses it", name_->version, *package.version);
   }
 
-  // Each Python of the tag must be one that Requires-Python takes: of cp312-abi3, this one or a later one.
+  // Requires-Python must take each Python of the tag. For cp312-abi3, a later Python suffices.
   void ask_requires_python(const std::string& metadata) {
     const auto asked = value_in_header(metadata, "Requires-Python:");
     if (asked && !are_specifiers(*asked))

@@ -356,9 +356,7 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
       answer.seen.push_back({say("CUDA {} is claimed, and PTX of {} is of ISA {}, which came later", *facts.claim->cuda,
                                  base_name(file.path), *isa),
                              file.path});
-    if (file.device_code->toolkits.empty()) continue;
-    int64_t as_claimed = 0;
-    int64_t all = 0;
+    int64_t as_claimed = 0, all = 0;
     std::set<std::string> newer, older;
     for (const auto& [release, count] : file.device_code->toolkits) {
       const auto version = parse_major_minor(release);
@@ -369,8 +367,7 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
       if (*version < *claimed) older.insert(release);
     }
     const auto& wrong = newer.empty() ? older : newer;
-    // Static libraries bring older cubins, but fewer than the file's own.
-    if (wrong.empty() || (newer.empty() && as_claimed * 2 >= all)) continue;
+    if (wrong.empty() || (newer.empty() && as_claimed * 2 >= all)) continue;  // static libraries bring older cubins
     answer.seen.push_back({say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", *facts.claim->cuda,
                                base_name(file.path), fmt::join(wrong, ", ")),
                            file.path});

@@ -390,12 +390,12 @@ def test_fails_each_file_for_another_processor(tmp_path, path):
     ["manylinux_2_39_ppc64le", "linux_riscv64", "macosx_11_0_arm64", f"linux_{MACHINE}.linux_{OTHER}"],
 )
 def test_fails_a_platform_of_the_tag_without_its_libraries(tmp_path, platform):
-    def in_lines(members):
+    def write_tags(members):
         tags = "".join(f"Tag: cp311-abi3-{one}\n" for one in platform.split("."))
         members[f"{INFO}/WHEEL"] = f"Wheel-Version: 1.0\n{tags}".encode()
 
     package = Package("spam-kernels", {"spam/ops.so": Library(units=UNITS)}, tag=f"cp311-abi3-{platform}")
-    [(identifier, what)] = gated(rewritten(wheel(package, tmp_path), in_lines), FAILED)
+    [(identifier, what)] = gated(rewritten(wheel(package, tmp_path), write_tags), FAILED)
     assert identifier == "PB182"
     last = platform.rpartition(".")[2]
     assert what == f"its tag is for the platform {last}, and spam/ops.so is a library for Linux on {MACHINE}"
