@@ -141,6 +141,21 @@ void add_cuda_cases(std::vector<Case>& cases) {
                    with(h200(), with_ptxas({"sm_80", "sm_90"}))});
 }
 
+// The link shows that torch brings the library along.
+void add_broken_link_case(std::vector<Case>& cases) {
+  const auto with_broken_link = [](Dependency dependency) {
+    return with(audited(), [&](Report& r) {
+      libtorch_cuda(r).links->dependencies = {std::move(dependency)};
+      r.inventory->broken_links = {"torch/lib/libgomp.so.1"};
+    });
+  };
+  cases.push_back({"PB140",
+                   "libtorch_cuda.so needs libgomp.so.1, a file of libtorch that is missing",
+                   with_broken_link({"libgomp.so.1"}),
+                   with_broken_link({"libgomp.so.1", Provider::system}),
+                   {"PB128"}});
+}
+
 void add_closure_cases(std::vector<Case>& cases) {
   const auto needing = [](std::vector<Dependency> dependencies) {
     return [dependencies](Report& r) { libtorch_cuda(r).links->dependencies = dependencies; };
@@ -167,16 +182,7 @@ void add_closure_cases(std::vector<Case>& cases) {
                    with(with(audited(), without_linalg), opening_linalg),
                    with(audited(), opening_linalg),
                    {"PB126"}});
-  // The link shows that torch brings the library along.
-  const auto with_broken_link = [&](Dependency dependency) {
-    return with(with(audited(), needing({std::move(dependency)})),
-                [](Report& r) { r.inventory->broken_links = {"torch/lib/libgomp.so.1"}; });
-  };
-  cases.push_back({"PB140",
-                   "libtorch_cuda.so needs libgomp.so.1, a file of libtorch that is missing",
-                   with_broken_link({"libgomp.so.1"}),
-                   with_broken_link({"libgomp.so.1", Provider::system}),
-                   {"PB128"}});
+  add_broken_link_case(cases);
   // The file exists, but the RUNPATH does not lead to it.
   cases.push_back({"PB140", "libtorch_cuda.so needs libc10.so, which its RPATH does not lead to",
                    with(audited(), needing({{"libc10.so"}})),

@@ -114,7 +114,19 @@ void add_unknown_name_cases(std::vector<Case>& cases) {
                    unknown("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"), claimed_of_other({.torch = "2.11.0"})});
 }
 
+// A twin by its number excuses missing libraries, and no missing symbol.
+void add_numbered_case(std::vector<Case>& cases) {
+  const auto numbered = [](std::vector<UnresolvedSymbol> unresolved) {
+    return make_package_report([&](Inventory& i) {
+      i.loading = {{.path = "ext/_fa2_C.so"}, {.path = "ext/_fa3_C.so", .unresolved = std::move(unresolved)}};
+    });
+  };
+  cases.push_back({"PB163", "_fa3_C.so needs f(), which nothing defines",
+                   numbered({{.name = "_Z1fv", .needed_by = "/env/ext/_fa3_C.so"}}), numbered({})});
+}
+
 void add_missing_library_cases(std::vector<Case>& cases) {
+  add_numbered_case(cases);
   const Report sound = make_package_report([](Inventory&) {});
   cases.push_back({"PB161",
                    "_C.so needs libcudart.so.12 (nvidia-cuda-runtime-cu12), libcudnn.so.9 (nvidia-cudnn-cu12) and "
@@ -305,14 +317,6 @@ void add_loading_cases(std::vector<Case>& cases) {
                      i.loading = {{.path = "ext/core6.so", .missing_libraries = {{"libav.so.6", "/env/ext/core6.so"}}},
                                   {.path = "ext/core7.so"}};
                    })});
-  // A twin by its number excuses missing libraries, and no missing symbol.
-  const auto numbered = [](std::vector<UnresolvedSymbol> unresolved) {
-    return make_package_report([&](Inventory& i) {
-      i.loading = {{.path = "ext/_fa2_C.so"}, {.path = "ext/_fa3_C.so", .unresolved = std::move(unresolved)}};
-    });
-  };
-  cases.push_back({"PB163", "_fa3_C.so needs f(), which nothing defines",
-                   numbered({{.name = "_Z1fv", .needed_by = "/env/ext/_fa3_C.so"}}), numbered({})});
   cases.push_back({"PB162", "_C.so needs symbol version GLIBC_2.99, but /lib/libc.so.6 does not define it",
                    make_package_report([](Inventory& i) {
                      i.loading->front().missing_versions = {{"GLIBC_2.99", "/lib/libc.so.6", "/env/ext/_C.so"}};
