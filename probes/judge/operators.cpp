@@ -13,14 +13,27 @@ Seen describe_wrong(const OperatorRun& run, const OperatorResult& result) {
   const std::string way = result.way && *result.way != "call" ? fmt::format(" ({})", *result.way) : "";
   std::string figures;
   if (result.expected && result.index)
-    figures = fmt::format("; element {} is {}, and double precision gives {} ({} tolerances)", *result.index,
-                          result.actual.value_or(""), *result.expected, result.tolerances.value_or("many"));
+    figures =
+        fmt::format("; element {} is {}, and double precision gives {}{}", *result.index, result.actual.value_or(""),
+                    *result.expected, result.tolerances ? fmt::format(" ({} tolerances)", *result.tolerances) : "");
   const std::string input = result.input ? fmt::format("; inputs: {}", *result.input) : "";
   const std::string kernels =
       result.kernels && !result.kernels->empty() ? fmt::format("; kernel: {}", result.kernels->front()) : "";
   return {.what =
               say("{} in {} is wrong on {}{}: {}{}{}{}", result.name, result.type, run.device, make_words(way),
                   result.reason.value_or("it differs"), make_words(figures), make_words(input), make_words(kernels))};
+}
+
+// Returns why a run proves nothing about its operators; nullopt if it compared one.
+std::optional<std::string> explain_nothing_compared(const OperatorRun& run) {
+  if (run.problem) return "could not be compared: " + *run.problem;
+  if (run.operators == 0 || run.right + run.wrong + run.crashed > 0) return std::nullopt;
+  const std::string first = run.results.empty()
+                                ? ""
+                                : fmt::format(": {} in {}: {}", run.results.front().name, run.results.front().type,
+                                              run.results.front().reason.value_or("not run"));
+  return fmt::format("could not be compared: none of {} ran{}", run.operators,
+                     run.omitted.empty() ? first : " in the time limit");
 }
 
 // Looks at the operators themselves, or at functions of torch.compile.
@@ -31,12 +44,10 @@ Answer find_wrong(const Facts& facts, bool compiled) {
     for (const auto& result : run.results) {
       if (result.state == OperatorState::wrong) answer.seen.push_back(describe_wrong(run, result));
     }
-    if (run.problem && run.obstacle)
-      answer.unknown =
-          could_not_run(facts,
-                        fmt::format("{} on {} could not be compared: {}",
-                                    compiled ? "functions of torch.compile" : "operators", run.device, *run.problem),
-                        *run.obstacle, "");
+    if (const auto why = explain_nothing_compared(run))
+      answer.unknown = could_not_run(
+          facts, fmt::format("{} on {} {}", compiled ? "functions of torch.compile" : "operators", run.device, *why),
+          run.obstacle.value_or(run.omitted.empty() ? Obstacle::unexplained : Obstacle::time_limit), "");
   }
   return answer;
 }

@@ -65,6 +65,29 @@ TEST(Obstacles, SeparateWrongKernelsFromUnknownOnes) {
   EXPECT_EQ(wrong.outcome, Outcome::fail);
 }
 
+// Returns a report whose operators ran as in `run`.
+Report compare_operators(const OperatorRun& run) {
+  return with(h200(), [&](Report& r) { r.operators = {{run}}; });
+}
+
+TEST(Obstacles, LeaveOperatorsUnknownIfNoneRan) {
+  const OperatorResult raised{.name = "cos", .type = "float32", .reason = "RuntimeError: no kernel"};
+  const OperatorRun none{.device = "cpu", .operators = 2, .not_run = 2, .results = {raised}};
+  expect_unknown(compare_operators(none), "PB551", HasSubstr("none of 2 ran: cos in float32: RuntimeError: no kernel"));
+  OperatorRun late{.device = "cpu", .operators = 2, .not_run = 2, .omitted = {"cos", "sin"}};
+  expect_unknown(compare_operators(late), "PB551", HasSubstr("none of 2 ran in the time limit"));
+  late.compiled = true;
+  expect_unknown(compare_operators(late), "PB553", HasSubstr("none of 2 ran in the time limit"));
+  const OperatorRun unread{.device = "cpu", .problem = "torch's database of operators could not be read"};
+  expect_unknown(compare_operators(unread), "PB551", HasSubstr("could not be read"));
+}
+
+TEST(Obstacles, AnswerIfAnOperatorRan) {
+  const OperatorRun some{.device = "cpu", .operators = 2, .right = 1, .not_run = 1, .omitted = {"sin"}};
+  const Verdict verdict = judge(compare_operators(some));
+  EXPECT_NE(find_check_row(verdict, "PB551").state, CheckState::unanswered);
+}
+
 // A wrong kernel is a fault even if another kernel could not run.
 TEST(Obstacles, HideNoFaults) {
   const Verdict verdict = judge(with(h200(), [](Report& r) {

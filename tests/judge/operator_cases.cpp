@@ -70,6 +70,17 @@ void add_operator_cases(std::vector<Case>& cases) {
                    "sigmoid in float32 is wrong on cpu: 1 of 25 elements differ; element [3, 1] is 1.25, and double "
                    "precision gives 0.25 (1e+05 tolerances); inputs: float32[5, 5]",
                    make_report(wrong), make_report(not_run)});
+  OperatorResult integer = wrong;
+  integer.type = "int64";
+  integer.expected = "5";
+  integer.actual = "6";
+  integer.tolerances.reset();
+  integer.input = "int64[5, 5]";
+  cases.push_back(
+      {"PB551",
+       "sigmoid in int64 is wrong on cpu: 1 of 25 elements differ; element [3, 1] is 6, and double precision "
+       "gives 5; inputs: int64[5, 5]",
+       make_report(integer), make_report(not_run)});
   OperatorResult miscompiled = wrong;
   miscompiled.way = "compiled";
   miscompiled.reason = "1 of 25 elements differ; eager is right";
