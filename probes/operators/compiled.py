@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Compares torch.compile with double precision: about 60 operators that cover Inductor, Triton and its C++ back end."""
 
+import functools
 import random
 
+import samples
+import scaled
 from errors import WrongError
-from exemptions import FLOATS, find_factor, find_limits
+from exemptions import find_factor, find_limits, title
+from packages import get_reference
 
 NAMES = frozenset(
     """add clamp div exp log masked_fill mul pow rsqrt sigmoid sin sqrt tanh where
@@ -17,23 +21,25 @@ NAMES = frozenset(
     nn.functional.embedding nn.functional.pad
     nn.functional.avg_pool2d nn.functional.conv1d nn.functional.conv2d nn.functional.conv_transpose2d
     nn.functional.interpolate nn.functional.max_pool2d
-    nn.functional.gelu nn.functional.leaky_relu nn.functional.silu""".split()
+    nn.functional.gelu nn.functional.leaky_relu nn.functional.silu torch._scaled_mm""".split()
 )
 
 
 def select(operators, is_all):
-    """Returns the first variant of each operator; if `is_all`, only NAMES."""
+    """Returns the first variant of each operator, and each kind of scaled product; if `is_all`, only NAMES."""
     seen, chosen = set(), []
     for operator in operators:
-        if operator.name not in seen and (operator.name in NAMES or not is_all):
-            seen.add(operator.name)
+        key = title(operator) if operator.name == scaled.NAME else operator.name
+        if key not in seen and (operator.name in NAMES or not is_all):
+            seen.add(key)
             chosen.append(operator)
     return chosen
 
 
 def choose_types(checker, operator):
     """Returns one type, FP32 or BF16, which the seed decides: compilation takes seconds."""
-    names = [name for name in checker.dtypes(operator) if name != FLOATS[1]]
+    supported = samples.choose_types(checker.torch, checker.request.device, operator)
+    names = [name for name in ("float32", "bfloat16") if name in supported]
     return [random.Random(f"{checker.request.seed} {operator.name}").choice(names)] if names else []
 
 
@@ -48,11 +54,19 @@ class CompiledComparison:
         self.limits = [factor * limit for limit in self.limits]
 
     def function(self, first, args, kwargs):
+        return self.finish(self.operator.op(first, *args, **kwargs))
+
+    def reference(self, first, args, kwargs):
+        return self.finish(get_reference(self.operator)(first, *args, **kwargs))
+
+    def finish(self, result):
+        """Returns the results after the epilogue."""
+
         def scale(value):
             is_float = isinstance(value, self.checker.torch.Tensor) and value.is_floating_point()
             return value * 0.5 + 0.25 if is_float else value
 
-        return self.checker.tree.tree_map(scale, self.operator.op(first, *args, **kwargs))
+        return self.checker.tree.tree_map(scale, result)
 
     def run(self, function, arguments):
         self.checker.torch.manual_seed(self.checker.request.seed)
@@ -60,8 +74,8 @@ class CompiledComparison:
 
     def find_sample(self):
         """Returns the largest sample, because the compiler vectorizes only long loops."""
-        samples = self.checker.samples(self.operator, self.dtype)
-        return max(samples, key=self.checker.count_elements, default=None)
+        found = samples.choose_samples(self.checker, self.operator, self.dtype)[0]
+        return max(found, key=functools.partial(samples.count_elements, self.checker), default=None)
 
     def check(self):
         """Returns the facts of a right result. Raises WrongError if the compiled function is wrong, whatever eager is;
@@ -72,7 +86,7 @@ class CompiledComparison:
         if sample is None or not self.limits[0]:
             return {"state": "not_run", "reason": "no sample, or exempted"}
         arguments = (sample.input, sample.args, sample.kwargs)
-        expected = self.run(self.function, checker.raised(arguments))
+        expected = self.run(self.reference, checker.raised(arguments))
         eager = self.run(self.function, arguments)
         torch._dynamo.reset()
         actual = self.run(torch.compile(self.function, dynamic=False), arguments)
@@ -86,7 +100,7 @@ class CompiledComparison:
 
     def compare(self, way, actual, expected, arguments):
         def neighbours():
-            return [self.run(self.function, self.checker.raised(arguments, one)) for one in range(1, 7)]
+            return [self.run(self.reference, self.checker.raised(arguments, one)) for one in range(1, 7)]
 
         self.checker.compare(way, actual, expected, neighbours, self.limits)
 

@@ -9,6 +9,7 @@ import random
 
 import compiled
 import packages
+import scaled
 
 
 @dataclasses.dataclass
@@ -37,7 +38,8 @@ def load_operators(request):
         torch.cuda.set_per_process_memory_fraction(min(1.0, request.memory_bytes / total))
     from torch.testing._internal.common_methods_invocations import op_db
 
-    operators = sorted(op_db, key=lambda one: (one.name, one.variant_test_name))
+    operators = [one for one in op_db if one.name != scaled.NAME] + scaled.find_operators(torch, request.device)
+    operators.sort(key=lambda one: (one.name, one.variant_test_name))
     if not request.compile:
         operators += packages.find_operators()
     if request.only:
@@ -46,8 +48,3 @@ def load_operators(request):
         operators = compiled.select(operators, is_all=not request.only)
     random.Random(request.seed).shuffle(operators)
     return torch, operators
-
-
-def get_reference(operator):
-    """Returns the function that computes the operator on the CPU in double precision."""
-    return getattr(operator, "reference", operator.op)

@@ -2,8 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Exceptions of the comparison, and which exceptions of torch are refusals."""
 
+import re
+
 # Exceptions of torch for arguments, types and devices that an operator does not support.
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
+# CUDA or one of its libraries failed; it did not refuse the arguments. Some messages name only the library:
+# "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED".
+DEVICE_ERRORS = re.compile(
+    "CUDA error|CUDA driver error|CU[A-Z]+_STATUS_(EXECUTION_FAILED|INTERNAL_ERROR|ARCH_MISMATCH|MAPPING_ERROR)"
+    "|CUFFT_(EXEC_FAILED|INTERNAL_ERROR)"
+)
 
 
 class WrongError(Exception):
@@ -17,14 +25,14 @@ class WrongError(Exception):
 
 
 class LostError(BaseException):
-    """A CUDA error other than a lack of memory: no kernel for this GPU, an illegal access, a lost context. It ends the
-    process, because later calls may fail for the same reason.
+    """An error that DEVICE_ERRORS describes: no kernel for this GPU, an illegal access. It ends the process,
+    because later calls may fail for the same reason.
     """
 
 
 def check_device(error):
     """Raises LostError if the exception of torch is an error of CUDA, not a refusal."""
-    if "CUDA error" in str(error) and "out of memory" not in str(error):
+    if DEVICE_ERRORS.search(str(error)) and "out of memory" not in str(error):
         raise LostError(brief(error)) from error
 
 

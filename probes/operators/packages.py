@@ -48,6 +48,11 @@ class PackageOperator:
         return None
 
 
+def get_reference(operator):
+    """Returns the function that computes the operator on the CPU in double precision."""
+    return getattr(operator, "reference", operator.op)
+
+
 def fetch(path):
     """Returns the function `path` of its package when it is called: an import may fail or end the process."""
     module, name = path.rsplit(".", 1)
@@ -335,7 +340,7 @@ def find_operators():
 def list_packages(operators):
     """Returns names and versions of the packages of these operators: "torchvision 0.26.0"."""
     names = []
-    for module in sorted({one.module for one in operators if isinstance(one, PackageOperator)}):
+    for module in sorted({one.module for one in operators if isinstance(one, PackageOperator)} - {"torch"}):
         try:
             names.append(f"{module} {importlib.metadata.version(module)}")
         except importlib.metadata.PackageNotFoundError:

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -46,8 +48,20 @@ constexpr WorkerFile kWorkerFiles[] = {
 #include "operators_exemptions.inc"
     },
     {
+        "integers.py",
+#include "operators_integers.inc"
+    },
+    {
         "packages.py",
 #include "operators_packages.inc"
+    },
+    {
+        "samples.py",
+#include "operators_samples.inc"
+    },
+    {
+        "scaled.py",
+#include "operators_scaled.inc"
     },
     {
         "ties.py",
@@ -75,7 +89,8 @@ struct Reported {
   int64_t asked = 0;                   // operators that were started
   bool began = false;                  // the database was read
   bool ended = false;
-  std::string end;  // last line of `pbprobe load`: "ended by signal 11"
+  bool is_late = false;  // the worker ended itself, because an operator exceeded its time limit
+  std::string end;       // last line of `pbprobe load`: "ended by signal 11"
 };
 
 void read_result(const Json& line, OperatorRun& run, Reported& reported) {
@@ -112,8 +127,23 @@ void read_line(const std::string& text, OperatorRun& run, Reported& reported) {
   if (line.contains("lost") && reported.last) reported.last->reason = line["lost"].get<std::string>();
   if (line.contains("result")) read_result(line["result"], run, reported);
   if (line.contains("omitted")) run.omitted = line["omitted"].get<std::vector<std::string>>();
-  if (line.contains("problem")) run.problem = line["problem"];
+  if (line.contains("problem")) {
+    run.problem = line["problem"];
+    run.obstacle = Obstacle::missing;
+  }
   if (line.contains("end")) reported.ended = true;
+}
+
+// Returns the cause if a file of the worker cannot be written, such as a full disk.
+std::optional<std::string> write_worker(const fs::path& folder) {
+  for (const auto& file : kWorkerFiles) {
+    const fs::path path = folder / file.name;
+    std::ofstream out(path);
+    out << file.text;
+    out.close();
+    if (!out) return fmt::format("{} could not be written: {}", path.string(), std::strerror(errno));
+  }
+  return std::nullopt;
 }
 
 Json make_arguments(const OperatorRequest& request, double seconds, int64_t skip) {
@@ -144,6 +174,7 @@ Reported run_worker(const OperatorRequest& request, double seconds, int64_t skip
   }
   std::istringstream lines(ran->out);
   for (std::string line; std::getline(lines, line);) read_line(line, run, reported);
+  reported.is_late = ran->err.find("Timeout (") != ran->err.npos;  // the first word of Python's faulthandler
   if (!reported.began && !run.problem) {
     const size_t start = ran->err.find_last_of('\n', ran->err.size() < 2 ? ran->err.npos : ran->err.size() - 2);
     run.problem = fmt::format("torch's database of operators could not be read: {}{}", reported.end,
@@ -154,11 +185,10 @@ Reported run_worker(const OperatorRequest& request, double seconds, int64_t skip
 }
 
 // Names the end of the process for the operator that was running.
-void blame(OperatorResult& last, const std::string& end) {
-  constexpr std::string_view kExit = "ended with 1";  // the worker's time limit for one operator
-  const bool is_late = end == kExit || end == "ended at the limit";
+void blame(OperatorResult& last, const Reported& reported) {
+  const bool is_late = reported.is_late || reported.end == "ended at the limit";
   last.state = is_late ? OperatorState::not_run : OperatorState::crashed;
-  if (!last.reason) last.reason = is_late ? "it exceeded its time limit" : "the process " + end;
+  if (!last.reason) last.reason = is_late ? "it exceeded its time limit" : "the process " + reported.end;
 }
 
 OperatorState worst(OperatorState one, OperatorState other) {
@@ -193,7 +223,11 @@ void count(const std::vector<OperatorResult>& results, OperatorRun& run) {
 OperatorRun run_operators(const OperatorRequest& request) {
   OperatorRun run{.device = request.device, .compiled = request.compile, .seed = request.seed, .only = request.only};
   const auto start = Clock::now();
-  for (const auto& file : kWorkerFiles) std::ofstream(request.scratch / file.name) << file.text;
+  if (auto why = write_worker(request.scratch)) {
+    run.problem = std::move(why);
+    run.obstacle = Obstacle::not_permitted;
+    return run;
+  }
   std::vector<OperatorResult> results;
   double left = request.seconds;
   int64_t skip = 0;
@@ -206,7 +240,7 @@ OperatorRun run_operators(const OperatorRequest& request) {
     left -= std::chrono::duration<double>(Clock::now() - before).count();
     results.insert(results.end(), reported.results.begin(), reported.results.end());
     if (reported.last) {
-      blame(*reported.last, reported.end);
+      blame(*reported.last, reported);
       results.push_back(*reported.last);
     }
     if (reported.ended || run.problem) break;

@@ -22,15 +22,15 @@ import warnings
 from pathlib import Path
 
 import compiled
+import integers
 import packages
+import samples
 import ties
-from database import Request, get_reference, load_operators
-from errors import REFUSALS, LostError, WrongError, brief, check_device
-from exemptions import FLOATS, STRIDES, UNDEFINED_STATISTICS, UNINITIALIZED, find_factor, find_limits, title
+from database import Request, load_operators
+from errors import DEVICE_ERRORS, REFUSALS, LostError, WrongError, brief, check_device
+from exemptions import ONE_ORDER, STRIDES, UNDEFINED_STATISTICS, UNINITIALIZED, find_factor, find_limits, title
+from packages import get_reference
 
-OTHERS = ("int64", "uint8", "complex64", "bool", "int32")  # the first that an operator without FLOATS supports
-SAMPLES = 3
-ELEMENTS = 100_000  # of all inputs of a sample, if it has a smaller one
 NEIGHBOURS = 6  # references with rounded inputs that are computed if the first one differs
 ULPS = 4  # units in the last place by which their inputs differ
 
@@ -46,27 +46,10 @@ class Checker:
             torch.float16: torch.float64,
             torch.bfloat16: torch.float64,
             torch.complex64: torch.complex128,
+            torch.float8_e4m3fn: torch.float64,
         }
 
     # ---- inputs ----------------------------------------------------------------------------------------------------
-
-    def dtypes(self, operator):
-        supported = operator.supported_dtypes(self.request.device)
-        names = [name for name in FLOATS if getattr(self.torch, name) in supported]
-        return names or [name for name in OTHERS if getattr(self.torch, name) in supported][:1]
-
-    def samples(self, operator, dtype):
-        self.torch.manual_seed(self.request.seed)
-        taken, large = [], []
-        for sample in operator.sample_inputs(self.request.device, dtype, requires_grad=False):
-            (taken if self.count_elements(sample) <= ELEMENTS else large).append(sample)
-            if len(taken) == SAMPLES:
-                break
-        return taken or large[:1]
-
-    def count_elements(self, sample):
-        tensors = self.tree.tree_flatten((sample.input, sample.args, sample.kwargs))[0]
-        return sum(one.numel() for one in tensors if isinstance(one, self.torch.Tensor))
 
     def raised(self, arguments, neighbour=0):
         """Returns arguments on the CPU in double precision; `neighbour` numbers other roundings of the same inputs."""
@@ -83,7 +66,7 @@ class Checker:
         def convert_tensor(value):
             higher = self.high.get(value.dtype, value.dtype)
             copy = value.detach().cpu().to(higher)
-            if neighbour and higher != value.dtype:
+            if neighbour and higher != value.dtype and value.dtype.itemsize > 1:  # a unit of 8 bits is a large step
                 steps = torch.rand(copy.shape, generator=generator, dtype=torch.float64) * 2 - 1
                 eps = torch.finfo(value.dtype).eps
                 copy = copy * (1 + ULPS * eps * steps)
@@ -166,7 +149,7 @@ class Checker:
                     index=index,
                     expected=f"{float(right.flatten()[at]):.9g}",
                     actual=f"{float(one.flatten()[at]):.9g}",
-                    tolerances=f"{float(distance.flatten()[at]):.3g}",
+                    tolerances=f"{float(distance.flatten()[at]):.3g}" if one.is_floating_point() else None,
                 )
 
     def find_outside(self, value, references, limits):
@@ -211,14 +194,14 @@ class Checker:
         dtype = getattr(self.torch, name)
         facts = {"state": "right", "calls": 0}
         self.skips_empty = operator.name in UNDEFINED_STATISTICS
-        samples = self.samples(operator, dtype)
-        if not samples:
+        inputs = samples.choose_inputs(self, operator, dtype)
+        if not inputs:
             return {**facts, "state": "not_run", "reason": "the database has no sample"}
-        for sample in samples:
+        for one in inputs:
             try:
-                state = self.check_sample(operator, dtype, sample, facts)
+                state = self.check_input(operator, dtype, one, facts)
             except WrongError as wrong:
-                wrong.sample = sample
+                wrong.sample = one.sample
                 raise
             if state != "right":
                 facts["state"] = state
@@ -226,33 +209,28 @@ class Checker:
             facts["state"] = "not_run"
         return facts
 
-    def check_sample(self, operator, dtype, sample, facts):
+    def check_input(self, operator, dtype, one, facts):
+        sample = one.sample
         arguments = (sample.input, sample.args, sample.kwargs)
-        raised = self.raised(arguments)
-        reference = get_reference(operator)
+        raised, reference = self.raised(arguments), get_reference(operator)
+        if is_integer := dtype == self.torch.int64:
+            reference, raised = integers.find_reference(self, operator, one, raised)
         try:
             expected = self.call(reference, self.fresh(raised))
         except REFUSALS as error:
             check_device(error)
             facts["reason"] = f"no reference: {brief(error)}"
             return "right"
-        if operator.name in UNINITIALIZED or self.is_random(operator, raised, expected):
+        is_random = one.has_gradients and self.is_random(reference, raised, expected)
+        if operator.name in UNINITIALIZED or is_random:
             actual = self.call(operator.op, self.fresh(arguments))
             facts["calls"] += 1
             if [one.shape for one in self.leaves(actual)] != [one.shape for one in self.leaves(expected)]:
                 raise WrongError("call", "has another shape")
             return "random"
         limits = find_limits(operator, dtype, self.request.device)
-        cache = []
-
-        def neighbours():
-            if not cache:
-                for neighbour in range(1, NEIGHBOURS + 1):
-                    with contextlib.suppress(*REFUSALS):
-                        cache.append(self.call(reference, self.raised(arguments, neighbour)))
-            return cache
-
-        for way, compute in self.ways(operator, sample, arguments, expected):
+        neighbours = self.find_neighbours(operator if is_integer else None, reference, arguments)
+        for way, compute in self.ways(operator, sample, expected):
             try:
                 actual = compute()
             except REFUSALS as error:
@@ -260,7 +238,8 @@ class Checker:
                 if way == "call":
                     facts["reason"] = brief(error)
                     return "right"
-                facts.setdefault("refused", {})[way] = brief(error)
+                if not is_integer:  # most results of integers in place would not be integers
+                    facts.setdefault("refused", {})[way] = brief(error)
                 continue
             if way == "call":
                 began = time.perf_counter()
@@ -281,9 +260,27 @@ class Checker:
                     if values[0][0].is_floating_point():
                         self.compare(way, *values, lambda: [one[:1] for one in map(self.leaves, neighbours())], limits)
                     continue
-                self.compare_by_property(wrong, operator, sample, arguments, raised, actual, limits)
-        self.check_gradients(operator, dtype, sample, facts, limits)
+                self.compare_by_property(wrong, sample, actual, expected, limits)
+        if one.has_gradients:
+            self.check_gradients(operator, dtype, sample, facts, limits)
         return "right"
+
+    def find_neighbours(self, integer_operator, reference, arguments):
+        """Returns a function that returns more references. For integers it is only the operator itself on the CPU,
+        unless the CPU is compared.
+        """
+        function = integer_operator.op if integer_operator else reference
+        count = NEIGHBOURS if not integer_operator else int(self.request.device != "cpu")
+
+        @functools.cache
+        def compute():
+            found = []
+            for neighbour in range(1, count + 1):
+                with contextlib.suppress(*REFUSALS):
+                    found.append(self.call(function, self.raised(arguments, neighbour)))
+            return found
+
+        return compute
 
     def equal(self, one, other):
         """Returns True if all bits of the results are equal."""
@@ -312,13 +309,13 @@ class Checker:
         except Exception:
             return []
 
-    def is_random(self, operator, raised, expected):
+    def is_random(self, reference, raised, expected):
         """Returns True if the result depends on the seed. Some operators of the database set their own seed."""
         manual_seed = self.torch.manual_seed
         try:
             for step in range(1, 5):  # a few random bits may be equal by chance
                 self.torch.manual_seed = lambda seed, step=step: manual_seed(seed + step)
-                if not self.equal(expected, self.call(get_reference(operator), self.fresh(raised))):
+                if not self.equal(expected, self.call(reference, self.fresh(raised))):
                     return True
         except REFUSALS:
             return False
@@ -326,11 +323,14 @@ class Checker:
             self.torch.manual_seed = manual_seed
         return False
 
-    def ways(self, operator, sample, arguments, expected):
-        torch = self.torch
+    def ways(self, operator, sample, expected):
+        torch, arguments = self.torch, (sample.input, sample.args, sample.kwargs)
         yield "call", lambda: self.call(operator.op, self.fresh(arguments))
         if operator.name not in STRIDES:
-            yield "non-contiguous", lambda: self.call(operator.op, self.scattered(sample))
+            yield "non-contiguous", lambda: self.call(operator.op, self.scatter(sample))
+            has_order = any(one.dim() > 1 for one in samples.list_tensors(self, sample))
+            if has_order and operator.name not in ONE_ORDER:
+                yield "non-contiguous", lambda: self.call(operator.op, self.reverse(arguments))
         inplace = operator.get_inplace()
         if inplace is not None and isinstance(sample.input, torch.Tensor) and not sample.broadcasts_input:
             yield "in place", lambda: self.call(inplace, self.fresh(arguments))
@@ -343,18 +343,27 @@ class Checker:
 
             yield "out=", write_out
 
-    def scattered(self, sample):
+    def scatter(self, sample):
+        """Returns the arguments with gaps between the elements."""
         other = sample.noncontiguous()
         return other.input, other.args, other.kwargs
 
-    def compare_by_property(self, wrong, operator, sample, arguments, raised, actual, limits):
+    def reverse(self, arguments):
+        """Returns the arguments with the dimensions of each tensor in reverse order in memory."""
+
+        def reverse(value):
+            order = tuple(range(value.dim()))[::-1]
+            return value.permute(order).clone(memory_format=self.torch.contiguous_format).permute(order)
+
+        return self.map(arguments, reverse)
+
+    def compare_by_property(self, wrong, sample, actual, expected, limits):
         """Compares results that are not unique, such as eigenvectors, in the form that the database differentiates.
         Raises `wrong` if that differs too.
         """
         process = sample.output_process_fn_grad
         try:
-            expected = process(self.call(get_reference(operator), self.fresh(raised)))
-            self.compare(wrong.way, process(actual), expected, list, limits)
+            self.compare(wrong.way, process(actual), process(expected), list, limits)
         except REFUSALS as error:
             check_device(error)
             raise wrong from None
@@ -432,7 +441,7 @@ def main():
         tell(problem=f"torch {torch.__version__} has no operator {', '.join(unknown)}")
         return
     checker = Checker(torch, request)
-    types, check = checker.dtypes, checker.check
+    types, check = functools.partial(samples.choose_types, torch, request.device), checker.check
     if request.compile:
         types = functools.partial(compiled.choose_types, checker)
         check = functools.partial(compiled.check_compiled, checker)
@@ -459,7 +468,7 @@ def main():
                 if request.device == "cuda":
                     facts["kernels"] = checker.list_kernels(operator, wrong.sample)
             except (LostError, Exception) as error:
-                if isinstance(error, LostError) or "CUDA error" in str(error):
+                if isinstance(error, LostError) or DEVICE_ERRORS.search(str(error)):
                     tell(lost=str(error))
                     os._exit(3)
                 facts = {"state": "not_run", "reason": brief(error)}

@@ -20,7 +20,8 @@ def plant(name, is_asked, change):
     into = getattr(torch.ops.aten, name).out
 
     def function(x):
-        right = into(x, out=torch.empty_like(x))
+        dtype = x.dtype if x.is_floating_point() else torch.float32
+        right = into(x, out=torch.empty_like(x, dtype=dtype))
         return change(right) if is_asked(x) else right
 
     library.impl(name, function, "CPU")
