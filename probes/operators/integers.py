@@ -8,7 +8,7 @@ from exemptions import title
 
 # Integers have other results than equal real numbers, because an argument or a quotient is truncated.
 TRUNCATED = {
-    "__rpow__", "addbmm", "addmv", "baddbmm", "index_reduce mean", "linspace",
+    "__rpow__", "addbmm", "addmm", "addmm decomposed", "addmv", "baddbmm", "index_reduce mean", "linspace",
     "nn.functional.avg_pool1d", "nn.functional.avg_pool2d", "nn.functional.avg_pool3d", "nn.functional.hardtanh",
     "scatter_reduce mean",
 }  # fmt: skip
@@ -43,7 +43,7 @@ def raise_integers(checker, one):
 
 
 def call_numpy(checker, operator, sample):
-    """Returns the result of the database's function of NumPy. Raises an exception if there is none for this sample."""
+    """Returns the result of the database's function of NumPy. Raises an exception if NumPy cannot compute it."""
     arguments = sample.numpy()
     result = operator.ref(arguments.input, *arguments.args, **arguments.kwargs)
     results = result if isinstance(result, (tuple, list)) else [result]

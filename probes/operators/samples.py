@@ -9,7 +9,7 @@ import random
 from errors import REFUSALS
 from exemptions import FLOATS, LARGE_VALUES_LOSE
 
-# Each operator also runs in the first of these that it supports.
+# An operator also runs in INT64, or, without FLOATS, in the first other type that it supports.
 OTHERS = ("int64", "uint8", "complex64", "bool", "int32")
 COUNT = 3
 MAX_ELEMENTS = 100_000  # of all inputs of a sample, if the operator has a smaller one

@@ -147,6 +147,7 @@ class Checker:
                     way,
                     f"{int(outside.sum())} of {one.numel()} elements differ",
                     index=index,
+                    shape=list(one.shape),
                     expected=f"{float(right.flatten()[at]):.9g}",
                     actual=f"{float(one.flatten()[at]):.9g}",
                     tolerances=f"{float(distance.flatten()[at]):.3g}" if one.is_floating_point() else None,
@@ -290,12 +291,18 @@ class Checker:
             a.shape == b.shape and self.torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs
         )
 
-    def describe(self, sample):
-        """Returns shapes and types of a sample's inputs, and the other arguments."""
+    def describe(self, sample, index=None, shape=None):
+        """Returns shapes and types of a sample's inputs, and the other arguments. Inputs of this shape also show the
+        element at the index.
+        """
         words = []
         for one in self.tree.tree_flatten((sample.input, sample.args, sample.kwargs))[0]:
-            is_tensor = isinstance(one, self.torch.Tensor)
-            words.append(f"{str(one.dtype).removeprefix('torch.')}{list(one.shape)}" if is_tensor else str(one)[:40])
+            if not isinstance(one, self.torch.Tensor):
+                words.append(str(one)[:40])
+                continue
+            has_element = index is not None and list(one.shape) == shape and one.layout is self.torch.strided
+            element = f" (here {one[tuple(index)].item():.9g})" if has_element else ""
+            words.append(f"{str(one.dtype).removeprefix('torch.')}{list(one.shape)}{element}")
         return ", ".join(words)
 
     def list_kernels(self, operator, sample):
@@ -464,7 +471,7 @@ def main():
                 )
             except WrongError as wrong:
                 facts = {"state": "wrong", "way": wrong.way, "reason": str(wrong), **wrong.figures}
-                facts["input"] = checker.describe(wrong.sample)
+                facts["input"] = checker.describe(wrong.sample, facts.get("index"), facts.pop("shape", None))
                 if request.device == "cuda":
                     facts["kernels"] = checker.list_kernels(operator, wrong.sample)
             except (LostError, Exception) as error:

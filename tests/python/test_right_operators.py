@@ -117,6 +117,34 @@ def test_compiled_function_is_compared(build, torch, tmp_path, planted):
         assert "eager is right" in found[0]
 
 
+# Doubles a scale in the compiled function; eager stays right.
+MISCOMPILED_PRODUCT = """
+from torch._inductor.lowering import lowerings
+product, times = (lowerings[one] for one in (torch.ops.aten._scaled_mm.default, torch.ops.aten.mul.Tensor))
+lowerings[torch.ops.aten._scaled_mm.default] = lambda a, b, scale_a, scale_b, *more, **named: product(
+    a, b, scale_a, times(scale_b, 2.0), *more, **named
+)
+"""
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_compiled_scaled_product_is_compared(build, torch, tmp_path, planted):
+    command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--compile"]
+    command += ["--only-operators", "torch._scaled_mm"]
+    if planted:
+        (tmp_path / "plant.py").write_text(MISCOMPILED_PRODUCT)
+        command += ["--plant", tmp_path / "plant.py"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
+    report = json.loads(result.stdout)
+    (run,) = [one for one in report["operators"] if one["device"] == "cpu"]
+    assert run["problem"] is None
+    # A CPU has no scales for each row.
+    assert (run["operators"], run["wrong"], run["right"], run["not_run"]) == (2, int(planted), 1 - int(planted), 1)
+    found = [one["what"] for one in report["verdict"]["findings"] if one["id"] == "PB553"]
+    assert len(found) == int(planted)
+    assert all("torch._scaled_mm in bfloat16" in one and "eager is right" in one for one in found)
+
+
 def test_unknown_operator_is_a_problem(build, torch):
     command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--operators"]
     result = subprocess.run([*command, "--only-operators", "cosine,cos"], capture_output=True, text=True, check=False)
