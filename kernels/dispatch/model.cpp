@@ -188,7 +188,7 @@ struct Model {
     const double slots = clustered > 1 ? fitting_blocks(clustered) : std::max(std::floor(sms / together()), 1.0);
     const double all = tiles * static_cast<double>(parts);
     const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
-    const double waves = std::floor(all / (slots * running));  // of all SMs
+    const double waves = std::floor(all / (slots * running));  // every SM takes part
     const double last = all / (slots * running) - waves;
     const double area =
         static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 128.0 * static_cast<double>(kernel.sms));

@@ -61,11 +61,11 @@ struct Family {
   double part_us = 0.25;    // for each doubling of the parts of k in a cluster
   double share_us = 0.25;   // for each doubling of the blocks of a cluster that share operands
   double stage_clocks = 0;  // for each stage, besides the multiplications
-  double least_clocks = 0;  // of a stage
+  double least_clocks = 0;  // lower limit for a stage
   double word_us = 0;       // added to area_us if C has elements of 4 bytes
   double split_us = 0;      // added to area_us if a cluster adds parts of k
   double cached = 2;        // like `memory`, if the L2 cache holds the operands and C
-  double exposed_us = 0;    // of the launch, if the SMs have no room for the blocks of the next kernel
+  double exposed_us = 0;    // added to launch_us if the SMs have no room for the blocks of the next kernel
 };
 
 // The costs on one device.
