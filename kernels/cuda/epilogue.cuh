@@ -25,12 +25,6 @@ __device__ inline void store_matrices(unsigned to, unsigned a, unsigned b, unsig
                "r"(d)
                : "memory");
 }
-// Stores four matrices transposed: a row of 16 bytes takes a column of the fragments.
-__device__ inline void store_transposed(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(a), "r"(b),
-               "r"(c), "r"(d)
-               : "memory");
-}
 __device__ inline void store_two(unsigned to, unsigned a, unsigned b) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(a), "r"(b) : "memory");
 }

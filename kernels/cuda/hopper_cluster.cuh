@@ -295,6 +295,13 @@ __device__ inline void pack_rows(unsigned (&packed)[4], const Accumulator (&acc)
   }
 }
 
+// Stores four matrices transposed: a row of 16 bytes takes a column of the fragments.
+__device__ inline void store_transposed(unsigned to, const unsigned (&four)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(four[0]),
+               "r"(four[1]), "r"(four[2]), "r"(four[3])
+               : "memory");
+}
+
 // Lays out a warpgroup's 64 columns of C in TMA's swizzle, as rows of 128 bytes.
 template <bool kScaled, class Tile, class Accumulator>
 __device__ inline void lay_out_rows(unsigned to, const Accumulator (&acc)[Tile::kRows / 2], const GpuCall& call,
@@ -306,7 +313,7 @@ __device__ inline void lay_out_rows(unsigned to, const Accumulator (&acc)[Tile::
   for (int first = 0; first < Tile::kRows; first += 16) {
     unsigned packed[4];
     pack_rows<kScaled>(packed, acc, first, call, columns, scale_a, rows);
-    store_transposed(own + first * kRowBytes, packed[0], packed[1], packed[2], packed[3]);
+    store_transposed(own + first * kRowBytes, packed);
   }
 }
 
