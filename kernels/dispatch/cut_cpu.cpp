@@ -87,8 +87,9 @@ bool suits_in_place(const Kernel& kernel, const Problem& problem) {
   constexpr int64_t kPasses = 4;  // over the operand in place
   if (rows < kernel.least_m || divide_up(rows, count_cached_rows(kernel, problem.k)) > kPasses) return false;
   if (kernel.k_major) {
-    // Other kernels write accumulators straight into C; this one transposes them first if nothing is swapped.
-    const int64_t least_k = swaps ? 0 : (problem.c == problem.accumulator ? 8 : 3) * rows;
+    // Other kernels write accumulators straight into C; this one transposes them first if nothing is swapped. With many
+    // columns and short k, writing C takes most of the time either way.
+    const int64_t least_k = swaps ? rows / 2 : (problem.c == problem.accumulator ? 8 : 3) * rows;
     return along_k && problem.k >= least_k;
   }
   constexpr int64_t kLong = 256;  // more rows than a tile's read B again

@@ -115,5 +115,15 @@ TEST(CutCpu, CountsTheWorkOfManyRowsInPlace) {
   EXPECT_GE(plan->cpu.threads, 6) << "256 rows: half a megabyte of B alone is for two threads";
 }
 
+TEST(CutCpu, ReadsLongOperandInPlaceUnlessCIsMostOfTheWork) {
+  if (!is_built("amx")) GTEST_SKIP() << "not built: make build TARGETS=amx";
+  const auto kernel_of = [](int64_t m, int64_t n, int64_t k) {
+    return choose(make_problem(m, n, k, DType::bf16, DType::bf16), cpu_host({"amx"}), {}, {})->kernel->name;
+  };
+  EXPECT_EQ(kernel_of(7952, 64, 64), "gemv_bf16_16x16_amx");
+  EXPECT_EQ(kernel_of(1487, 128, 1152), "gemv_bf16_16x16_amx");
+  EXPECT_EQ(kernel_of(1879, 256, 64), "gemm_bf16_32x32_amx");
+}
+
 }  // namespace
 }  // namespace pbprobe
