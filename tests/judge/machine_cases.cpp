@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // PB2xx, PB301 to PB313, PB5xx: checks of a machine.
+#include <algorithm>
 
 #include "tests/judge/planted.hpp"
 
