@@ -69,12 +69,15 @@ def test_shows_the_kernel_that_is_chosen_now(tmp_path):
         pytest.skip("sm90 is not built: make build TARGETS=sm90")
     known = json.loads(line(SHAPE, {}))
     [wide, _] = known["rows"]
-    known["rows"] = [{**wide, "best": True}, {**wide, "best": False, "kernel": "gemm_bf16_32x32_sm90", "gflops": 1e3}]
+    known["rows"] = [
+        {**wide, "best": True},
+        {**wide, "best": False, "kernel": "wgmma_bf16_cluster_16x64_sm90", "gflops": 1e3},
+    ]
     log = tmp_path / "log"
     log.write_text(json.dumps(known) + "\n")
     assert "128x256" in figures("table", log).stdout
     now = figures("table", log, "--chosen-now").stdout
-    assert "gemm_bf16_32x32_sm90" in now and "128x256" not in now
+    assert "wgmma_bf16_cluster_16x64_sm90" in now and "128x256" not in now
 
 
 def test_int8_with_scales_is_held_against_bf16_alone_which_is_no_rival(tmp_path):

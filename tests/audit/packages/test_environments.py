@@ -114,7 +114,10 @@ def test_libraries_are_looked_for_in_the_root_of_the_container(tmp_path):
 def test_accepts_a_container_of_the_other_processor(tmp_path):
     def other(package):
         tag = f"cp311-cp311-manylinux_2_39_{OTHER_MACHINE}"
-        libraries = {path: library.but(machine=OTHER_MACHINE) for path, library in package.libraries.items()}
+        libraries = {
+            path.replace(f"-{MACHINE}-linux", f"-{OTHER_MACHINE}-linux"): library.but(machine=OTHER_MACHINE)
+            for path, library in package.libraries.items()
+        }
         return package.but(libraries=libraries, tag=tag)
 
     root, site = container(tmp_path, other(torch()), other(extension(runpath=TO_TORCH)), machine=OTHER_MACHINE)
