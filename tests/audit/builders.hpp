@@ -86,6 +86,7 @@ inline Elf64_Ehdr ElfBuilder::file_header(uint16_t segments) const {
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_ABIVERSION] = abi_version;
   header.e_type = ET_DYN;
+  header.e_version = EV_CURRENT;
   header.e_machine = machine;
   header.e_flags = flags;
   header.e_phoff = sizeof(Elf64_Ehdr);
