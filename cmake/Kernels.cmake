@@ -302,17 +302,20 @@ function(pbprobe_part_kernels id part)
 endfunction()
 
 # Adds the OBJECT library pbprobe_kernels_<name>: the cubin as a zstd frame (a fifteenth of its size) between the symbols
-# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end. If PBPROBE_PREFIX_<target> names another target, the frame uses the
-# cubin of that target as zstd prefix and needs it for decompression. Appends {"name", "prefix"} to the global property
-# PBPROBE_PREFIXES.
+# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end. The frame uses another cubin as zstd prefix and needs it for
+# decompression: of the target in PBPROBE_PREFIX_<target> the one with the same suffix, else a further cubin of a target
+# (<target>_<part>) the main one. Appends {"name", "prefix"} to the global property PBPROBE_PREFIXES.
 add_executable(pbprobe_compress EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/compress.cpp)
 target_link_libraries(pbprobe_compress PRIVATE pbprobe_options pbprobe_zstd)
 set_target_properties(pbprobe_compress PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
 function(pbprobe_embed_cubin id cubin)
   string(REGEX MATCH "^[^_]+" target ${id})
   string(REPLACE ${target} "${PBPROBE_PREFIX_${target}}" prefix ${id})
+  if((NOT PBPROBE_PREFIX_${target} OR NOT TARGET pbprobe_kernels_${prefix}) AND NOT PBPROBE_PTX)
+    set(prefix ${target})
+  endif()
   set(prefix_cubin "")
-  if(PBPROBE_PREFIX_${target} AND TARGET pbprobe_kernels_${prefix})
+  if(NOT prefix STREQUAL id AND TARGET pbprobe_kernels_${prefix})
     set_property(GLOBAL APPEND_STRING PROPERTY PBPROBE_PREFIXES "{\"${id}\", \"${prefix}\"}, ")
     cmake_path(GET cubin EXTENSION LAST_ONLY extension)  # .ptx, where that is what is embedded
     set(prefix_cubin ${PBPROBE_CUBIN_FOLDER}/${prefix}${extension})

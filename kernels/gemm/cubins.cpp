@@ -33,8 +33,10 @@ const TargetBuild* prefix_of(const TargetBuild& build) {
   const std::string name = name_of(build);
   for (const auto& [cubin, prefix] : kPrefixes) {
     if (cubin != name) continue;
-    for (const auto& other : build.part.empty() ? target_builds() : part_builds()) {
-      if (name_of(other) == prefix) return &other;
+    for (const auto& builds : {target_builds(), part_builds()}) {
+      for (const auto& other : builds) {
+        if (name_of(other) == prefix) return &other;
+      }
     }
   }
   return nullptr;
