@@ -303,8 +303,8 @@ endfunction()
 
 # Adds the OBJECT library pbprobe_kernels_<name>: the cubin as a zstd frame (a fifteenth of its size) between the symbols
 # pbprobe_cubin_<name> and pbprobe_cubin_<name>_end. The frame uses another cubin as zstd prefix and needs it for
-# decompression: of the target in PBPROBE_PREFIX_<target> the one with the same suffix, else a further cubin of a target
-# (<target>_<part>) the main one. Appends {"name", "prefix"} to the global property PBPROBE_PREFIXES.
+# decompression: PBPROBE_PREFIX_<target> with the same suffix if it exists, else for <target>_<part> the cubin <target>.
+# Appends {"name", "prefix"} to the global property PBPROBE_PREFIXES.
 add_executable(pbprobe_compress EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/compress.cpp)
 target_link_libraries(pbprobe_compress PRIVATE pbprobe_options pbprobe_zstd)
 set_target_properties(pbprobe_compress PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
