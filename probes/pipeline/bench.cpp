@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include "probes/pipeline/pipeline.hpp"
+
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include <gnu/libc-version.h>
 
 #include "core/host/host.hpp"
 #include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/gpu_monitor.hpp"
-#include "probes/pipeline/pipeline.hpp"
+#include "probes/pipeline/python.hpp"
 #include "probes/process/spawn.hpp"
 
 namespace pbprobe {
