@@ -97,18 +97,27 @@ for overrides in (cpp.CppOverrides, cpp.CppVecOverrides):
 """
 
 
-@pytest.mark.parametrize("planted", [True, False])
-def test_compiled_function_is_compared(build, torch, tmp_path, planted):
+def compile_operators(build, torch, folder, names, plant):
+    """Returns the report on compiled operators, and their run on the CPU.
+
+    plant: code that changes the compiler, or "".
+    """
     command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--compile"]
-    command += ["--only-operators", "sigmoid,cos"]
-    if planted:
-        (tmp_path / "plant.py").write_text(MISCOMPILED)
-        command += ["--plant", tmp_path / "plant.py"]
+    command += ["--only-operators", names]
+    if plant:
+        (folder / "plant.py").write_text(plant)
+        command += ["--plant", folder / "plant.py"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
     report = json.loads(result.stdout)
     (run,) = [one for one in report["operators"] if one["device"] == "cpu"]
     assert run["problem"] is None
     assert run["compiled"]
+    return report, run
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_compiled_function_is_compared(build, torch, tmp_path, planted):
+    report, run = compile_operators(build, torch, tmp_path, "sigmoid,cos", MISCOMPILED if planted else "")
     assert (run["operators"], run["wrong"], run["right"]) == (2, int(planted), 2 - int(planted))
     found = [one["what"] for one in report["verdict"]["findings"] if one["id"] in ("PB551", "PB553")]
     assert len(found) == int(planted)
@@ -129,15 +138,8 @@ lowerings[torch.ops.aten._scaled_mm.default] = lambda a, b, scale_a, scale_b, *m
 
 @pytest.mark.parametrize("planted", [True, False])
 def test_compiled_scaled_product_is_compared(build, torch, tmp_path, planted):
-    command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--compile"]
-    command += ["--only-operators", "torch._scaled_mm"]
-    if planted:
-        (tmp_path / "plant.py").write_text(MISCOMPILED_PRODUCT)
-        command += ["--plant", tmp_path / "plant.py"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
-    report = json.loads(result.stdout)
-    (run,) = [one for one in report["operators"] if one["device"] == "cpu"]
-    assert run["problem"] is None
+    plant = MISCOMPILED_PRODUCT if planted else ""
+    report, run = compile_operators(build, torch, tmp_path, "torch._scaled_mm", plant)
     # A CPU has no scales for each row.
     assert (run["operators"], run["wrong"], run["right"], run["not_run"]) == (2, int(planted), 1 - int(planted), 1)
     found = [one["what"] for one in report["verdict"]["findings"] if one["id"] == "PB553"]
