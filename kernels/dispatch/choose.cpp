@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -198,7 +199,8 @@ Result<Candidate> find_best_kernel(const Problem& problem, const Host& host, con
       for (const auto& other : candidates) {
         if (peak_of(*other.kernel) == peak) one.path = std::min(one.path, other.path);
       }
-      one.seconds = best_split(kernel, problem, *gpu).seconds;
+      one.seconds = has_costs(kernel, problem) ? best_split(kernel, problem, *gpu).seconds
+                                               : std::numeric_limits<double>::infinity();
     }
     candidates.push_back(one);
   }
@@ -318,7 +320,7 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts, c
     plan.gpu.shape = split.shape;
     cut_warpgroups(plan, count_sms(gpu), split.parts);
   }
-  plan.model_seconds = split.seconds;
+  plan.model_seconds = has_costs(*plan.kernel, p) ? split.seconds : 0;
   plan.shared_bytes = plan.kernel->shared_bytes;
   if (plan.grid.x * plan.grid.z <= count_sms(gpu)) {
     plan.shared_bytes = std::max(plan.shared_bytes, shared_of_one_block(*plan.kernel));

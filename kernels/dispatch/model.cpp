@@ -21,9 +21,6 @@ namespace {
 
 constexpr int64_t kVector = 16;  // bytes
 constexpr int64_t kMostParts = 32;
-// Clusters compute one tile of a block each. With more tiles they were not measured, and persistent kernels are faster.
-constexpr double kMostClusterTiles = 1500;
-constexpr double kNotMeasured = 1e3;  // seconds
 
 // The fewest stages of a part of split-K.
 int64_t fewest_stages(FamilyId family) {
@@ -183,7 +180,6 @@ struct Model {
            (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
   }
   [[nodiscard]] double seconds(int64_t parts) const {
-    if (kernel.work == GpuWork::clusters && tiles > kMostClusterTiles) return kNotMeasured;
     const int64_t clustered = splits_in_cluster(kernel) ? parts * shape.blocks() : 1;
     const double slots = clustered > 1 ? fitting_blocks(clustered) : std::max(std::floor(sms / together()), 1.0);
     const double all = tiles * static_cast<double>(parts);
@@ -252,6 +248,11 @@ FamilyId find_family(const Kernel& kernel) {
 
 std::span<const Fit> fits() {
   return kFits;
+}
+
+bool has_costs(const Kernel& kernel, const Problem& problem) {
+  constexpr int64_t kMostTiles = 1500;
+  return kernel.work != GpuWork::clusters || tiles_of(kernel, problem) <= kMostTiles;
 }
 
 const Fit& find_fit(const Gpu& gpu) {

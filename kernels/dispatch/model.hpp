@@ -76,6 +76,9 @@ struct Fit {
   std::array<Family, static_cast<size_t>(FamilyId::count)> families;
 };
 [[nodiscard]] std::span<const Fit> fits();
+// Reports whether the fits hold. Blocks in clusters compute one tile each: with many tiles they were not measured,
+// since persistent kernels are faster.
+[[nodiscard]] bool has_costs(const Kernel& kernel, const Problem& problem);
 // Returns the fit of this device, else of the device with the nearest number of SMs.
 [[nodiscard]] const Fit& find_fit(const Gpu& gpu);
 // Returns the seconds of a kernel with these costs and this split, from launch to C.

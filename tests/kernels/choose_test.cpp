@@ -373,6 +373,18 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   EXPECT_EQ(of(16, 8192, 8191, DType::tf32).transposing, std::nullopt);
 }
 
+TEST(Choose, PredictsNothingForMoreTilesThanWereMeasured) {
+  if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+  auto host = gpu_host("9.0");
+  host.gpus[0].sm_count = 132;
+  for (const auto& [side, is_predicted] : {std::pair{int64_t{2048}, true}, {int64_t{8192}, false}}) {
+    const Problem problem = make_problem(side, side, side, DType::int8);
+    const auto forced = choose(problem, host, {}, {.kernel = "wgmma_int8_cluster_192x128_sm90", .gpu = 0});
+    EXPECT_EQ(forced->model_seconds > 0, is_predicted) << side;
+    EXPECT_GT(choose(problem, host, {}, {.gpu = 0})->model_seconds, 0) << side;
+  }
+}
+
 // 128 tiles of 128 threads leave 132 SMs half idle: split-K fills them. More tiles than that need none.
 TEST(Choose, KeepsEachSmBusy) {
   Host host = gpu_host("9.0");

@@ -49,7 +49,7 @@ std::optional<std::string> join_suppositions(std::optional<std::string> device, 
 
 // The model chooses between kernels of one path only.
 bool compared(const Plan& plan, const Plan& chosen) {
-  return chosen.model_seconds > 0 && peak_of(*plan.kernel) == peak_of(*chosen.kernel);
+  return chosen.model_seconds > 0 && plan.model_seconds > 0 && peak_of(*plan.kernel) == peak_of(*chosen.kernel);
 }
 
 PlannedKernel planned(const Plan& plan, const Plan* chosen, bool gpu) {
