@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostOperandBytes = 512U << 20;
+constexpr size_t kMostOperandBytes = 1U << 30;
 constexpr int64_t kAssumedCacheBytes = 32 << 20;
 constexpr int64_t kPeerGrid = 4;            // rows and columns of a peer's C that are compared
 constexpr double kPeakSliceSeconds = 2e-3;  // facts of measuring: 10 ms or less

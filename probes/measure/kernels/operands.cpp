@@ -148,7 +148,6 @@ Result<HostMemory> HostMemory::allocate(size_t bytes) {
     return make_error(Obstacle::out_of_memory, ErrorCode::limit,
                       "allocating {} bytes for the operands: {}: give smaller shapes", bytes, std::strerror(errno));
   memory.data_ = data;
-  madvise(data, memory.bytes_, MADV_HUGEPAGE);
   return memory;
 }
 

@@ -49,7 +49,8 @@ struct PeerViews {
 };
 [[nodiscard]] Result<PeerViews> peer_views(const Problem& problem, const Operands& operands, int32_t device);
 
-// Zeroed memory of whole pages, in huge pages if the system has them.
+// Zeroed memory of whole pages. It does not ask for huge pages, because torch's allocator does not either: with them,
+// a kernel whose operands exceed the TLB's reach would look faster than users find it.
 class HostMemory {
  public:
   [[nodiscard]] static Result<HostMemory> allocate(size_t bytes);
