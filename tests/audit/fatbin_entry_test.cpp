@@ -173,6 +173,17 @@ TEST(FatbinEntry, PtxIsForTheSmThatItsHeaderSays) {
   EXPECT_EQ(ptx_problem("no PTX at all\n", {9, 0}), "(sm_90): no PTX: it has no .version and .target");
 }
 
+TEST(FatbinEntry, FindsPtxThatEndsInsideFunction) {
+  const std::string text = ".version 9.0\n.target sm_90\n";
+  for (const size_t blanks : {0, 35, 36, 63, 64, 200}) {  // before, at and behind the 64 bytes of one step
+    const std::string open = text + std::string(blanks, ' ') + "{", closed = open + std::string(blanks, ' ') + "}";
+    EXPECT_EQ(ptx_problem(open, {9, 0}), "(sm_90): PTX that ends inside a function") << blanks;
+    EXPECT_EQ(ptx_problem(closed, {9, 0}), "") << blanks;
+    EXPECT_EQ(ptx_problem(closed + open, {9, 0}), "(sm_90): PTX that ends inside a function") << blanks;
+  }
+  EXPECT_EQ(ptx_problem(text + std::string(500, '{') + std::string(500, '}'), {9, 0}), "");
+}
+
 TEST(FatbinEntry, LtoIrThatIsScrambledCannotBeKnown) {
   Packed packed = pack(make_content("anything"), Compression::zstd);
   packed.entry.kind = EntryKind::lto_ir;

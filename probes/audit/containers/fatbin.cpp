@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include <lz4.h>
 #include <zstd.h>
@@ -395,7 +396,8 @@ Result<void> unpack_zstd(std::span<const uint8_t> from, std::span<uint8_t> to, c
   if (announced != ZSTD_CONTENTSIZE_UNKNOWN && announced != to.size())
     return make_error(ErrorCode::malformed, "{}: a zstd frame of {} bytes, {} announced by the fatbin entry's header",
                       name, announced, to.size());
-  const size_t made = ZSTD_decompress(to.data(), to.size(), from.data(), from.size());
+  thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  const size_t made = ZSTD_decompressDCtx(context.get(), to.data(), to.size(), from.data(), from.size());
   if (ZSTD_isError(made) != 0)
     return make_error(ErrorCode::malformed, "{}: broken zstd data ({})", name, ZSTD_getErrorName(made));
   if (made != to.size())

@@ -50,6 +50,19 @@ std::optional<Sm> target_of_ptx(std::string_view text) {
   return parse_sm(rest.substr(0, rest.find_first_of(", \r\n\t")));
 }
 
+// Tests whether more braces are opened than closed. The inner loop has a constant length, so that gcc -O2 vectorizes
+// it.
+bool has_open_brace(std::string_view text) {
+  int64_t open = 0;
+  constexpr size_t kStep = 64;
+  for (; text.size() >= kStep; text.remove_prefix(kStep)) {
+    int8_t step = 0;
+    for (size_t i = 0; i < kStep; ++i) step = static_cast<int8_t>(step + (text[i] == '{') - (text[i] == '}'));
+    open += step;
+  }
+  return open + std::count(text.begin(), text.end(), '{') > std::count(text.begin(), text.end(), '}');
+}
+
 Result<void> check_ptx(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
   if (text.starts_with(std::string_view(ELFMAG, SELFMAG)))
@@ -59,9 +72,7 @@ Result<void> check_ptx(const FatbinEntry& entry, std::span<const uint8_t> conten
     return make_error(ErrorCode::malformed, "{}: no PTX: it has no .version and .target", name);
   if (*target != entry.sm) return make_error(ErrorCode::malformed, "{}: PTX for {}", name, sm_name(*target));
   // The braces of functions and of initial values are the only ones that ptxas writes.
-  const auto opened = std::count(text.begin(), text.end(), '{');
-  const auto closed = std::count(text.begin(), text.end(), '}');
-  if (opened > closed) return make_error(ErrorCode::malformed, "{}: PTX that ends inside a function", name);
+  if (has_open_brace(text)) return make_error(ErrorCode::malformed, "{}: PTX that ends inside a function", name);
   return {};
 }
 
