@@ -22,7 +22,7 @@ struct AreaGain {
   FIELD(double, high, "upper end of the interval") = 0;
   FIELD(std::vector<double>, samples_us, "samples of the build, one per round, microseconds");
   FIELD(std::vector<double>, baseline_samples_us, "samples of the baseline, microseconds");
-  FIELD(std::optional<std::string>, disturbed, "other users of the GPU; a disturbed figure is never judged");
+  FIELD(std::optional<std::string>, disturbed, "other users of the device; a disturbed figure is never judged");
 };
 
 // Classifies the interval of a gain: above 1 is a gain, wholly below 0.97 a loss, anything else is not shown. Between

@@ -54,7 +54,7 @@ struct BenchRow {
   FIELD(std::vector<double>, samples_us, "microseconds of each sample");
   FIELD(ByName<PeerFigure>, peers, "other implementations in the same run, interleaved");
   FIELD(std::optional<std::string>, note, "remark needed to read the figure");
-  FIELD(std::optional<std::string>, disturbed, "other users of the GPU; a disturbed figure is never judged");
+  FIELD(std::optional<std::string>, disturbed, "other users of the device; a disturbed figure is never judged");
 };
 
 // Class of shapes whose GPU time depends mainly on the launch; such rows have no share of a peak.
@@ -76,7 +76,7 @@ struct LibtorchFigure {
   FIELD(int64_t, threads, "0: on a GPU") = 1;
   FIELD(double, gflops, "2·m·n·k over the median time") = 0;
   FIELD(std::vector<double>, samples_us, "microseconds of each sample");
-  FIELD(std::optional<std::string>, disturbed, "other users of the GPU; a disturbed figure is never judged");
+  FIELD(std::optional<std::string>, disturbed, "other users of the device; a disturbed figure is never judged");
 };
 
 // A small program of one area, compared with a reference in FP64.
@@ -126,7 +126,7 @@ struct AreaTiming {
   FIELD(std::string, area, "start: from before it is loaded to its first right product");
   FIELD(std::string, device, "cpu or cuda:0");
   FIELD(std::vector<double>, samples_us, "time of one call");
-  FIELD(std::optional<std::string>, disturbed, "other users of the GPU; a disturbed figure is never judged");
+  FIELD(std::optional<std::string>, disturbed, "other users of the device; a disturbed figure is never judged");
 };
 
 // Dynamic loader of a libtorch that has its own libc, newer than the libc of this machine.
@@ -151,7 +151,7 @@ struct ProbeFigure {
   FIELD(std::optional<std::string>, fits, "class of chips with this rate, within 3 %");
   FIELD(std::optional<bool>, proved, "an instruction on known operands, or a tensor copy, produced the right bits");
   FIELD(std::vector<double>, samples, "all samples");
-  FIELD(std::optional<std::string>, disturbed, "other users of the GPU; a disturbed figure is never judged");
+  FIELD(std::optional<std::string>, disturbed, "other users of the device; a disturbed figure is never judged");
   FIELD(std::optional<double>, intensity, "operations per byte that must be moved; null if not stated");
 };
 

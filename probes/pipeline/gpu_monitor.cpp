@@ -38,7 +38,8 @@ bool counts(const GpuProcess& process) {
 
 template <class Figures>
 void mark(Figures& figures, const std::vector<GpuUse>& uses) {
-  for (auto& figure : figures) figure.disturbed = describe_other_users(uses, figure.device);
+  for (auto& figure : figures)
+    if (auto who = describe_other_users(uses, figure.device)) figure.disturbed = std::move(who);
 }
 
 // Looks at the devices while it lives.

@@ -75,7 +75,7 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
     if (figure.per_clock) remarks.push_back(fmt::format("{:.0f} a clock and SM", *figure.per_clock));
     if (figure.fits) remarks.push_back(fmt::format("the rate of {}", *figure.fits == "all" ? "this SM" : *figure.fits));
     if (figure.proved) remarks.emplace_back(*figure.proved ? "bits proved" : "BITS ARE WRONG");
-    if (figure.disturbed) remarks.push_back("NOT JUDGED, other processes used the GPU: " + *figure.disturbed);
+    if (figure.disturbed) remarks.push_back("NOT JUDGED, other processes were active: " + *figure.disturbed);
     const bool wrong = figure.proved == false;
     rows.push_back({{figure.device, Colour::faint},
                     {figure.name},
@@ -169,7 +169,7 @@ void add_summary(Page& page, const Measurements& measurements) {
   page.paragraph(fmt::format("mean error of the model's time: {:.0f} %", 100 * mean), 2);
 }
 
-// Returns the other users of the GPU. The rows name the same users for each GPU.
+// Returns the other users of the first disturbed row's device. Rows of GPUs name the users of all of them.
 std::optional<std::string> find_other_users(const Measurements& measurements) {
   for (const auto& row : measurements.rows)
     if (row.disturbed) return row.disturbed;
@@ -206,7 +206,7 @@ void add_libtorch_figures(Page& page, const LibtorchRun& run) {
   for (const auto& [key, figure] : largest) {
     const bool on_cpu = figure->device == "cpu";
     std::string remark = on_cpu ? run.cpu_capability.value_or("") : "";
-    if (figure->disturbed) remark = "not judged, other processes used the GPU: " + *figure->disturbed;
+    if (figure->disturbed) remark = "not judged, other processes were active: " + *figure->disturbed;
     rows.push_back({{on_cpu ? "CPU" : "GPU " + figure->device.substr(figure->device.find(':') + 1)},
                     {figure->dtype},
                     right(format_shape(*figure)),
@@ -266,7 +266,7 @@ void add_own_kernels(Page& page, const Measurements& measurements) {
   page.heading("This machine (pbprobe's own kernels, each verified)");
   page.fitted_table(without_empty_columns(std::move(rows)), 0, {"threads", "layout", "libtorch", "of peak"});
   if (const auto who = find_other_users(measurements))
-    page.paragraph(fmt::format("not judged, because other processes used the GPU: {}", *who), 2);
+    page.paragraph(fmt::format("not judged, because other processes were active: {}", *who), 2);
 }
 
 void add_libtorch(Page& page, const LibtorchRun& run) {
@@ -309,7 +309,7 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
   }
   page.table(without_empty_columns(std::move(rows)));
   if (const auto who = find_other_users(measurements))
-    page.paragraph(fmt::format("not judged, because other processes used the GPU: {}", *who), 2);
+    page.paragraph(fmt::format("not judged, because other processes were active: {}", *who), 2);
   if (!measurements.exact_cpus.empty()) {
     page.paragraph(fmt::format("every kernel is bit-exact on each of {} CPUs", measurements.exact_cpus.size()), 2);
   }

@@ -32,7 +32,7 @@ struct RoofPoint {
   std::optional<double> roof;  // maximum possible rate; null if no ceiling of its type was measured
   bool by_memory = false;      // the roof is the memory
   bool above = false;          // measurement error of the point or the roof
-  bool disturbed = false;      // others used the GPU
+  bool disturbed = false;      // other processes were active
   bool of_libtorch = false;
 };
 

@@ -3,8 +3,12 @@
 """Plans of `pbprobe bench`: random shapes, plans without the GPU, block scales."""
 
 import json
+import os
+import subprocess
+import sys
 
-from test_cli import COULD_NOT_RUN, PASSED, run
+import pytest
+from test_cli import COULD_NOT_RUN, PASSED, PROGRAM, run
 
 
 def test_bench_draws_shapes_by_a_seed():
@@ -66,3 +70,27 @@ def test_bench_of_block_scaled_types_names_what_is_missing():
     ):
         result = run("bench", *arguments)
         assert result.returncode == COULD_NOT_RUN and words in " ".join(result.stderr.split()), result.stderr
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_bench_judges_no_figure_of_a_busy_cpu(style):
+    cpu = {min(os.sched_getaffinity(0))}
+    command = [PROGRAM, "bench", "--dtype", "fp32", "--chosen", "--shape", "256x256x256"]
+    command += ["--threads", "1", "--budget", "4", "--format", style]
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    try:
+        for other in others:
+            os.sched_setaffinity(other.pid, cpu)
+        result = subprocess.run(
+            command, capture_output=True, text=True, check=True, preexec_fn=lambda: os.sched_setaffinity(0, cpu)
+        )
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert "the threads waited" in result.stdout, result.stdout
+    if style == "json":
+        rows = [row for row in json.loads(result.stdout)["rows"] if row["threads"] > 0]
+        assert rows and all(row["disturbed"].endswith("% of the time for a CPU") for row in rows)
+    else:
+        assert "not judged, because other processes were active" in " ".join(result.stdout.split())

@@ -9,6 +9,7 @@
 
 #include "core/targets.hpp"
 #include "probes/measure/kernels/backend.hpp"
+#include "probes/measure/kernels/cpu_wait.hpp"
 #include "probes/measure/kernels/kernel_families.hpp"
 #include "probes/measure/kernels/thread_pool.hpp"
 #include "probes/measure/kernels/timing.hpp"
@@ -98,11 +99,13 @@ class CaseRun {
     if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(backend);
     if (candidates_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
+    const CpuTime before = one_.gpu ? CpuTime() : read_cpu_time();
     auto rounds = interleave(
         candidates_,
         {.budget_seconds = limits.seconds - (limits.clock() - began), .deadline_seconds = limits.deadline_seconds},
         limits.clock);
     if (!rounds.ok()) return events_.failed(rounds.error().message, rounds.error(), device_name(one_));
+    if (!one_.gpu && one_.threads <= host_->cpu.usable_cpus) disturbed_ = describe_cpu_wait(before, read_cpu_time());
     if (rounds->cut_short)
       events_.note(fmt::format("{} on {}: the budget of {:g} s allowed {} rounds; allow more with --budget", name_,
                                device_name(one_), limits.budget_seconds, rounds->samples_us[0].size()));
@@ -221,7 +224,8 @@ class CaseRun {
                                      .layout = std::string(name_of(p.layout)),
                                      .threads = one_.gpu ? 0 : one_.threads,
                                      .gflops = find_gflops(rounds, at),
-                                     .samples_us = rounds.samples_us[at]});
+                                     .samples_us = rounds.samples_us[at],
+                                     .disturbed = disturbed_});
     events_.libtorch(libtorch_.run);
   }
 
@@ -246,7 +250,8 @@ class CaseRun {
         .prepacked_b = p.prepacked_b,
         .plan = describe_plan(series.plan),
         .model_us = series.plan.model_seconds > 0 ? std::optional(series.plan.model_seconds * 1e6) : std::nullopt,
-        .samples_us = samples};
+        .samples_us = samples,
+        .disturbed = disturbed_};
     if (launch_decides(row)) row.shape_class = kLaunchBound;
     set_peak(row, series, rounds, units);
     for (const auto& [key, peer] : peers_) {
@@ -307,6 +312,7 @@ class CaseRun {
   const BenchCase& one_;
   const Host* host_ = nullptr;
   bool lost_ = false;  // the CUDA context is
+  std::optional<std::string> disturbed_;
   const CasePlans& plans_;
   LibtorchProbe& libtorch_;
   EventWriter& events_;

@@ -39,7 +39,7 @@ std::vector<Cell> make_row_cells(const RoofPoint& point) {
           {set_by},
           reached,
           {point.above       ? "above its roof: measurement error"
-           : point.disturbed ? "not judged: other processes used the GPU"
+           : point.disturbed ? "not judged: other processes were active"
                              : "-",
            point.above ? Colour::bad : Colour::doubt}};
 }
@@ -85,7 +85,7 @@ std::vector<Cell> make_row_cells(const BenchRow& row, const std::set<std::string
                         : Cell{fmt::format("{:.2f}×", peer->second.ratio), Colour::none, peer->second.ratio});
   }
   cells.push_back(
-      {row.disturbed ? "not judged, other processes used the GPU: " + *row.disturbed : row.note.value_or("-"),
+      {row.disturbed ? "not judged, other processes were active: " + *row.disturbed : row.note.value_or("-"),
        row.disturbed ? Colour::doubt : Colour::faint});
   return cells;
 }
@@ -152,7 +152,7 @@ void add_libtorch(Document& page, const LibtorchRun& run) {
          {figure.layout},
          {figure.threads == 0 ? "GPU" : fmt::format("{}", figure.threads)},
          rate_cell(figure.gflops),
-         {figure.disturbed ? "not judged, other processes used the GPU: " + *figure.disturbed : "-", Colour::doubt}});
+         {figure.disturbed ? "not judged, other processes were active: " + *figure.disturbed : "-", Colour::doubt}});
   drop_empty_columns(figures.head, figures.rows);
   if (!figures.rows.empty()) page.add(figures);
   Table areas{.caption = "Small programs, each compared with a reference in FP64",
