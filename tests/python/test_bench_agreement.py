@@ -22,6 +22,8 @@ from pbprobe import ops, speed
 pytestmark = [pytest.mark.idle, pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")]
 
 TOLERANCE = 0.10
+# Time of reading memory depends on which pages an allocation gets: up to 28 % on a virtual machine.
+TOLERANCE_OF_READING = 0.40
 ATTEMPTS = 5
 LEAST_US = 50  # shorter calls are mostly the operator's dispatch
 OPERATOR_SECONDS = 2  # about as long as bench samples: the least of a longer time is lower
@@ -67,19 +69,18 @@ def time_bench(kernel, dtype, m, n, k, threads):
     return min(rows[0]["samples_us"])
 
 
-def expect_agreement(dtype, m, n, k, threads, mode):
+def expect_agreement(dtype, m, n, k, threads, mode, tolerance=TOLERANCE):
     """Compares the least times of each attempt and of all: noise raises some of them, a wrong bench differs always."""
     device = "cuda" if mode else "cpu"
     name = {torch.float32: "fp32", torch.bfloat16: "bf16"}[dtype]
-    copies = make_copies(dtype, m, n, k, device)
-    kernel = ops.which(*copies[0])
+    kernel = ops.which(*make_copies(dtype, m, n, k, device)[0])
     operator, bench = [], []
     for _ in range(ATTEMPTS):
-        operator.append(time_operator(kernel, copies, mode))
+        operator.append(time_operator(kernel, make_copies(dtype, m, n, k, device), mode))
         time.sleep(0.1)  # OpenMP's threads stop watching for work
         bench.append(time_bench(kernel, name, m, n, k, threads))
         ratios = bench[-1] / operator[-1], min(bench) / min(operator)
-        if any(abs(ratio - 1) <= TOLERANCE for ratio in ratios):
+        if any(abs(ratio - 1) <= tolerance for ratio in ratios):
             assert min(operator) > LEAST_US
             return
     for name, least in ("operator", operator), ("bench", bench):
@@ -90,15 +91,17 @@ def expect_agreement(dtype, m, n, k, threads, mode):
 
 
 @pytest.mark.parametrize("every", [False, True], ids=["one thread", "all threads"])
-@pytest.mark.parametrize("shape", [(512, 768, 512), (8, 2048, 2048)], ids=str)
-def test_bench_agrees_with_operator_on_cpu(shape, every):
+@pytest.mark.parametrize(
+    ("shape", "tolerance"), [((512, 768, 512), TOLERANCE), ((8, 2048, 2048), TOLERANCE_OF_READING)], ids=str
+)
+def test_bench_agrees_with_operator_on_cpu(shape, tolerance, every):
     threads = min(torch.get_num_threads(), len(os.sched_getaffinity(0))) if every else 1
     if every and threads == 1:
         pytest.skip("this process may use one CPU")
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        expect_agreement(torch.float32, *shape, threads, None)
+        expect_agreement(torch.float32, *shape, threads, None, tolerance)
     finally:
         torch.set_num_threads(before)
 
