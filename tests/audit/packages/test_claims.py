@@ -96,6 +96,24 @@ def test_accepts_a_library_without_python_for_any_python(tmp_path):
     assert (verdict["outcome"], found(verdict)) == ("unknown", {})
 
 
+def test_reports_unknown_for_torch_required_by_url(tmp_path):
+    url = "torch @ https://example.org/torch-2.11.0-cp311-cp311-linux_x86_64.whl"
+    verdict = gate(spam().but(requirements=(url,)), tmp_path / "url", "torch=2.11.0", FAILED)
+    assert (verdict["outcome"], found(verdict)) == ("unknown", {})
+    [row] = [row for row in verdict["claims"] if row["claim"] == "torch"]
+    assert row["shipped"] == "unknown"
+    gate(spam().but(requirements=("torch==2.11.0",)), tmp_path / "version", "torch=2.11.0", PASSED)
+
+
+def test_reports_unknown_for_module_without_tag(tmp_path):
+    """The tag of another module does not tell for which Python this one is."""
+    code = 'extern "C" void PyList_New();\nextern "C" void* PyInit__D() { PyList_New(); return nullptr; }\n'
+    untagged = spam(**{"spam/_D.so": Library(code=code)})
+    verdict = gate(untagged, tmp_path / "untagged", "python=3.11", FAILED)
+    assert (verdict["outcome"], found(verdict)) == ("unknown", {})
+    gate(spam(**{f"spam/_D.cpython-311-{MACHINE}-linux-gnu.so": Library(code=code)}), tmp_path, "python=3.11", PASSED)
+
+
 @pytest.mark.parametrize(("claim", "row"), [("cuda=13.0", "CUDA"), ("torch=2.99", "torch"), ("avx2", "ISA")])
 def test_reports_unknown_for_facts_that_files_lack(tmp_path, claim, row):
     verdict = gate(Package("spam", {"spam/_C.abi3.so": Library()}), tmp_path, claim, FAILED)
