@@ -143,13 +143,15 @@ struct Implied {
   FeatureSet more;
 };
 
-// Every CPU with the first has the others, or the two are of one generation whose code compilers mix.
+// Every CPU that was sold with the first has the others. Some CPUs of VIA have AVX2 without FMA, some of Intel have
+// AVX2 without AES, and Knights Landing has AVX-512F without AVX-512BW, DQ and VL.
 constexpr FeatureSet kSse42 = x86("pni") | x86("ssse3") | x86("sse4_1") | x86("popcnt") | x86("cx16") | x86("lahf_lm");
-constexpr FeatureSet kAvx = x86("sse4_2") | x86("xsave") | x86("pclmulqdq") | x86("aes");
+constexpr FeatureSet kAvx = x86("sse4_2") | x86("xsave") | x86("pclmulqdq");
 constexpr FeatureSet kAvx2 =
-    x86("avx") | x86("fma") | x86("f16c") | x86("bmi1") | x86("bmi2") | x86("abm") | x86("movbe") | x86("fsgsbase");
-constexpr FeatureSet kAvx512 = x86("avx512f") | x86("avx512cd") | x86("avx512bw") | x86("avx512dq") | x86("avx512vl") |
-                               x86("avx2") | x86("rdrand") | x86("rdseed") | x86("adx");
+    x86("avx") | x86("f16c") | x86("bmi1") | x86("bmi2") | x86("abm") | x86("movbe") | x86("fsgsbase");
+constexpr FeatureSet kAvx512f =
+    x86("avx512cd") | x86("avx2") | x86("fma") | x86("aes") | x86("rdrand") | x86("rdseed") | x86("adx");
+constexpr FeatureSet kAvx512 = x86("avx512f") | x86("avx512bw") | x86("avx512dq") | x86("avx512vl");
 constexpr FeatureSet kIceLake = x86("avx512_vnni") | x86("avx512vbmi") | x86("avx512ifma") | x86("avx512_vbmi2") |
                                 x86("avx512_bitalg") | x86("avx512_vpopcntdq") | x86("gfni") | x86("vaes") |
                                 x86("vpclmulqdq") | x86("sha_ni") | x86("rdpid");
@@ -165,11 +167,16 @@ constexpr Implied kX86[] = {
     {x86("avx512_bf16"), x86("avx512_vnni")},
     {x86("avx512_vbmi2") | x86("avx512_bitalg"), kIceLake},
     {x86("avx512_vnni") | x86("avx512vbmi") | x86("avx512ifma") | x86("avx512bw") | x86("avx512dq") | x86("avx512vl") |
-         x86("avx512_vp2intersect") | x86("avx512f"),
+         x86("avx512_vp2intersect"),
      kAvx512},
-    {x86("avx512_vpopcntdq") | x86("avx512er") | x86("avx512pf") | x86("avx512cd"), x86("avx512f") | x86("avx2")},
+    {x86("avx512_vpopcntdq") | x86("avx512er") | x86("avx512pf") | x86("avx512cd") | x86("avx512_4vnniw") |
+         x86("avx512_4fmaps"),
+     x86("avx512f")},
+    {x86("avx512f"), kAvx512f},
     {x86("vaes") | x86("vpclmulqdq") | x86("avx_vnni") | x86("avx_ifma") | x86("avx_vnni_int8") | x86("avx_ne_convert"),
-     x86("avx2")},
+     x86("avx2") | x86("fma")},
+    {x86("vaes"), x86("aes")},
+    {x86("vpclmulqdq"), x86("pclmulqdq")},
     {x86("avx2"), kAvx2},
     {x86("fma") | x86("f16c") | x86("xop") | x86("fma4"), x86("avx")},
     {x86("avx"), kAvx},
@@ -180,9 +187,9 @@ constexpr Implied kX86[] = {
 constexpr FeatureSet kArmv82 = arm("atomics") | arm("asimdrdm") | arm("crc32");
 constexpr Implied kAarch64[] = {
     {arm("sme"), arm("sve2") | arm("bf16") | arm("i8mm") | arm("svebf16") | arm("svei8mm")},
-    {arm("sve2") | arm("sveaes") | arm("svesha3") | arm("svesm4") | arm("svebitperm"), arm("sve2") | arm("sve") | arm("asimddp")},
+    {arm("sve2") | arm("sveaes") | arm("svesha3") | arm("svesm4") | arm("svebitperm"), arm("sve2") | arm("sve") | arm("asimddp") | arm("asimdfhm")},
     {arm("svebf16") | arm("svei8mm") | arm("svef32mm") | arm("svef64mm"), arm("sve")},
-    {arm("sve"), arm("sve256") | arm("asimdhp") | arm("fcma") | arm("asimdfhm")},
+    {arm("sve"), arm("sve256") | arm("asimdhp") | arm("fcma")},
     {arm("bf16") | arm("i8mm"), arm("asimddp")},
     {arm("asimddp") | arm("asimdfhm") | arm("i8mm") | arm("bf16"), arm("asimdhp")},
     {arm("asimdhp") | arm("fphp"), kArmv82 | arm("asimdhp") | arm("fphp")},
@@ -215,7 +222,7 @@ const FeatureBits& get_model_bits(uint64_t word) {
     std::vector<FeatureBits> all(kModel.size() / 32);
     for (size_t i = 0; i < kModel.size(); ++i) all[i / 32][i % 32] = find_feature(kX86Features, kModel[i]);
     // x86-64-v2, v3 and v4 are the levels of the psABI.
-    all.push_back({0, x86("sse4_2"), x86("avx2"), x86("avx512bw")});
+    all.push_back({0, x86("sse4_2"), x86("avx2") | x86("fma"), x86("avx512bw")});
     return all;
   }();
   return words[word < words.size() ? word : words.size() - 1];

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from made import MACHINE, OUT, compiler, made, text
 from small_builds import Library
-from test_cpu import ARM, C10, CLAIM, READY, X86, built
+from test_cpu import ARM, C10, READY, X86, built
 from test_names import judged
 
 HEAD = {
@@ -114,16 +114,36 @@ WRONG = {
 }
 
 
+# Feature, an instruction of it, and a feature that real CPUs have without it: AVX-512F on Knights Landing, AVX2 on CPUs
+# of VIA, AVX-512BW on Skylake.
+BEYOND = [
+    ("avx512bw", "vpaddb %%zmm1, %%zmm0, %%zmm0", "avx512f", "avx2"),
+    ("avx512dq", "vpmullq %%zmm1, %%zmm0, %%zmm0", "avx512f", "avx2"),
+    ("avx512vl", "vpaddd %%xmm16, %%xmm0, %%xmm0", "avx512f", "avx2"),
+    ("avx512vnni", "vpdpbusd %%zmm1, %%zmm0, %%zmm0", "avx512bw", "avx2"),
+    ("fma", "vfmadd231ps %%ymm1, %%ymm0, %%ymm0", "avx2", "avx"),
+]
+
+
 def judge(
-    machine: str, body: str, program: str, level: str, folder, linking: tuple[str, ...] = ()
+    machine: str,
+    body: str,
+    program: str,
+    level: str,
+    folder,
+    linking: tuple[str, ...] = (),
+    code: str = "",
+    claim: str = "",
 ) -> tuple[str, set[str]]:
     if program != "g++" and (machine != MACHINE or not shutil.which(program)):
         pytest.skip(f"no {program} for {machine}")
     command = compiler(machine) if program == "g++" else program
-    flags = ("-std=c++17", level, "-fPIC", *(("-mavx2",) if machine == X86 else ()))
-    code = made("asks.o", command, *flags, "-c", text("asks.cpp", HEAD[machine].replace("%%", "%") + body), "-o", OUT)
-    build = built(READY[machine])().but({C10: Library(code="", objects=(code,), machine=machine, linking=linking)})
-    return judged(build, CLAIM[machine], folder)
+    ready = claim or READY[machine]
+    flags = ("-std=c++17", level, "-fPIC", *((f"-m{ready}",) if machine == X86 else ()))
+    head = HEAD[machine].replace("vaddps %%zmm1, %%zmm0, %%zmm0", code) if code else HEAD[machine]
+    asks = made("asks.o", command, *flags, "-c", text("asks.cpp", head.replace("%%", "%") + body), "-o", OUT)
+    build = built(ready)().but({C10: Library(code="", objects=(asks,), machine=machine, linking=linking)})
+    return judged(build, f"{ready},only", folder)
 
 
 def list_cases(cases):
@@ -144,3 +164,12 @@ def test_accepts_question_for_feature(tmp_path, machine, body, program, level):
 @pytest.mark.parametrize(("machine", "body", "program", "level"), list_cases(WRONG))
 def test_rejects_question_for_another_feature(tmp_path, machine, body, program, level):
     assert judge(machine, body, program, level, tmp_path) == ("fail", {"PB207"})
+
+
+@pytest.mark.parametrize(("feature", "code", "less", "claim"), BEYOND, ids=[row[0] for row in BEYOND])
+def test_rejects_question_for_part_of_features(tmp_path, feature, code, less, claim):
+    def ask(name: str, folder) -> tuple[str, set[str]]:
+        return judge(X86, run(IF % supports(name)), "g++", "-O2", folder, code=code, claim=claim)
+
+    assert ask(less, tmp_path / "planted") == ("fail", {"PB207"})
+    assert ask(feature, tmp_path / "twin") == ("pass", set())
