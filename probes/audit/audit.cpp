@@ -395,8 +395,10 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   if (layout.kind != "nix") mark_not_searched(inventory.files);  // a Nix result takes nothing from the system
   settle_unknown_torch_names(layout, options, inventory.files);
   remove_optional_parts(inventory.files, layout.wheel == nullptr ? layout.root : fs::path());
-  if (of_torch && holds_libtorch(inventory.files))
-    inventory.loading = find_unresolved(inventory.files, tables.tables());
+  if (of_torch) {
+    auto unresolved = find_unresolved(inventory.files, tables.tables());
+    if (holds_libtorch(inventory.files) || !unresolved.empty()) inventory.loading = std::move(unresolved);
+  }
   read_package(layout, inventory);
   inventory.component_versions =
       component_versions(layout.distributions, inventory.files,

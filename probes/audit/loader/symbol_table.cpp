@@ -38,14 +38,38 @@ bool is_in_namespace(std::string_view name) {
   return false;
 }
 
-// Decides which wanted symbols of torch's files nothing defines.
+// Returns the paths of libraries that no process loads by their names: every file that needs the name gets another
+// library, of a folder that is searched earlier.
+std::set<std::string_view> find_shadowed(const std::vector<File>& files) {
+  std::set<std::string_view> taken;
+  std::set<std::string_view> names;
+  for (const auto& file : files) {
+    if (!file.links) continue;
+    for (const auto& dependency : file.links->dependencies) {
+      if (!dependency.path || dependency.provider != Provider::artifact) continue;
+      taken.insert(*dependency.path);
+      names.insert(dependency.name);
+    }
+  }
+  std::set<std::string_view> shadowed;
+  for (const auto& file : files) {
+    if (names.contains(base_name(file.path)) && !taken.contains(file.path)) shadowed.insert(file.path);
+  }
+  return shadowed;
+}
+
+// Decides which wanted symbols nothing defines.
 class SymbolSearch {
  public:
-  SymbolSearch(const std::vector<File>& files, const SymbolTables& tables) : files_(files), tables_(tables) {
+  SymbolSearch(const std::vector<File>& files, const SymbolTables& tables, const std::set<std::string_view>& shadowed)
+      : files_(files), tables_(tables) {
     for (const auto& file : files) {
       const auto table = tables.find(file.path);
       if (table == tables.end()) continue;
-      defined_.insert(table->second.defined.begin(), table->second.defined.end());
+      if (shadowed.contains(file.path))
+        shadowed_.emplace_back(base_name(file.path), &table->second);
+      else
+        defined_.insert(table->second.defined.begin(), table->second.defined.end());
       names_.insert(base_name(file.path));
       if (file.component == kOwn) own_.insert(base_name(file.path));
     }
@@ -55,22 +79,32 @@ class SymbolSearch {
     std::vector<Loading> all;
     for (const auto& file : files_) {
       const auto table = tables_.find(file.path);
-      if (file.component != kOwn || !file.links || table == tables_.end()) continue;
+      if (!file.links || table == tables_.end()) continue;
+      const bool own = file.component == kOwn;
       Loading loading{.path = file.path};
       for (const auto& symbol : table->second.wanted) {
-        if (!lacks(file, symbol)) continue;
+        if (!lost_by_shadow(file, symbol) && !(own && lacks(file, symbol))) continue;
         loading.unresolved.push_back({.name = symbol.name,
                                       .version = symbol.version.empty() ? std::nullopt : std::optional(symbol.version),
                                       .needed_by = "/" + file.path,
                                       .releases = TorchReleases::with(symbol.name).names()});
       }
-      ask_entry_point(file, table->second, loading);
+      if (own) ask_entry_point(file, table->second, loading);
       if (!loading.unresolved.empty()) all.push_back(std::move(loading));
     }
     return all;
   }
 
  private:
+  // Reports whether the file links a library that has the symbol, and gets another one of that name without it.
+  bool lost_by_shadow(const File& file, const WantedSymbol& symbol) const {
+    if (shadowed_.empty() || defined_.contains(compute_symbol_hash(symbol.name))) return false;
+    return std::any_of(shadowed_.begin(), shadowed_.end(), [&](const auto& one) {
+      return std::find(file.needed.begin(), file.needed.end(), one.first) != file.needed.end() &&
+             one.second->defines(symbol.name);
+    });
+  }
+
   bool lacks(const File& file, const WantedSymbol& symbol) const {
     if (defined_.contains(compute_symbol_hash(symbol.name))) return false;
     if (!symbol.library.empty()) return names_.contains(symbol.library);
@@ -108,6 +142,7 @@ class SymbolSearch {
   const std::vector<File>& files_;
   const SymbolTables& tables_;
   std::set<uint64_t> defined_;
+  std::vector<std::pair<std::string_view, const SymbolTable*>> shadowed_;  // names, and what they would define
   std::set<std::string_view, std::less<>> names_;
   std::set<std::string_view, std::less<>> own_;
 };
@@ -136,7 +171,11 @@ Result<SymbolTable> read_symbol_table(const Bytes& file) {
 }
 
 std::vector<Loading> find_unresolved(const std::vector<File>& files, const SymbolTables& tables) {
-  return SymbolSearch(files, tables).run();
+  const auto shadowed = find_shadowed(files);
+  const bool of_torch =
+      std::any_of(files.begin(), files.end(), [](const File& file) { return file.component == kOwn; });
+  if (!of_torch && shadowed.empty()) return {};
+  return SymbolSearch(files, tables, shadowed).run();
 }
 
 }  // namespace pbprobe

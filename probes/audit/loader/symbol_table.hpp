@@ -35,9 +35,10 @@ using SymbolTables = std::map<std::string, SymbolTable>;  // key: File::path
 // Reads the dynamic symbols. Errors: the errors of LinkedObject; malformed, if there is no .dynsym.
 [[nodiscard]] Result<SymbolTable> read_symbol_table(const Bytes& file);
 
-// Returns the files of torch that lack a symbol, each with the symbols that no file defines. Requires the closure of
-// `files` to be resolved. A symbol counts as lacking only if the file that should define it was read: names in torch's
-// namespaces, versions of a library in the artifact, and any function if a file needs only libraries that were read.
+// Returns the files that lack a symbol, each with the symbols that no loaded file defines. Requires the closure of
+// `files` to be resolved. In a file of torch, a symbol counts as lacking only if the file that should define it was
+// read: names in torch's namespaces, versions of a library in the artifact, and any function if a file needs only
+// libraries that were read. In every file, a symbol is lacking if only a shadowed library of a needed name defines it.
 [[nodiscard]] std::vector<Loading> find_unresolved(const std::vector<File>& files, const SymbolTables& tables);
 
 }  // namespace pbprobe
