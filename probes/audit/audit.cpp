@@ -337,8 +337,13 @@ void hold_against_record(const ArtifactLayout& layout, const fs::path& artifact,
   const InstalledPackages installed = installed_packages(layout.root);
   const Owners owners(installed.packages);
   for (const auto& package : installed.packages) {
-    if (package.info == layout.packages.front().folder && !package.relocated)
-      inventory.recorded = compare_with_record(installed, package, inventory.files, owners);
+    if (package.info != layout.packages.front().folder || package.relocated) continue;
+    inventory.recorded = compare_with_record(installed, package, inventory.files, owners);
+    if (!inventory.recorded) continue;
+    const auto foreign = owners.describe_foreign_libraries(package.info, inventory.files);
+    if (foreign.empty()) continue;
+    if (!inventory.faults) inventory.faults.emplace();
+    inventory.faults->insert(inventory.faults->end(), foreign.begin(), foreign.end());
   }
 }
 

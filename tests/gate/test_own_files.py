@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from made import MACHINE, PROGRAM
-from small_builds import ENTRY, Build, Library
+from small_builds import ENTRY, Build, Library, linked
 from wheels import recorded
 
 LIB = "torch/lib/"
@@ -152,3 +152,52 @@ def test_reports_a_function_that_an_empty_bundled_library_lacks(tmp_path, functi
 def test_passes_a_module_with_only_its_entry(tmp_path):
     module = Library(code=ENTRY, needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",))
     assert gated(record(torch().but({MODULE: module}).write(tmp_path))) == {}
+
+
+def add_package(site, path, content, requirement=""):
+    """Writes a file of the package spam, and the RECORD of this package."""
+    (site / path).parent.mkdir(parents=True, exist_ok=True)
+    (site / path).unlink(missing_ok=True)
+    (site / path).write_bytes(content)
+    info = site / "spam-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: spam\nVersion: 1.0\n{requirement}")
+    lines = [recorded(path, content), f"{info.name}/METADATA,,", f"{info.name}/RECORD,,"]
+    (info / "RECORD").write_text("\n".join(lines) + "\n")
+    return site
+
+
+@pytest.mark.parametrize("requirement", ["", "Requires-Dist: torch\n"])
+def test_fails_a_package_that_replaces_a_library_of_torch(tmp_path, requirement):
+    other = linked("libc10.so", Library(code=EXPORTS + "int more() { return 1; }\n")).read_bytes()
+    site = record(torch().write(tmp_path / "planted"))
+    found = gated(add_package(site, LIB + "libc10.so", other, requirement))
+    assert found.keys() == {"PB182"}
+    assert "torch/lib/libc10.so has another" in found["PB182"]
+    site = record(torch().write(tmp_path / "twin"))
+    assert gated(add_package(site, "spam/lib/libc10.so", other, requirement)) == {}
+
+
+def test_fails_a_package_that_adds_a_library_to_torch(tmp_path):
+    content = linked("libspam.so", Library()).read_bytes()
+    site = record(torch().write(tmp_path / "planted"))
+    found = gated(add_package(site, LIB + "libspam.so", content))
+    says = "torch/lib/libspam.so is not in torch's RECORD: spam-1.0.dist-info recorded it"
+    assert found == {"PB182": says}
+    site = record(torch().write(tmp_path / "twin"))
+    assert gated(add_package(site, "spam/lib/libspam.so", content)) == {}
+
+
+def test_judges_the_library_that_the_loader_takes(tmp_path):
+    """Two libraries have the name that libtorch_cpu.so needs; the first folder of its RUNPATH decides."""
+    code = f'{WANTS}extern "C" void cblas_sgemm();\nvoid g() {{ cblas_sgemm(); }}\n'
+    blas = "libopenblas.so.0"
+    first, second = f"{LIB}first/{blas}", f"{LIB}second/{blas}"
+    whole, stub = Library(code='extern "C" void cblas_sgemm() {}\n'), Library(code="")
+    paths = ("$ORIGIN/first", "$ORIGIN/second", "$ORIGIN")
+    user = Library(code=code, needs=("libc10.so", blas), runpath=paths)
+    for libraries, expected in (({first: whole, second: stub}, set()), ({first: stub, second: whole}, {"PB163"})):
+        build = torch().but({LIB + "libtorch_cpu.so": user, **libraries})
+        found = gated(record(build.write(tmp_path / f"site{len(expected)}")))
+        assert found.keys() == expected
+        assert all("libtorch_cpu.so needs cblas_sgemm" in what for what in found.values())

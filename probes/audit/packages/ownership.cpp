@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/pep440.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/walk.hpp"
@@ -42,6 +44,16 @@ std::string difference(const RecordedFile& file, uint64_t size, const File* read
 
 }  // namespace
 
+bool is_installed_in_torch(std::string_view member) {
+  const size_t data = member.find(".data/");
+  if (data != member.npos && data < member.find('/')) {
+    member.remove_prefix(member.find('/') + 1);
+    const size_t packages = member.find("/site-packages/");
+    member.remove_prefix(member.starts_with("data/") && packages != member.npos ? packages + 15 : member.find('/') + 1);
+  }
+  return member.starts_with("torch/") || member.starts_with("torchgen/");
+}
+
 Owners::Owners(const std::vector<InstalledPackage>& packages) {
   for (const auto& package : packages) {
     if (package.record.empty()) continue;
@@ -69,12 +81,31 @@ bool Owners::is_overlay(const std::string& path, const std::string& info, uint64
   if (found == claims_.end() || found->second.size() < 2) return false;
   const auto own =
       std::find_if(packages_.begin(), packages_.end(), [&](const Package& one) { return one.info == info; });
-  if (own == packages_.end()) return false;
+  if (own == packages_.end() || own->name == "torch") return false;
   return std::any_of(found->second.begin(), found->second.end(), [&](const Claim& claim) {
     const Package& other = packages_[claim.package];
     return other.info != info && other.required.contains(own->name) && claim.file->size_bytes &&
            difference(*claim.file, size, read).empty();
   });
+}
+
+std::vector<std::string> Owners::describe_foreign_libraries(const std::string& info,
+                                                            const std::vector<File>& files) const {
+  std::vector<std::string> faults;
+  bool owns_any = false;  // the RECORD of an editable installation lists no library
+  for (const auto& file : files) {
+    if (!is_installed_in_torch(file.path)) continue;
+    const auto found = claims_.find(file.path);
+    const bool owned = found != claims_.end() &&
+                       std::any_of(found->second.begin(), found->second.end(),
+                                   [&](const Claim& claim) { return packages_[claim.package].info == info; });
+    owns_any = owns_any || owned;
+    if (owned) continue;
+    const std::string writer = found == claims_.end() ? "no package" : packages_[found->second.front().package].info;
+    faults.push_back(fmt::format("{} is not in torch's RECORD: {} recorded it", file.path, writer));
+  }
+  if (!owns_any) faults.clear();
+  return faults;
 }
 
 std::optional<RecordedFiles> compare_with_record(const InstalledPackages& installed, const InstalledPackage& package,

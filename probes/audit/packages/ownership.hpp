@@ -17,6 +17,10 @@
 
 namespace pbprobe {
 
+// Reports whether installers put a member of a wheel into a folder of torch: directly, or by a scheme as in
+// "spam-1.0.data/platlib/torch/lib/libc10.so".
+[[nodiscard]] bool is_installed_in_torch(std::string_view member);
+
 // Owners of each path that RECORDs name.
 class Owners {
  public:
@@ -28,10 +32,15 @@ class Owners {
   [[nodiscard]] std::optional<std::string> other_owner(const std::string& path, const std::string& info) const;
 
   // Reports whether the file is the one that another package recorded, and that package requires the package of
-  // `info`: it overwrites the file on purpose, after pip has installed what it requires. `read`: null if the content is
-  // not known.
+  // `info`: it overwrites the file on purpose, after pip has installed what it requires. Always false for torch: a gate
+  // judges the files of torch's own package. `read`: null if the content is not known.
   [[nodiscard]] bool is_overlay(const std::string& path, const std::string& info, uint64_t size,
                                 const File* read) const;
+
+  // Describes the libraries and programs in torch's folders that the RECORD of torch does not list. `info`: dist-info
+  // folder of torch.
+  [[nodiscard]] std::vector<std::string> describe_foreign_libraries(const std::string& info,
+                                                                    const std::vector<File>& files) const;
 
  private:
   struct Package {

@@ -81,6 +81,8 @@ std::string find_wheel_folder(std::string_view member) {
 }
 
 class Identity {
+  using NewerVersions = std::map<std::string, std::string>;  // {"GLIBCXX", "3.4.29"}
+
  public:
   Identity(const std::string& file_name, const ArtifactLayout& layout, const std::vector<File>& files,
            const MemberDigests& digests, const SymbolTables& tables)
@@ -144,6 +146,8 @@ class Identity {
     if (is_unread("METADATA")) return;
     if (!metadata) return fault("{} has no METADATA: no installer takes it", *infos_.begin());
     const Package package = make_package(*infos_.begin(), *metadata);
+    ask_metadata_version(*metadata);
+    if (package_name(package.name.value_or("")) != "torch") ask_folders();
     if (name_) ask_requires_python(*metadata);
     if (const auto invalid = find_invalid_requirement(*metadata))
       fault("METADATA requires \"{}\", which is no requirement: pip refuses it", *invalid);
@@ -161,6 +165,26 @@ class Identity {
     if (own && stated ? !same_version(*own, *stated) || own->local != stated->local
                       : name_->version != *package.version)
       fault("its name says version {}, and METADATA {}: pip refuses it", name_->version, *package.version);
+  }
+
+  // The specification asks tools to refuse a later major version. PyPI, twine and `packaging` do; pip and uv do not
+  // look.
+  void ask_metadata_version(const std::string& metadata) {
+    const auto version = value_in_header(metadata, "Metadata-Version:");
+    if (!version) return;
+    const auto number = parse_major_minor(*version);
+    if (!number || number->major > 2)
+      fault("METADATA has Metadata-Version {}: package indexes refuse it, and take 1.x and 2.x", *version);
+  }
+
+  // Finds members that an installer writes into the folders of an installed torch.
+  void ask_folders() {
+    if (of_torch_) return;  // other checks compare torch's name
+    std::vector<std::string> written;
+    for (const auto& [name, member] : members_) {
+      if (is_installed_in_torch(name)) written.push_back(name);
+    }
+    if (!written.empty()) fault("it writes {} into the folder of the package torch", listed(written));
   }
 
   // Requires-Python must take each Python of the tag. For cp312-abi3, a later Python suffices.
@@ -254,10 +278,9 @@ class Identity {
           broken["libc.so.6 of glibc"].push_back(file.path);
           continue;
         }
-        if (of_torch_ && file.component == "libtorch") continue;  // other checks report it
-        for (const auto& [set, version] : find_newer_versions(file, *policy))
+        const bool other_check = of_torch_ && file.component == "libtorch";  // compares the glibc of libtorch
+        for (const auto& [set, version] : other_check ? NewerVersions() : find_newer_versions(file, *policy))
           broken[set + " " + version].push_back(file.path);
-        if (of_torch_) continue;
         for (const auto& dependency : file.links->dependencies) {
           if (!policy->permits(dependency.name) && !is_provided(file, dependency, packages))
             broken[dependency.name + ", which neither this tag allows nor another package provides"].push_back(
@@ -269,9 +292,8 @@ class Identity {
   }
 
   // Versions of symbols that the system of a platform tag lacks. A bundled libstdc++ has its own.
-  [[nodiscard]] std::map<std::string, std::string> find_newer_versions(const File& file,
-                                                                       const PlatformPolicy& policy) const {
-    std::map<std::string, std::string> newer;
+  [[nodiscard]] NewerVersions find_newer_versions(const File& file, const PlatformPolicy& policy) const {
+    NewerVersions newer;
     for (const auto& [set, needed] : file.links->version_floors) {
       const auto newest = policy.find_newest(set);
       const bool bundled = set != "GLIBC" && std::any_of(files_.begin(), files_.end(), [](const File& other) {
@@ -285,7 +307,8 @@ class Identity {
   }
 
   // Reports whether the wheel, the driver, torch, a package of NVIDIA, or a package that it requires has the library.
-  static bool is_provided(const File& file, const Dependency& dependency, const std::set<std::string>& packages) {
+  [[nodiscard]] bool is_provided(const File& file, const Dependency& dependency,
+                                 const std::set<std::string>& packages) const {
     if (dependency.provider == Provider::artifact || dependency.provider == Provider::driver) return true;
     if (dependency.name.find('/') != std::string::npos) return true;  // another check reports it
     const auto component = find_component(dependency.name);
@@ -294,8 +317,8 @@ class Identity {
     const auto leaves = [&](const std::string& folder) {  // leads to the folder of another package
       const auto place = std::filesystem::path(expand_origin(folder, file.path.substr(0, file.path.rfind('/'))));
       const std::string where = place.lexically_normal().string();
-      return folder.find("ORIGIN") != std::string::npos && !where.starts_with("..") && !where.starts_with(root) &&
-             where != ".";
+      if (folder.find("ORIGIN") == std::string::npos || where.starts_with(root) || where == ".") return false;
+      return of_torch_ ? !where.starts_with("nvidia/") : !where.starts_with("..");  // find_component() knows them
     };
     if (std::any_of(file.runpath.begin(), file.runpath.end(), leaves)) return true;
     if (std::any_of(file.rpath.begin(), file.rpath.end(), leaves)) return true;

@@ -81,6 +81,7 @@ FAULTS = {
         'METADATA asks for Python "three", which is no version',
     ),
     "no Name in METADATA": (replaced("METADATA", b"Name: spam-kernels\n", b""), "METADATA has no Name"),
+    "Metadata-Version 3.0": (replaced("METADATA", b"Version: 2.1", b"Version: 3.0"), "has Metadata-Version 3.0"),
     "Requires-Dist with an unknown sign": (
         replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Dist: numpy >=> 2"),
         'METADATA requires "numpy >=> 2", which is no requirement',
@@ -95,6 +96,7 @@ SOUND = {
     "Requires-Python that takes it": replaced(
         "METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Python: >=3.9,<3.13"
     ),
+    "Metadata-Version 2.9": replaced("METADATA", b"Version: 2.1", b"Version: 2.9"),
     "Wheel-Version 1.9": replaced("WHEEL", b"Wheel-Version: 1.0", b"Wheel-Version: 1.9"),
     "a tag of plain Linux": replaced("WHEEL", b"manylinux_2_39", b"linux"),
     "a name in capitals": replaced("METADATA", b"spam-kernels", b"Spam.Kernels"),
