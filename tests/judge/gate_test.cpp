@@ -112,6 +112,28 @@ TEST(Gate, ReturnsUnknownForUnopenedDeviceCode) {
   EXPECT_FALSE(objects(judge(report, terms()), "PB330", Outcome::unknown)) << "no SM is claimed";
 }
 
+// A file whose CPU code was counted does not answer for a file whose code was not.
+TEST(Gate, ReturnsUnknownForUncountedFileOfVariant) {
+  Report report;
+  report.claim = Claim{.text = "python=3.11", .python = "3.11"};
+  Inventory& inventory = report.inventory.emplace();
+  inventory.artifact = "ext-1.0-cp311-cp311-linux_x86_64.whl";
+  inventory.layout = "wheel";
+  inventory.packages = {{.folder = "ext-1.0.dist-info", .name = "ext", .version = "1.0"}};
+  inventory.variant = {.label = "x", .properties = {{"x86_64", "level", "v3"}}};
+  for (const char* module : {"_C", "_D"}) {
+    File& file = inventory.files.emplace_back();
+    file.path = std::string("ext/") + module + ".cpython-311-x86_64-linux-gnu.so";
+    file.machine = "x86_64";
+    file.links.emplace();
+    file.host_code.emplace().unguarded = {{"avx2", 7}};
+  }
+  EXPECT_FALSE(objects(judge(report, terms()), "PB177", Outcome::unknown)) << listed(judge(report, terms()));
+  inventory.files.back().host_code.reset();
+  EXPECT_TRUE(objects(judge(report, terms()), "PB177", Outcome::unknown, "the host code of _D."))
+      << listed(judge(report, terms()));
+}
+
 // A limit on the memory or files of this process proves no fault of the file.
 TEST(Gate, ReturnsUnknownForUnreadableFile) {
   Report report = true_claim();

@@ -97,6 +97,24 @@ void add_host_code_cases(std::vector<Case>& cases) {
                                                      offender(CodeClass::unguarded, {"avx2"})}))});
 }
 
+// Another library of torch with many marks does not answer for the library with the kernels.
+void add_kernel_mark_cases(std::vector<Case>& cases) {
+  const auto with_c10 = [](int64_t instructions) {
+    HostCode kernels = host_code({{"avx2", 9}, {"fma", 4}});
+    kernels.unguarded_instructions = instructions;
+    kernels.cpu_capabilities["DEFAULT"].functions = 1;
+    return with(counted(kernels, claim_cpu("avx2", true)), [](Report& r) {
+      for (auto& file : r.inventory->files) {
+        if (!file.path.ends_with("/libc10.so")) continue;
+        file.host_code = host_code({{"avx2", 90000}});
+        file.host_code->unguarded_instructions = 100000;
+      }
+    });
+  };
+  cases.push_back({"PB208", "and of 1000000 instructions that run everywhere 9 are of avx2, fma", with_c10(1000000),
+                   with_c10(1000)});
+}
+
 void add_claimed_isa_cases(std::vector<Case>& cases) {
   HostCode initialized = host_code({{"avx", 40}, {"fma", 3}}, {offender(CodeClass::static_initializer, {"fma"})});
   initialized.at_load = {{"fma", 3}};
@@ -385,6 +403,7 @@ void add_machine_cases(std::vector<Case>& cases) {
   add_cpu_cases(cases);
   add_host_code_cases(cases);
   add_claimed_isa_cases(cases);
+  add_kernel_mark_cases(cases);
   add_load_code_cases(cases);
   add_gpu_cases(cases);
   add_driver_cases(cases);
