@@ -14,7 +14,7 @@ Seen describe_wrong(const OperatorRun& run, const OperatorResult& result) {
   std::string figures;
   if (result.expected && result.index)
     figures =
-        fmt::format("; element {} is {}, and double precision gives {}{}", *result.index, result.actual.value_or(""),
+        fmt::format("; element {} is {}, and the reference gives {}{}", *result.index, result.actual.value_or(""),
                     *result.expected, result.tolerances ? fmt::format(" ({} tolerances)", *result.tolerances) : "");
   const std::string input = result.input ? fmt::format("; inputs: {}", *result.input) : "";
   const std::string kernels =

@@ -40,6 +40,10 @@ constexpr WorkerFile kWorkerFiles[] = {
 #include "operators_database.inc"
     },
     {
+        "empties.py",
+#include "operators_empties.inc"
+    },
+    {
         "errors.py",
 #include "operators_errors.inc"
     },

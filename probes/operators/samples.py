@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import random
 
+import empties
 from errors import REFUSALS
 from exemptions import FLOATS, LARGE_VALUES_LOSE
 
@@ -18,8 +19,6 @@ SEARCHED = 30  # leading samples of the database among which an empty one is sea
 LARGE_VALUES = (10.0, 30.0, 88.0, 501.0, 1001.2, 13437.7, 60000.0)
 # torch 2.8 divides by zero for integers in place, which ends the process.
 NO_INTEGERS = {"mvlgamma"}
-# Classes of the database whose operators torch itself tests with empty inputs.
-TAKE_EMPTY = ("UnaryUfuncInfo", "BinaryUfuncInfo", "ReductionOpInfo")
 
 
 @dataclasses.dataclass
@@ -56,29 +55,31 @@ def generate(checker, operator, dtype):
 
 
 def choose_samples(checker, operator, dtype):
-    """Returns COUNT samples of the database, and its first empty one."""
-    taken, large, empty = [], [], []
+    """Returns COUNT samples of the database, its first empty one, and small ones to make an empty one of."""
+    taken, large, empty, others = [], [], [], []
     for number, sample in enumerate(generate(checker, operator, dtype)):
         tensors = list_tensors(checker, sample)
         if any(one.numel() == 0 for one in tensors) and len(taken) >= COUNT:
             empty.append(sample)
         elif len(taken) < COUNT:
             (taken if count_elements(checker, sample) <= MAX_ELEMENTS else large).append(sample)
+        elif count_elements(checker, sample) <= MAX_ELEMENTS:
+            others.append(sample)
         if empty or (number >= SEARCHED and (taken or large)):
             break
-    return taken or large[:1], empty
+    return taken or large[:1], empty, taken + others
 
 
 def choose_inputs(checker, operator, dtype):
     """Returns the inputs of an operator in a type."""
-    taken, empty = choose_samples(checker, operator, dtype)
+    taken, empty, small = choose_samples(checker, operator, dtype)
     inputs = [Input(sample) for sample in taken]
     if dtype == checker.torch.int64:
         for one, double in zip(inputs, find_doubles(checker, operator)):
             one.double = double
         return inputs
-    if not empty and type(operator).__name__ in TAKE_EMPTY:
-        empty = make_empty(checker, taken)
+    if not empty:
+        empty = empties.make_empty(checker, operator, small)
     inputs += [Input(sample, has_gradients=False) for sample in empty]
     if dtype.is_floating_point and hasattr(operator, "domain") and operator.name not in LARGE_VALUES_LOSE:
         inputs.append(Input(make_large(checker, operator, dtype), has_gradients=False))
@@ -95,21 +96,6 @@ def find_doubles(checker, operator):
         return list(itertools.islice(operator.sample_inputs("cpu", torch.float64, requires_grad=False), COUNT))
     except REFUSALS:
         return []
-
-
-def make_empty(checker, samples):
-    """Returns the first sample of at least one dimension, with no elements along the first; [] if none has any."""
-    torch = checker.torch
-    for sample in samples:
-        if isinstance(sample.input, torch.Tensor) and sample.input.layout is torch.strided and sample.input.dim():
-            size = len(sample.input)
-
-            def cut(value, size=size):
-                has_rows = isinstance(value, torch.Tensor) and value.dim() and len(value) == size
-                return value[:0].clone() if has_rows else value
-
-            return [sample.transform(cut)]
-    return []
 
 
 def make_large(checker, operator, dtype):

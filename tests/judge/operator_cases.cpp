@@ -60,36 +60,40 @@ void add_operator_cases(std::vector<Case>& cases) {
   OperatorResult wrong = not_run;
   wrong.state = OperatorState::wrong;
   wrong.way = "call";
-  wrong.reason = "1 of 25 elements differ";
+  wrong.reason = "1 of 25 elements differ from double precision";
   wrong.index = {3, 1};
   wrong.expected = "0.25";
   wrong.actual = "1.25";
   wrong.tolerances = "1e+05";
   wrong.input = "float32[5, 5]";
-  cases.push_back({"PB551",
-                   "sigmoid in float32 is wrong on cpu: 1 of 25 elements differ; element [3, 1] is 1.25, and double "
-                   "precision gives 0.25 (1e+05 tolerances); inputs: float32[5, 5]",
-                   make_report(wrong), make_report(not_run)});
+  cases.push_back(
+      {"PB551",
+       "sigmoid in float32 is wrong on cpu: 1 of 25 elements differ from double precision; element [3, 1] is "
+       "1.25, and the reference gives 0.25 (1e+05 tolerances); inputs: float32[5, 5]",
+       make_report(wrong), make_report(not_run)});
   OperatorResult integer = wrong;
   integer.type = "int64";
+  integer.reason = "1 of 25 elements differ from NumPy";
   integer.expected = "5";
   integer.actual = "6";
   integer.tolerances.reset();
   integer.input = "int64[5, 5]";
   cases.push_back(
       {"PB551",
-       "sigmoid in int64 is wrong on cpu: 1 of 25 elements differ; element [3, 1] is 6, and double precision "
+       "sigmoid in int64 is wrong on cpu: 1 of 25 elements differ from NumPy; element [3, 1] is 6, and the reference "
        "gives 5; inputs: int64[5, 5]",
        make_report(integer), make_report(not_run)});
   OperatorResult miscompiled = wrong;
   miscompiled.way = "compiled";
-  miscompiled.reason = "1 of 25 elements differ; eager is right";
+  miscompiled.reason = "1 of 25 elements differ from double precision; eager is right";
   const auto compile = [](Report report) {
     report.operators->front().compiled = true;
     return report;
   };
-  cases.push_back({"PB553", "sigmoid in float32 is wrong on cpu (compiled): 1 of 25 elements differ; eager is right",
-                   compile(make_report(miscompiled)), compile(make_report(not_run))});
+  cases.push_back(
+      {"PB553",
+       "sigmoid in float32 is wrong on cpu (compiled): 1 of 25 elements differ from double precision; eager is right",
+       compile(make_report(miscompiled)), compile(make_report(not_run))});
   OperatorResult crashed = not_run;
   crashed.state = OperatorState::crashed;
   crashed.reason = "the process ended by signal 11";

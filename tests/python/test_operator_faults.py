@@ -43,6 +43,9 @@ is_fp32 = lambda x, *args: x.dtype == torch.float32
 plant("maximum", is_integer, add_one)  # double precision is the reference
 plant("bitwise_and.Tensor", is_integer, add_one)  # NumPy is the reference
 plant("prod", lambda x, *args: is_fp32(x) and x.numel() == 0, add_one)
+is_empty = lambda x, *args: x.numel() == 0 and x.dtype != torch.int64
+plant("amax", lambda x, *args: is_fp32(x) and x.numel() == 0, lambda right, *args: right.unsqueeze(0))
+plant("tril", is_empty, lambda right, *args: right.double())  # also in the reference
 plant("asinh", lambda x: x.dtype == torch.float16 and x.numel() and bool((x.abs() > 300).any()),
       lambda right, x: torch.where(x.abs() > 300, float("nan"), right))
 plant("hypot", lambda x, y: is_fp32(x) and x.dim() > 1 and x.stride(0) < x.stride(1), lambda right, *args: right * 1.1)
@@ -59,6 +62,10 @@ FOUND = {
     ("maximum", "int64", "wrong", "call"),
     ("bitwise_and", "int64", "wrong", "call"),
     ("prod", "float32", "wrong", "call"),
+    ("amax", "float32", "wrong", "call"),
+    ("tril", "float32", "wrong", "call"),
+    ("tril", "float16", "wrong", "call"),
+    ("tril", "bfloat16", "wrong", "call"),
     ("asinh", "float16", "wrong", "call"),
     ("hypot", "float32", "wrong", "non-contiguous"),
     ("torch._scaled_mm", "bfloat16", "wrong", "call"),
@@ -94,8 +101,10 @@ def test_faults_of_single_forms_are_found(build, torch, tmp_path, planted):
     assert len(findings) == sum(state != "not_run" for _, _, state, _ in found)
     if planted:
         (wrong,) = [one for one in findings if one.startswith("maximum")]
-        assert "maximum in int64 is wrong on cpu: 1 of 1 elements differ; element [] is" in wrong
+        assert "maximum in int64 is wrong on cpu: 1 of 1 elements differ from double precision; element [] is" in wrong
         assert "inputs: int64[] (here " in wrong
+        assert any(one.startswith("bitwise_and") and "differ from NumPy; element" in one for one in findings)
+        assert any("tril in float32" in one and "the type is torch.float64 instead of" in one for one in findings)
 
 
 def test_budget_without_a_result_is_no_answer(build, torch):
