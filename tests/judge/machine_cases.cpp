@@ -16,6 +16,19 @@ Report gb10() {
 void add_cpu_cases(std::vector<Case>& cases) {
   cases.push_back(
       {"PB201", "the features of no target", with(h200(), [](Report& r) { r.host->cpu.targets.clear(); }), h200()});
+  const auto with_fbgemm = [](std::vector<std::string> targets) {
+    return with(h200(), [&](Report& r) {
+      r.host->cpu.targets = std::move(targets);
+      r.host->cpu.features = {"pni", "ssse3", "sse4_1", "sse4_2"};
+      File& file = r.inventory->files.emplace_back();
+      file.path = "torch/lib/libtorch_cpu.so";
+      file.component = "libtorch";
+      file.links.emplace().contains = {"FBGEMM"};
+    });
+  };
+  cases.push_back({"PB201",
+                   "has no avx: torch computes with its code for every CPU, and dynamically quantized layers can end",
+                   with_fbgemm({}), with_fbgemm({"avx"})});
   cases.push_back({"PB202", "takes its AVX2 code",
                    with(h200(), [](Report& r) { r.measurements->libtorch->cpu_capability = "AVX2"; }),
                    with(h200(), [](Report& r) {  // without AVX-512, AVX2 is the best capability

@@ -19,10 +19,25 @@ std::vector<std::string> known_cpu_capabilities() {
   return capabilities;
 }
 
+bool contains_fbgemm(const Inventory& inventory) {
+  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+    return is_own(inventory, file) && file.links &&
+           std::find(file.links->contains.begin(), file.links->contains.end(), "FBGEMM") != file.links->contains.end();
+  });
+}
+
+// torch computes on any x86-64 CPU, with one exception: a CPU without AVX gets oneDNN as engine of quantized layers,
+// and its dynamic ones call fbgemm::FindMinMax(), which is built for AVX (seen with torch 2.11 on an emulated Nehalem).
 Answer cpu_has_target(const Facts& facts) {
   const Cpu& cpu = facts.host->cpu;
   if (!cpu.targets.empty()) return {};
-  return {.seen = {{.what = say("{} has the features of no target of the table", cpu.name)}}};
+  const bool has_avx = std::find(cpu.features.begin(), cpu.features.end(), "avx") != cpu.features.end();
+  if (cpu.architecture != "x86_64" || has_avx || facts.inventory == nullptr || !contains_fbgemm(*facts.inventory))
+    return {.seen = {{.what = say("{} has the features of no target of the table", cpu.name)}}};
+  return {.seen = {{.what = say("{} has no avx: torch computes with its code for every CPU, and dynamically quantized "
+                                "layers can end in an illegal instruction (fbgemm::FindMinMax)",
+                                cpu.name),
+                    .remedy = "for quantized layers, set torch.backends.quantized.engine = \"qnnpack\""}}};
 }
 
 Answer takes_best_cpu_capability(const Facts& facts) {
