@@ -34,6 +34,7 @@ const std::vector<Check>& table() {
                             kernel_families_checks,
                             loading_checks,
                             nix_checks,
+                            opened_libraries_checks,
                             operators_checks,
                             other_claims_checks,
                             own_files_checks,

@@ -35,6 +35,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> kernel_families_checks();
 [[nodiscard]] std::vector<Check> running_checks();
 [[nodiscard]] std::vector<Check> runpaths_checks();
+[[nodiscard]] std::vector<Check> opened_libraries_checks();
 [[nodiscard]] std::vector<Check> stacks_checks();
 
 // Results that checks of other files need. Each function returns false if its check finds a fault.

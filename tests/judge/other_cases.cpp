@@ -4,6 +4,7 @@
 // PB16x and PB17x: packages other than torch, next to torch or with their own claim.
 #include <functional>
 
+#include "core/search_rules.hpp"
 #include "tests/judge/planted.hpp"
 
 namespace pbprobe::test {
@@ -408,6 +409,19 @@ void add_part_cases(std::vector<Case>& cases) {
   cases.push_back({"PB166", "ext 1.0: extra.so needs libtensor.so.2, which neither", parts("libtensor.so.2"), sound});
   cases.push_back({"PB161", "extra.so needs libtensor.so.2", parts("libtensor.so.2", {"libc10.so"}), sound});
   cases.push_back({"PB161", "extra.so needs libcudart.so.12", parts("libcudart.so.12"), sound});
+  const auto opening = [](std::string_view by, const char* torch) {
+    return make_package_report([=](Inventory& i) {
+      i.torch_beside = torch;
+      i.files = {{.path = "ext.libs/libcudnn-1a2b3c4d.so.8.9.7"}};
+      i.files.front().links.emplace().opened = {
+          {.name = "libcudnn_ops_infer.so.8", .path = "/env/nvidia/cudnn/lib/libcudnn.so.9", .by = std::string(by)}};
+    });
+  };
+  const char* const opens =
+      "libcudnn-1a2b3c4d.so.8.9.7 opens libcudnn_ops_infer.so.8 (nvidia-cudnn-cu12), and the environment has "
+      "libcudnn.so.9";
+  cases.push_back({"PB186", opens, opening(kUnopened, "2.11.0+cu130"), opening("LD_LIBRARY_PATH", "2.11.0+cu130")});
+  cases.push_back({"PB186", opens, opening(kUnopened, "2.11.0+cu130"), opening(kUnopened, "2.11.0+cpu")});
 }
 
 void add_claims_of_other_cases(std::vector<Case>& cases) {

@@ -16,6 +16,7 @@
 #include "core/torch_symbols.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/audit/loader/inside_root.hpp"
+#include "probes/audit/loader/opened_libraries.hpp"
 #include "probes/audit/packages/closure.hpp"
 #include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/packages.hpp"
@@ -32,17 +33,6 @@ constexpr int kMostAssumed = 100;
 std::string own_machine() {
   utsname system{};
   return uname(&system) == 0 ? system.machine : "";
-}
-
-// Returns "libgomp.so.1" for "libgomp-24e2ab19.so.1.0.0", a name by auditwheel.
-std::string get_library_family(const std::string& name) {
-  const size_t dash = name.find('-');
-  const size_t end = name.find(".so", dash == name.npos ? 0 : dash);
-  if (dash == name.npos || end == name.npos || end - dash != 9) return name;
-  if (name.find_first_not_of("0123456789abcdef", dash + 1) != end) return name;
-  std::string family = name.substr(0, dash) + name.substr(end);
-  const size_t major = family.find_first_not_of("0123456789", family.find(".so") + 4);
-  return family.substr(0, major);
 }
 
 // Names of the driver's libraries: cuMemAlloc_v2, nvmlInit_v2.
@@ -335,7 +325,7 @@ bool Extensions::is_torch_file(const fs::path& path) const {
   return !torch_.empty() && path.string().starts_with(torch_.string() + "/");
 }
 
-std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& package, const std::vector<File>& files) {
+std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& package, std::vector<File>& files) {
   if (!plain_) return std::nullopt;
   std::vector<Loading> all = is_torch_package(package) ? start_faults_ : std::vector<Loading>();
   std::set<std::string> needed;
@@ -347,11 +337,20 @@ std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& packa
     const bool imported = linked || is_extension(path);
     if (!imported && (is_torch_package(package) || !may_be_opened(file, needed))) continue;
     if (needs_other_c_library(path)) continue;
-    Loading loading = load(package, file.path, linked && !is_torch_file(path) ? *with_torch_ : *plain_).first;
+    auto [loading, process] = load(package, file.path, linked && !is_torch_file(path) ? *with_torch_ : *plain_);
+    mark_unopened(package, files, loading, process);
     if (imported || is_decided(package, file, loading)) all.push_back(std::move(loading));
     store_.close_unused();
   }
   return all;
+}
+
+// Marks libraries of CUDA that the package opens as it runs, unless a process that imported torch before finds them.
+void Extensions::mark_unopened(const InstalledPackage& package, std::vector<File>& files, const Loading& loading,
+                               Process& process) {
+  if (!loading.missing_libraries.empty() || is_torch_package(package)) return;
+  Process after_torch = with_torch_ ? load(package, loading.path, *with_torch_).second : process;
+  mark_unopened_libraries(files, package, process, after_torch, libraries_);
 }
 
 // Reports whether a file lacks only libraries of CUDA, and the environment has one of them in another major version.

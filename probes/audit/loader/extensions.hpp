@@ -28,9 +28,9 @@ class Extensions {
              std::filesystem::path root = {});
 
   // Loads the extension modules for this Python, files that link torch (after torch), and libraries that the package
-  // opens itself. Omits files for another C library. Returns nullopt without an interpreter that can run here or in
-  // `root`.
-  [[nodiscard]] std::optional<std::vector<Loading>> of(const InstalledPackage& package, const std::vector<File>& files);
+  // opens itself. Marks names in Links::opened as kUnopened. Omits files for another C library. Returns nullopt without
+  // an interpreter that can run here or in `root`.
+  [[nodiscard]] std::optional<std::vector<Loading>> of(const InstalledPackage& package, std::vector<File>& files);
 
   // Returns CUDA's libraries that torch's process takes from elsewhere than from the packages on sys.path; nullopt if
   // `package` is not torch, or no process was followed.
@@ -69,6 +69,8 @@ class Extensions {
   [[nodiscard]] bool links_torch(const File& file) const;
   [[nodiscard]] bool exports(const std::filesystem::path& path, const std::string& name);
   std::pair<Loading, Process> load(const InstalledPackage& package, const std::string& path, const Process& before);
+  void mark_unopened(const InstalledPackage& package, std::vector<File>& files, const Loading& loading,
+                     Process& process);
   void take_siblings(const InstalledPackage& package, Loading& loading);
   void take_torch(const std::filesystem::path& path, Loading& loading);
 

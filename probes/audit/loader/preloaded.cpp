@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/open_file.hpp"
+#include "probes/audit/loader/opened_libraries.hpp"
 #include "probes/audit/packages/constants.hpp"
 #include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/walk.hpp"
@@ -100,14 +101,6 @@ using Installed = std::map<std::string, std::vector<fs::path>>;
 bool is_from_outside(std::string_view how) {
   constexpr std::array<std::string_view, 3> kRules{"LD_LIBRARY_PATH", "ld.so.cache", "the system's default folders"};
   return std::find(kRules.begin(), kRules.end(), how) != kRules.end();
-}
-
-bool is_cuda_library(const std::string& name) {
-  constexpr std::array<std::string_view, 13> kComponents{"cuDNN",    "cuBLAS",       "cuFFT",  "cuSPARSELt", "cuSPARSE",
-                                                         "cuSOLVER", "CUDA runtime", "NVRTC",  "nvJitLink",  "cuRAND",
-                                                         "CUPTI",    "NCCL",         "NVSHMEM"};
-  const auto component = find_component(name);
-  return component && std::find(kComponents.begin(), kComponents.end(), *component) != kComponents.end();
 }
 
 // A copy of the same release does no harm.

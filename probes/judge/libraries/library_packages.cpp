@@ -83,6 +83,8 @@ std::string add_suffix(std::string_view package, Suffix suffix, int64_t cuda) {
   return plain ? std::string(package) : fmt::format("{}-cu{}", package, cuda);
 }
 
+using Majors = std::set<int64_t>;
+
 // Returns "A or B" if several CUDA versions have the library, and `cuda` does not choose one.
 std::string join_packages(std::string_view package, Suffix suffix, std::set<int64_t> majors,
                           std::optional<int64_t> cuda) {
@@ -98,7 +100,8 @@ std::optional<std::string> find_package(std::string_view soname, std::optional<i
     if (component == in_toolkit.component) return join_packages(package, Suffix::before_13, in_toolkit.majors, cuda);
   }
   for (const auto& [begin, package, suffix] : kOthers) {
-    if (soname.starts_with(begin)) return join_packages(package, suffix, {12, 13}, cuda);
+    const bool before_13 = begin == "libcudnn" && soname.ends_with(".so.8");  // cuDNN 8 has no package for CUDA 13
+    if (soname.starts_with(begin)) return join_packages(package, suffix, before_13 ? Majors{12} : Majors{12, 13}, cuda);
   }
   return std::nullopt;
 }

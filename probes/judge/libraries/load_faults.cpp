@@ -83,6 +83,13 @@ LoadFault find_fault(const Inventory& inventory) {
   return fault;
 }
 
+bool is_library_of_cuda(const MissingLibrary& library) {
+  constexpr std::array<std::string_view, 8> kOfCuda{"libcudart.",   "libcublas",   "libcufft.", "libcurand.",
+                                                    "libcusparse.", "libcusolver", "libnvrtc",  "libnvJitLink."};
+  return std::any_of(kOfCuda.begin(), kOfCuda.end(),
+                     [&](std::string_view begin) { return library.name.starts_with(begin); });
+}
+
 }  // namespace
 
 bool links_torch(const Inventory& inventory, const Loading& loading) {
@@ -93,18 +100,34 @@ bool links_torch(const Inventory& inventory, const Loading& loading) {
          });
 }
 
+bool is_gpu_part(const Inventory& inventory, const LoadFault& fault) {
+  const auto uses_python = [&](const Loading& loading) {
+    return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+      return file.path == loading.path && file.links && file.links->uses_python.value_or(true);
+    });
+  };
+  const auto& all = *inventory.loading;
+  const bool module_loads =
+      std::any_of(all.begin(), all.end(), [&](const Loading& one) { return one.loads() && uses_python(one); });
+  const auto is_for_gpu = [](const MissingLibrary& library) {
+    return is_library_of_cuda(library) || library.name.starts_with("libcudnn");
+  };
+  const auto faulty = find_unloadable(inventory);
+  return fault.of_torch == nullptr && module_loads &&
+         std::none_of(faulty.begin(), faulty.end(), [&](const Loading* one) {
+           const auto& missing = one->missing_libraries;
+           return missing.empty() || uses_python(*one) || links_torch(inventory, *one) ||
+                  !std::all_of(missing.begin(), missing.end(), is_for_gpu);
+         });
+}
+
 bool is_optional_part(const Inventory& inventory, const LoadFault& fault) {
-  constexpr std::array<std::string_view, 8> kOfCuda{"libcudart.",   "libcublas",   "libcufft.", "libcurand.",
-                                                    "libcusparse.", "libcusolver", "libnvrtc",  "libnvJitLink."};
   const auto& all = *inventory.loading;
   const auto loads = std::count_if(all.begin(), all.end(), [](const Loading& one) { return one.loads(); });
   if (fault.of_torch != nullptr || 2 * static_cast<size_t>(loads) <= all.size()) return false;
   for (const Loading* loading : find_unloadable(inventory)) {
-    const bool of_cuda = std::any_of(
-        loading->missing_libraries.begin(), loading->missing_libraries.end(), [&](const MissingLibrary& library) {
-          return std::any_of(kOfCuda.begin(), kOfCuda.end(),
-                             [&](std::string_view begin) { return library.name.starts_with(begin); });
-        });
+    const bool of_cuda =
+        std::any_of(loading->missing_libraries.begin(), loading->missing_libraries.end(), is_library_of_cuda);
     if (loading->missing_libraries.empty() || of_cuda || links_torch(inventory, *loading)) return false;
   }
   return true;

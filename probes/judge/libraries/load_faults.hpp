@@ -33,8 +33,14 @@ enum class LoadFaultKind : uint8_t { library, version, symbol };
 [[nodiscard]] bool links_torch(const Inventory& inventory, const Loading& loading);
 // Reports whether the fault concerns a part that needs more packages, like cupy's module for cuTENSOR. Modules that
 // lack CUDA's own libraries or link torch are no such part.
+// Reports whether the modules of the package load, and only libraries that it opens to compute on a GPU lack libraries
+// of CUDA, like onnxruntime's provider for CUDA.
+[[nodiscard]] bool is_gpu_part(const Inventory& inventory, const LoadFault& fault);
 [[nodiscard]] bool is_optional_part(const Inventory& inventory, const LoadFault& fault);
 // Returns the fault of a package if it is of this kind.
 [[nodiscard]] std::optional<LoadFault> find_load_fault(const Facts& facts, LoadFaultKind kind);
+
+// Reports libraries of CUDA that only parts for a GPU lack.
+[[nodiscard]] Answer libraries_of_gpu_parts_are_found(const Facts& facts);
 
 }  // namespace pbprobe

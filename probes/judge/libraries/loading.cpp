@@ -145,9 +145,16 @@ std::optional<std::string> describe_cuda_remedy(const Inventory& inventory, cons
                      make_torch_pin(*inventory.torch_beside));
 }
 
-Answer check_missing_libraries(const Facts& facts, bool of_part) {
+enum class Part : uint8_t { required, optional, gpu };
+
+Part classify_part(const Inventory& inventory, const LoadFault& fault) {
+  if (is_gpu_part(inventory, fault)) return Part::gpu;
+  return is_optional_part(inventory, fault) ? Part::optional : Part::required;
+}
+
+Answer check_missing_libraries(const Facts& facts, Part part) {
   const auto fault = find_load_fault(facts, LoadFaultKind::library);
-  if (!fault || is_optional_part(*facts.inventory, *fault) != of_part) return {};
+  if (!fault || classify_part(*facts.inventory, *fault) != part) return {};
   const auto& own = fault->loading->missing_libraries;
   const MissingLibrary& first = own.front();
   const auto torch = local_cuda(facts.inventory->torch_beside.value_or(""));
@@ -160,10 +167,11 @@ Answer check_missing_libraries(const Facts& facts, bool of_part) {
   const std::span all(missing);
   const std::string others = name_libraries(all.subspan(own_names.size()));
   Seen seen{
-      .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}", facts.torch,
+      .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}{}", facts.torch,
                   one_needs_all ? who(*fault->loading, first.needed_by) : std::string(base_name(fault->loading->path)),
                   name_libraries(all.first(own_names.size())), and_others(*fault),
-                  make_words(others.empty() ? "" : "; they also need " + others)),
+                  make_words(others.empty() ? "" : "; they also need " + others),
+                  make_words(part == Part::gpu ? "; its modules load, so that only its code for a GPU fails" : "")),
       .where = fault->loading->path,
       .remedy = make_install_command(missing, facts.inventory->torch_beside.value_or(""))};
   if (seen.remedy) *seen.remedy += ", or the build of it for the installed libraries";
@@ -173,11 +181,11 @@ Answer check_missing_libraries(const Facts& facts, bool of_part) {
 }
 
 Answer libraries_are_found(const Facts& facts) {
-  return check_missing_libraries(facts, false);
+  return check_missing_libraries(facts, Part::required);
 }
 
 Answer libraries_of_parts_are_found(const Facts& facts) {
-  return check_missing_libraries(facts, true);
+  return check_missing_libraries(facts, Part::optional);
 }
 
 Answer versions_are_defined(const Facts& facts) {
@@ -366,6 +374,10 @@ Answer files_belong_to_packages(const Facts& facts) {
 }
 
 }  // namespace
+
+Answer libraries_of_gpu_parts_are_found(const Facts& facts) {
+  return check_missing_libraries(facts, Part::gpu);
+}
 
 std::vector<Check> loading_checks() {
   using enum Need;

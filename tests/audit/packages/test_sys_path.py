@@ -255,9 +255,9 @@ def test_treats_a_library_without_its_dependency_as_optional(tmp_path):
     assert audited(environment(tmp_path, torch(), package))[0]["findings"] == []
 
 
-def opening(folder, **needs):
+def opening(folder, package=None, **needs):
     """A package that opens these libraries, beside the cuBLASLt of CUDA 13. `needs`: the library that each needs."""
-    package = extension()
+    package = package or Package("ext", {})
     for name, needed in needs.items():
         package.libraries[f"ext/{name}.so"] = Library(needs=(needed,), code="void build();\nvoid f() { build(); }\n")
     lt = Package("nvidia-cublas", {"nvidia/cu13/lib/libcublasLt.so.13": library("libcublasLt.so.13", NEW)})
@@ -265,13 +265,25 @@ def opening(folder, **needs):
 
 
 def test_judges_an_opened_library_for_another_cuda(tmp_path):
-    """microsoft/onnxruntime#21684"""
+    """Without a module, nothing of the package computes on the CPU."""
     finding = only_finding(audited(opening(tmp_path, libprovider="libcublasLt.so.12"), FAILED)[0])
-    assert finding["id"] == "PB161"
+    assert (finding["id"], finding["severity"]) == ("PB161", "fail")
     assert "libprovider.so needs libcublasLt.so.12 (nvidia-cublas-cu12), which neither" in finding["what"]
     assert finding["remedy"].startswith("pip install nvidia-cublas-cu12 torch==2.11.0 ")
     for needed in ("libcublasLt.so.13", "libcudss.so.0"):  # only the small torch of this test is at fault
         assert audited(opening(tmp_path / needed, libprovider=needed), FAILED)[0]["findings"] == []
+
+
+def test_warns_if_only_code_for_a_gpu_lacks_cuda(tmp_path):
+    """microsoft/onnxruntime#21684: the provider for CUDA does not load, and the CPU works."""
+    row, _ = audited(opening(tmp_path, extension(), libprovider="libcublasLt.so.12"), FAILED)
+    [finding] = [one for one in row["findings"] if one["id"] in ("PB161", "PB186")]
+    assert (finding["id"], finding["severity"]) == ("PB186", "warn")
+    assert "libprovider.so needs libcublasLt.so.12 (nvidia-cublas-cu12), which neither" in finding["what"]
+    assert finding["what"].endswith("its modules load, so that only its code for a GPU fails")
+    broken = extension(needs=("libc10.so", "libgone.so.1"))
+    row, _ = audited(opening(tmp_path / "broken", broken, libprovider="libcublasLt.so.12"), FAILED)
+    assert only_finding(row)["id"] == "PB161"
 
 
 def test_requires_one_variant_for_the_cuda_of_torch(tmp_path):
