@@ -348,7 +348,11 @@ std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& packa
 // Marks libraries of CUDA that the package opens as it runs, unless a process that imported torch before finds them.
 void Extensions::mark_unopened(const InstalledPackage& package, std::vector<File>& files, const Loading& loading,
                                Process& process) {
-  if (!loading.missing_libraries.empty() || is_torch_package(package)) return;
+  const bool opens_cuda = std::any_of(files.begin(), files.end(), [](const File& file) {
+    const auto opened = file.links ? file.links->opened.value_or(std::vector<Dependency>()) : std::vector<Dependency>();
+    return std::any_of(opened.begin(), opened.end(), [](const Dependency& one) { return is_cuda_library(one.name); });
+  });
+  if (!opens_cuda || !loading.missing_libraries.empty() || is_torch_package(package)) return;
   Process after_torch = with_torch_ ? load(package, loading.path, *with_torch_).second : process;
   mark_unopened_libraries(files, package, process, after_torch, libraries_);
 }
