@@ -56,12 +56,14 @@ def test_names_parts_that_nothing_installs(tmp_path):
 
 
 def test_names_the_folder_of_parts_that_are_installed(tmp_path, monkeypatch):
-    """SYSTRAN/faster-whisper#1182: cuDNN 9 appends its number to the name."""
-    parts = install_cudnn("libcudnn.so.9", "libcudnn_ops.so.9")
-    site = make_site(tmp_path, translator(("libcudnn_ops.so",), "9.1.0"), parts)
+    """SYSTRAN/faster-whisper#1182: cuDNN 9 appends its number to the name. No system has this part of cuDNN 9."""
+    parts = install_cudnn("libcudnn.so.9", "libcudnn_ops_infer.so.9")
+    site = make_site(tmp_path, translator(("libcudnn_ops_infer.so",), "9.1.0"), parts)
     [finding] = find_unopened(site)
     folder = site / "nvidia/cudnn/lib"
-    assert f"opens libcudnn_ops.so.9 (nvidia-cudnn-cu12), which is in {folder}, where the loader" in finding["what"]
+    assert (
+        f"opens libcudnn_ops_infer.so.9 (nvidia-cudnn-cu12), which is in {folder}, where the loader" in finding["what"]
+    )
     assert finding["remedy"] == f"before Python starts: export LD_LIBRARY_PATH={folder}:$LD_LIBRARY_PATH"
     monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
     assert find_unopened(site) == []
