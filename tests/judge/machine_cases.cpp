@@ -119,7 +119,7 @@ void add_kernel_mark_cases(std::vector<Case>& cases) {
       for (auto& file : r.inventory->files) {
         if (!file.path.ends_with("/libc10.so")) continue;
         file.host_code = host_code({{"avx2", 90000}});
-        file.host_code->cpu_capabilities.clear();  // of the library with the kernels only
+        file.host_code->cpu_capabilities.clear();  // libc10 has no kernels
         file.host_code->unguarded_instructions = 100000;
       }
     });
