@@ -47,7 +47,10 @@ class OpenedLibraries {
     std::map<std::string, std::vector<std::string>> tried;
     for (const auto& opened : *file.links->opened) {
       const std::string stem = get_stem(opened.name);
-      if (!is_cuda_library(opened.name) || stem == get_stem(family) || own_.contains(stem)) continue;
+      // A file that needs a library opens no other version of it, though it may name one.
+      const bool needed = std::any_of(file.needed.begin(), file.needed.end(),
+                                      [&](const std::string& name) { return get_stem(name) == stem; });
+      if (needed || !is_cuda_library(opened.name) || stem == get_stem(family) || own_.contains(stem)) continue;
       for (auto& name : list_tried_names(opened.name, get_number(family))) tried[stem].push_back(std::move(name));
     }
     for (const auto& [stem, names] : tried) {

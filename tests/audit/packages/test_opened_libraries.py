@@ -79,6 +79,10 @@ def test_names_a_library_of_another_cuda(tmp_path):
         f"ext/_C.{TAG}.so": Library(code=MODULE.format("") + naming("libcublas.so.12", "libcublas.so.13"))
     })  # fmt: skip
     assert find_unopened(make_site(tmp_path / "both", both, installed, version="2.11.0+cu130")) == []
+    # libonnxruntime_providers_cuda.so 1.31.1 needs libcudart.so.13, and names libcudart.so.12 too.
+    run = {"needs": ("libcublas.so.13",), "runpath": ("$ORIGIN/../nvidia/cu13/lib",)}
+    needed = Package("ext", {f"ext/_C.{TAG}.so": Library(code=MODULE.format("") + naming("libcublas.so.12"), **run)})
+    assert find_unopened(make_site(tmp_path / "needed", needed, installed, version="2.11.0+cu130")) == []
 
 
 @pytest.mark.parametrize("name", ["libcublas.so.12", "libcufile.so.0", "libopus.so.0"])
