@@ -147,7 +147,8 @@ class Identity {
     if (!metadata) return fault("{} has no METADATA: no installer takes it", *infos_.begin());
     const Package package = make_package(*infos_.begin(), *metadata);
     ask_metadata_version(*metadata);
-    if (package_name(package.name.value_or("")) != "torch") ask_folders();
+    // Other checks compare torch's name.
+    if (!of_torch_ && package_name(package.name.value_or("")) != "torch") ask_folders();
     if (name_) ask_requires_python(*metadata);
     if (const auto invalid = find_invalid_requirement(*metadata))
       fault("METADATA requires \"{}\", which is no requirement: pip refuses it", *invalid);
@@ -167,8 +168,8 @@ class Identity {
       fault("its name says version {}, and METADATA {}: pip refuses it", name_->version, *package.version);
   }
 
-  // The specification asks tools to refuse a later major version. PyPI, twine and `packaging` do; pip and uv do not
-  // look.
+  // The specification asks tools to refuse a later major version. `packaging`, which indexes use, does; pip 26.3 and
+  // uv do not look.
   void ask_metadata_version(const std::string& metadata) {
     const auto version = value_in_header(metadata, "Metadata-Version:");
     if (!version) return;
@@ -179,7 +180,6 @@ class Identity {
 
   // Finds members that an installer writes into the folders of an installed torch.
   void ask_folders() {
-    if (of_torch_) return;  // other checks compare torch's name
     std::vector<std::string> written;
     for (const auto& [name, member] : members_) {
       if (is_installed_in_torch(name)) written.push_back(name);
