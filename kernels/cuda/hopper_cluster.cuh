@@ -17,12 +17,19 @@
 
 #include "kernels/cuda/cluster_call.hpp"
 #include "kernels/cuda/hopper_skinny.cuh"
+#include "kernels/cuda/stage_scales.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-template <class Op, int kRows, int kStages, int kGroups>
-using ClusterTile = SkinnyTile<Op, kRows, kStages, kGroups, 1, 1>;
+// Behind the ring: the block scales of each stage, if the kernel has any; then a scale for each row of A.
+template <class Op, int kRows, int kStages, int kGroups, class ScalesOf = NoScales>
+struct ClusterTile : SkinnyTile<Op, kRows, kStages, kGroups, 1, 1> {
+  using Scales = ScalesOf;
+};
+template <class Tile>
+constexpr unsigned kRowScales = Tile::kStages* Tile::kStageBytes + Tile::Stages::kBarrierBytes +
+                                (Tile::Scales::kScaled ? Tile::kStages * (Tile::kRows + Tile::kColumns) * 4 : 0);
 
 // Place of a block in its cluster: part of k, then row, then column of its tile.
 struct ClusterPlace {
@@ -122,21 +129,25 @@ __device__ inline void multiply_stage(typename Tile::Op::Accumulator (&acc)[Tile
 }
 
 // Main loop of a warpgroup. One group of wgmma is in flight while the previous group completes and its stage is
-// released. FP8 waits for each stage's sums of 128 products and adds them in FP32.
+// released. FP8 waits for each stage's sums of 128 products, and adds them in FP32 after it released the stage.
 template <class Tile, bool kBKMajor>
 __device__ inline void multiply_cluster(typename Tile::Stages& ring, int consumer, unsigned mates,
                                         typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2], int stages) {
   unsigned before = 0;
+  const Turns<Tile::Op::kNarrow && Tile::kGroups == 2> turns(consumer, stages > 0);
 #pragma unroll 1
   for (int stage = 0; stage < stages; ++stage) {
     ring.await_full();
     if constexpr (Tile::Op::kNarrow) {
+      turns.begin();
       float sum[Tile::kRows / 2];
       multiply_stage<Tile, true, true>(sum, ring.stage(), consumer);
+      const typename Tile::Scales::template Swapped<Tile> scales(scales_of_stage<Tile>(ring), consumer);
       wgmma_wait<0>();
       fence_operands(sum);
-      add_to(acc, sum);
+      turns.end(stage + 1 < stages);
       release_stage(ring.empty(), mates);
+      scales.add(acc, sum);
     } else {
       multiply_stage<Tile, kBKMajor, false>(acc, ring.stage(), consumer);
       wgmma_wait<1>();
@@ -165,7 +176,6 @@ struct ClusterColumns {
   int row;     // first row in the tile
   int there;   // columns of C from the first one on
   float scale[4], bias[4];
-  float scale_a = 1;  // scale_a, if it has one element
 
   __device__ ClusterColumns(const GpuTileCall& tiles, int first_column, bool one_scale) {
     const GpuCall& call = tiles.call;
@@ -181,7 +191,6 @@ struct ClusterColumns {
       scale[i] = call.scale_b && reads ? call.scale_b[one_scale ? 0 : column + i * step] : 1.0F;
       bias[i] = call.bias && reads ? call.bias[column + i * step] : 0.0F;
     }
-    if (one_scale && call.scale_a) scale_a = *call.scale_a;
   }
 
   template <class Accumulator>
@@ -224,18 +233,26 @@ __device__ inline void add_four(Accumulator (&four)[4], const float4& sums) {
   four[3] += sum_of(sums.w, Accumulator());
 }
 
+// Stores the scales of the tile's rows, which threads of the epilogue would else wait for one by one.
+template <class Tile>
+__device__ inline void lay_out_row_scales(unsigned base, const GpuCall& call, int first_row, bool one_scale) {
+  for (int row = static_cast<int>(threadIdx.x) - 128; row < Tile::kRows; row += 128 * Tile::kGroups) {
+    const int line = one_scale ? 0 : min(first_row + row, call.m - 1);
+    const float scale = call.scale_a ? call.scale_a[line] : 1.0F;
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(base + kRowScales<Tile> + row * 4), "f"(scale) : "memory");
+  }
+}
+
 // This block's share of the tile's rows: adds the accumulators of all parts, and writes C.
 template <class Tile, class Accumulator>
 __device__ inline void write_share(const GpuCall& call, const ClusterPlace& place, const ClusterColumns<Tile>& columns,
-                                   unsigned at, int first_row, int first_column, bool one_scale) {
+                                   unsigned at, int first_row, int first_column) {
   constexpr int kStep = ClusterColumns<Tile>::kRowsAtOnce;
   constexpr unsigned kMostParts = kGpuMostCluster;
   const int rows = min(Tile::kRows, call.m - first_row);
   const int column = first_column + columns.inside;
   if (columns.there <= 0) return;
-  const auto find_scale = [&](int row) {
-    return call.scale_a && !one_scale ? call.scale_a[first_row + row] : columns.scale_a;
-  };
+  const auto find_scale = [&](int row) { return read_scale(at + kRowScales<Tile> + row * 4); };
   if (place.parts == 1) {
 #pragma unroll 4
     for (int row = columns.row; row < rows; row += kStep) {
@@ -277,19 +294,16 @@ __device__ inline void write_share(const GpuCall& call, const ClusterPlace& plac
 // rows a register, the fragments of stmatrix.
 template <bool kScaled, class Tile, class Accumulator>
 __device__ inline void pack_rows(unsigned (&packed)[4], const Accumulator (&acc)[Tile::kRows / 2], int first,
-                                 const GpuCall& call, const ClusterColumns<Tile>& columns, const float* scale_a,
-                                 int rows) {
+                                 const GpuCall& call, const ClusterColumns<Tile>& columns, unsigned row_scales) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int at = first / 2 + i * 2;
     float two[2] = {static_cast<float>(acc[at]), static_cast<float>(acc[at + 1])};
     if constexpr (kScaled) {
       const int row = first + i / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2;
-#pragma unroll
-      for (int next = 0; next < 2; ++next) {
-        const float of_row = scale_a == nullptr ? columns.scale_a : row + next < rows ? scale_a[row + next] : 1.0F;
-        two[next] = two[next] * of_row * columns.scale[i % 2] + columns.bias[i % 2];
-      }
+      const float2 of_rows = read_two_scales(row_scales + row * 4);
+      two[0] = two[0] * of_rows.x * columns.scale[i % 2] + columns.bias[i % 2];
+      two[1] = two[1] * of_rows.y * columns.scale[i % 2] + columns.bias[i % 2];
     }
     packed[i] = pack(two[0], two[1], call.c_type);
   }
@@ -305,14 +319,14 @@ __device__ inline void store_transposed(unsigned to, const unsigned (&four)[4]) 
 // Lays out a warpgroup's 64 columns of C in TMA's swizzle, as rows of 128 bytes.
 template <bool kScaled, class Tile, class Accumulator>
 __device__ inline void lay_out_rows(unsigned to, const Accumulator (&acc)[Tile::kRows / 2], const GpuCall& call,
-                                    const ClusterColumns<Tile>& columns, const float* scale_a, int rows) {
+                                    const ClusterColumns<Tile>& columns, unsigned row_scales) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned chunk = threadIdx.x % 128 / 32 * 2 + lane / 8 % 2;
   const unsigned own = to + (lane / 16 * 8 + lane % 8) * kRowBytes + ((chunk ^ lane % 8) << 4);
 #pragma unroll
   for (int first = 0; first < Tile::kRows; first += 16) {
     unsigned packed[4];
-    pack_rows<kScaled>(packed, acc, first, call, columns, scale_a, rows);
+    pack_rows<kScaled, Tile>(packed, acc, first, call, columns, row_scales);
     store_transposed(own + first * kRowBytes, packed);
   }
 }
@@ -321,14 +335,13 @@ __device__ inline void lay_out_rows(unsigned to, const Accumulator (&acc)[Tile::
 template <class Tile, class Accumulator>
 __device__ inline void store_tile(const GpuTileCall& tiles, const GpuTensorMap& map_c,
                                   const ClusterColumns<Tile>& columns, const Accumulator (&acc)[Tile::kRows / 2],
-                                  unsigned base, int consumer, int row, int first_column, bool one_scale) {
+                                  unsigned base, int consumer, int row, int first_column) {
   const GpuCall& call = tiles.call;
   const unsigned box = base + consumer * Tile::kRows * kRowBytes;
   if (call.scale_a || call.scale_b || call.bias) {
-    const float* const scale_a = call.scale_a && !one_scale ? call.scale_a + row : nullptr;
-    lay_out_rows<true>(box, acc, call, columns, scale_a, call.m - row);
+    lay_out_rows<true, Tile>(box, acc, call, columns, base + kRowScales<Tile>);
   } else {
-    lay_out_rows<false>(box, acc, call, columns, nullptr, call.m - row);
+    lay_out_rows<false, Tile>(box, acc, call, columns, base + kRowScales<Tile>);
   }
   fence_async_proxy();
   asm volatile("barrier.sync %0, 128;" ::"r"(2 + consumer) : "memory");
@@ -365,7 +378,7 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
     prefetch_map(map_b);
     prefetch_map(map_a);
     if (tiles.by_map) prefetch_map(map_c);
-    ring.begin(Tile::kGroups * (place.down + place.across - 1));
+    ring.begin(Tile::kGroups * (place.down + place.across - 1), Tile::Scales::kScaled ? 1 + kCopyingThreads : 1);
     fence_barrier_init();
   }
   if (blocks > 1) {
@@ -380,19 +393,25 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
     if (threadIdx.x == 0) {
       produce_cluster<Tile, kBKMajor>(ring, map_a, map_b, place, row, column, first, count);
     }
+    if constexpr (Tile::Scales::kScaled) {
+      if (threadIdx.x / 32 == 1) {
+        Tile::Scales::template produce<Tile>(ring, cluster.scales, tiles.call, row, column, first, count);
+      }
+      __syncwarp();
+    }
     launch_dependents();
     if (place.parts > 1) cluster_sync();
   } else {
     if constexpr (kMovesRegisters) setmaxnreg_inc<232>();
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
-    const bool one_scale = cluster.one_scale != 0;
-    const ClusterColumns<Tile> own(tiles, column, one_scale);
+    const ClusterColumns<Tile> own(tiles, column, cluster.one_scale != 0);
+    lay_out_row_scales<Tile>(base, tiles.call, row, cluster.one_scale != 0);
     Accumulator acc[Tile::kRows / 2] = {};
     multiply_cluster<Tile, kBKMajor>(ring, consumer, place.row_mask() | place.column_mask(), acc, count);
     sync_consumers<Tile>();
     if (tiles.by_map) {
       launch_dependents();
-      store_tile<Tile>(tiles, map_c, own, acc, base, consumer, row, column, one_scale);
+      store_tile<Tile>(tiles, map_c, own, acc, base, consumer, row, column);
     } else {
       lay_out<Tile>(base, acc, consumer);
       launch_dependents();
@@ -401,7 +420,7 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
       } else {
         sync_consumers<Tile>();
       }
-      write_share<Tile, Accumulator>(tiles.call, place, own, base, row, column, one_scale);
+      write_share<Tile, Accumulator>(tiles.call, place, own, base, row, column);
     }
   }
   // Orders this block's reads and arrivals at other blocks before any block exits.

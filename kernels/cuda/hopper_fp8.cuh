@@ -10,13 +10,15 @@
 #pragma once
 
 #include "kernels/cuda/hopper_pingpong.cuh"
+#include "kernels/cuda/stage_scales.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-template <class OpOf, int kPartsOf, int kColumnsOf, int kStagesOf, int kClusterOf>
+template <class OpOf, int kPartsOf, int kColumnsOf, int kStagesOf, int kClusterOf, class ScalesOf = NoScales>
 struct Fp8Tile {
   using Op = OpOf;
+  using Scales = ScalesOf;
   static constexpr int kParts = kPartsOf;
   static constexpr int kRows = 64 * kParts * kConsumers;
   static constexpr int kColumns = kColumnsOf;
@@ -35,30 +37,20 @@ struct Fp8Tile {
   static_assert(tma_shared_bytes(kRows + kColumns, kStages, kEpilogueBytes) <= 232448, "a block of sm_90 has 227 KiB");
 };
 
-// Adds a tile's sums of 128 products without scales. The constructor takes a warpgroup's first row, first column, first
-// stage and end stage, like ScaledSums in hopper_fp8_blocks.cuh, which applies scales of blocks.
+// `more`: another tile follows.
 template <class Tile>
-struct PlainSums {
-  struct Scales {};
-  __device__ PlainSums(const Scales&, const GpuCall&, int, int, int, int) {}
-  __device__ void fetch_next() {}
-  template <int kCount>
-  __device__ void add(float (&acc)[kCount], const float (&sum)[kCount], int) const {
-    add_to(acc, sum);
-  }
-};
-
-template <class Tile, class Sums>
 __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Tile::kParts][Tile::kColumns / 2],
-                                   int consumer, int stages, Sums& sums) {
+                                   const Turns<Tile::Scales::kScaled>& turns, int consumer, int stages, bool more) {
 #pragma unroll 1
   for (int stage = 0; stage < stages; ++stage) {
     ring.await_full();
+    const typename Tile::Scales::template Straight<Tile> scales(scales_of_stage<Tile>(ring), consumer);
     const unsigned long long of_a = describe<true>(ring.stage() + consumer * Tile::kParts * kBoxBytes);
     const unsigned long long of_b = describe<true>(ring.stage() + Tile::kBytesA);
 #pragma unroll
     for (int part = 0; part < Tile::kParts; ++part) {
       float sum[Tile::kColumns / 2];
+      turns.begin();
       fence_operands(sum);
       wgmma_fence();
       wgmma_line<typename Tile::Op, Tile::kColumns>(sum, of_a + part * (kBoxBytes / 16), of_b);
@@ -66,17 +58,19 @@ __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Til
       fence_operands(sum);
       wgmma_wait<0>();
       fence_operands(sum);
-      if (part + 1 == Tile::kParts) release<Tile>(ring.empty());
-      sums.add(acc[part], sum, part);
+      turns.end(more || stage + 1 < stages || part + 1 < Tile::kParts);
+      constexpr bool kLate = Tile::Scales::kReadsLate;
+      if (!kLate && part + 1 == Tile::kParts) release<Tile>(ring.empty());
+      scales.add(acc[part], sum, part);
+      if (kLate && part + 1 == Tile::kParts) release<Tile>(ring.empty());
     }
-    sums.fetch_next();
     ring.advance();
   }
 }
 
-template <class Tile, bool kAKMajor, bool kBKMajor, class Sums = PlainSums<Tile>>
+template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
-                                const GpuTensorMap& map_c, const typename Sums::Scales& scales = {}) {
+                                const GpuTensorMap& map_c, const GpuFp32Blocks& scales = {}) {
   static_assert(kAKMajor && kBKMajor, "8-bit operands are read along k only");
   extern __shared__ unsigned char shared[];
   const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
@@ -84,7 +78,7 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
   typename Tile::Stages ring(base, staging + Tile::kEpilogueBytes);
   const unsigned rank = Tile::kCluster > 1 ? cluster_rank() : 0;
   if (threadIdx.x == 0) {
-    ring.begin(kConsumers * Tile::kCluster);
+    ring.begin(kConsumers * Tile::kCluster, Tile::Scales::kScaled ? 1 + kCopyingThreads : 1);
     fence_barrier_init();
     prefetch_map(map_a);
     prefetch_map(map_b);
@@ -117,15 +111,24 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
         }
       }
     }
+    if constexpr (Tile::Scales::kScaled) {
+      if (threadIdx.x / 32 == 1) {
+        auto scheduler = make_scheduler();
+        while (scheduler.advance()) {
+          Tile::Scales::template produce<Tile>(ring, scales, tiles.call, scheduler.row, scheduler.column + aside,
+                                               scheduler.first_stage, scheduler.count);
+        }
+      }
+    }
   } else {
     setmaxnreg_inc<232>();
     auto scheduler = make_scheduler();
+    const auto any_left = [&] { return scheduler.next < scheduler.down * scheduler.across * scheduler.parts; };
+    const Turns<Tile::Scales::kScaled> turns(static_cast<int>(threadIdx.x) / 128 - 1,
+                                             scheduler.stages > 0 && any_left());
     while (scheduler.advance()) {
       float acc[Tile::kParts][Tile::kColumns / 2] = {};
-      const int own = static_cast<int>(threadIdx.x) / 128 - 1;
-      Sums sums(scales, tiles.call, scheduler.row + own * Tile::kParts * 64, scheduler.column + aside,
-                scheduler.first_stage, scheduler.first_stage + scheduler.count);
-      consume_fp8<Tile>(ring, acc, own, scheduler.count, sums);
+      consume_fp8<Tile>(ring, acc, turns, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count, any_left());
       // Without this, ptxas computes the addresses of C before the main loop, and spills them.
       int thread = static_cast<int>(threadIdx.x);
       asm volatile("" : "+r"(thread));

@@ -217,22 +217,10 @@ __device__ inline void produce_unaligned(typename Tile::Stages& ring, const GpuT
   }
 }
 
-// Adds FP8's sums of 128 products without scales. The constructor takes a warpgroup's first column and first block of
-// 128 of k, like ScaledSkinnySums in hopper_fp8_blocks.cuh, which applies scales of blocks.
-struct PlainSkinnySums {
-  struct Scales {};
-  __device__ PlainSkinnySums(const Scales&, const GpuCall&, int, int) {}
-  __device__ void begin_stage() {}
-  template <int kCount>
-  __device__ void add(float (&acc)[kCount], const float (&sum)[kCount], int, int) const {
-    add_to(acc, sum);
-  }
-};
-
 // One stage. FP8: each line of 128 bytes of k is a sum of its own.
-template <class Tile, bool kBKMajor, class Sums>
+template <class Tile, bool kBKMajor>
 __device__ inline void compute_skinny(unsigned stage, int consumer,
-                                      typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2], const Sums& scaled) {
+                                      typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2]) {
   using Op = typename Tile::Op;
   const auto line_of_b = [&](int line) {
     return describe<kBKMajor>(stage + line * Tile::kLineBytes + Tile::kBytesA + consumer * kBoxBytes);
@@ -257,7 +245,7 @@ __device__ inline void compute_skinny(unsigned stage, int consumer,
 #pragma unroll
       for (int line = 0; line < Tile::kLines; ++line) {
         fence_operands(sums[line]);
-        scaled.add(reinterpret_cast<float(&)[kAtOnce / 2]>(acc[first / 2]), sums[line], line, first);
+        add_to(reinterpret_cast<float(&)[kAtOnce / 2]>(acc[first / 2]), sums[line]);
       }
     }
   } else {
@@ -277,9 +265,9 @@ __device__ inline void compute_skinny(unsigned stage, int consumer,
   }
 }
 
-template <class Tile, bool kAKMajor, bool kBKMajor, bool kUnaligned = false, class Sums = PlainSkinnySums>
+template <class Tile, bool kAKMajor, bool kBKMajor, bool kUnaligned = false>
 __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
-                                    const GpuTensorMap&, const typename Sums::Scales& scales = {}) {
+                                    const GpuTensorMap&) {
   static_assert(kAKMajor, "A is small: it is transposed first");
   using Op = typename Tile::Op;
   using Accumulator = typename Op::Accumulator;
@@ -316,12 +304,10 @@ __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap
       }
     }
   } else {
-    Sums scaled(scales, tiles.call, column + consumer * 64, first * Tile::kLines);
 #pragma unroll 1
     for (int stage = 0; stage < count; ++stage) {
-      scaled.begin_stage();
       ring.await_full();
-      compute_skinny<Tile, kBKMajor>(ring.stage(), consumer, acc, scaled);
+      compute_skinny<Tile, kBKMajor>(ring.stage(), consumer, acc);
       if (threadIdx.x % 128 == 0) arrive(ring.empty());
       ring.advance();
     }

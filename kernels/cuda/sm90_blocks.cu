@@ -1,24 +1,38 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm90: wgmma FP8 m64nNk32 with FP32 scales of 1 × 128 and 128 × 128 blocks. A[M,K], B[N,K] → C[M,N].
+// sm90: wgmma FP8 m64nNk32 with FP32 scales of 1 × 128 and 128 × 128 blocks: in clusters with swapped operands, and
+// persistent for many tiles. A[M,K], B[N,K] → C[M,N].
 #define PBPROBE_TARGET sm90
 
-#include "kernels/cuda/hopper_fp8_blocks.cuh"
+#include "kernels/cuda/hopper_cluster.cuh"
+#include "kernels/cuda/hopper_fp8.cuh"
 
-// Arguments: type, parts of 64 rows of a warpgroup, columns of a tile, stages, blocks of a cluster. 256 rows exist only
-// if 128 columns share a scale: otherwise registers would spill. Small M, for DeepSeek's recipe: arguments as in
-// sm90.cu.
-#define PBPROBE_FP8_BLOCKS_TILES(name, sums, op)                          \
-  PBPROBE_FP8_BLOCKS_TILE(wgmma_##name##_128x128, sums, op, 1, 128, 5, 1) \
-  PBPROBE_FP8_BLOCKS_TILE(wgmma_##name##_128x64, sums, op, 1, 64, 7, 1)
-#define PBPROBE_FP8_BLOCKS(name, op)                                                          \
-  PBPROBE_FP8_BLOCKS_TILE(wgmma_##name##_rows_squares_256x128, RowsSquares, op, 2, 128, 4, 2) \
-  PBPROBE_FP8_BLOCKS_TILES(name##_rows_squares, RowsSquares, op)                              \
-  PBPROBE_FP8_BLOCKS_TILES(name##_squares_rows, SquaresRows, op)                              \
-  PBPROBE_FP8_BLOCKS_TILES(name##_rows_rows, RowsRows, op)                                    \
-  PBPROBE_FP8_BLOCKS_SMALL_M(wgmma_##name##_rows_squares_small_m16, op, 16, 5, 1, 2, 2)       \
-  PBPROBE_FP8_BLOCKS_SMALL_M(wgmma_##name##_rows_squares_small_m64, op, 64, 4, 2, 2, 1)       \
-  PBPROBE_FP8_BLOCKS_SMALL_M(wgmma_##name##_rows_squares_small_m128, op, 128, 6, 2, 1, 1)
-PBPROBE_FP8_BLOCKS(e4m3, WgmmaE4m3)
-PBPROBE_FP8_BLOCKS(e5m2, WgmmaE5m2)
+#define PBPROBE_FP8_BLOCKS_PERSISTENT(name, ...)                                                         \
+  PBPROBE_TMA_TILE(name, Fp8Tile<__VA_ARGS__>)                                                           \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, 1)        \
+      name##_nt(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a, \
+                PBPROBE_PARAMETER pbprobe::GpuTensorMap b, PBPROBE_PARAMETER pbprobe::GpuTensorMap c,    \
+                PBPROBE_PARAMETER pbprobe::GpuFp32Blocks scales) {                                       \
+    using namespace pbprobe::PBPROBE_TARGET;                                                             \
+    fp8_gemm<Tile_##name, true, true>(tiles, a, b, c, scales);                                           \
+  }
+
+// Clusters: type, rows of a tile, stages, warpgroups that compute 64 columns each. Persistent: type, parts of 64 rows
+// of a warpgroup, columns of a tile, stages, blocks of a cluster.
+#define PBPROBE_FP8_BLOCKS(name, scales, op)                                                 \
+  PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_16x64, ClusterTile<op, 16, 16, 1, scales>)   \
+  PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_32x64, ClusterTile<op, 32, 14, 1, scales>)   \
+  PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_64x64, ClusterTile<op, 64, 12, 1, scales>)   \
+  PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_64x128, ClusterTile<op, 64, 8, 2, scales>)   \
+  PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_128x128, ClusterTile<op, 128, 6, 2, scales>) \
+  PBPROBE_FP8_BLOCKS_PERSISTENT(wgmma_##name##_256x128, op, 2, 128, 3, 2, scales)
+PBPROBE_FP8_BLOCKS(e4m3_rows_squares, BlockScalesRowsSquares, WgmmaE4m3)
+PBPROBE_FP8_BLOCKS(e4m3_squares_rows, BlockScalesSquaresRows, WgmmaE4m3)
+PBPROBE_FP8_BLOCKS(e4m3_rows_rows, BlockScalesRowsRows, WgmmaE4m3)
+// No recipe of a model multiplies E5M2 by E5M2: one tile for each kind of scales.
+#define PBPROBE_FP8_BLOCKS_E5M2(name, scales) \
+  PBPROBE_CLUSTER_KMAJOR(wgmma_e5m2_##name##_cluster_64x128, ClusterTile<WgmmaE5m2, 64, 8, 2, scales>)
+PBPROBE_FP8_BLOCKS_E5M2(rows_squares, BlockScalesRowsSquares)
+PBPROBE_FP8_BLOCKS_E5M2(squares_rows, BlockScalesSquaresRows)
+PBPROBE_FP8_BLOCKS_E5M2(rows_rows, BlockScalesRowsRows)

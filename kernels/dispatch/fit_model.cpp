@@ -49,19 +49,21 @@ struct Samples {
 };
 
 // Throws what nlohmann::json throws for a field that is not as it must be.
-DType parse_type(const nlohmann::json& field) {
+template <class Enum>
+Enum parse_enum(const nlohmann::json& field) {
   const auto name = field.get<std::string>();
-  for (const auto& [type, known] : enum_names(DType{})) {
-    if (known == name) return type;
+  for (const auto& [value, known] : enum_names(Enum{})) {
+    if (known == name) return value;
   }
-  throw nlohmann::json::type_error::create(302, fmt::format("no type is called {}", name), &field);
+  throw nlohmann::json::type_error::create(302, fmt::format("nothing is called {}", name), &field);
 }
 
 Problem make_row_problem(const nlohmann::json& row) {
-  const DType type = parse_type(row.at("type"));
-  Problem p = make_problem(row.at("m"), row.at("n"), row.at("k"), type, parse_type(row.at("c")), Layout::nt);
+  const auto type = parse_enum<DType>(row.at("type"));
+  Problem p = make_problem(row.at("m"), row.at("n"), row.at("k"), type, parse_enum<DType>(row.at("c")), Layout::nt);
   p.scale_a = p.scale_b = row.at("scaled").get<bool>();
   p.per_tensor = row.at("per_tensor").get<bool>();
+  p.blocks = parse_enum<BlockScale>(row.at("blocks"));
   return p;
 }
 

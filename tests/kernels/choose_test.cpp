@@ -214,8 +214,9 @@ TEST(Choose, SaysOnceForEachTargetWhyNothingFits) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
   EXPECT_THAT(plan.error().message, HasSubstr("1x128_128x128 blocks on GPU 0"));
-  EXPECT_THAT(plan.error().message, HasSubstr("wgmma_e4m3_rows_squares_small_m64_sm90 and 4 more: its machine code is "
-                                              "for capability 9.0, and GPU 0"));
+  EXPECT_THAT(plan.error().message,
+              HasSubstr("wgmma_e4m3_rows_squares_cluster_16x64_sm90 and 5 more: its machine code is "
+                        "for capability 9.0, and GPU 0"));
   EXPECT_THAT(plan.error().message, HasSubstr("gemm_e4m3_rows_squares_128x64_sm89 and 1 more: its machine code is for "
                                               "capability 8.9"));
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/block_scales.hpp"
+#include "kernels/cuda/cluster_call.hpp"
 #include "kernels/cuda/host/gpu.hpp"
 #include "kernels/dispatch/choose.hpp"
 #include "kernels/dispatch/run.hpp"
@@ -39,8 +40,11 @@ DriverApi noting_driver() {
       const auto& attribute = config->attributes[i];
       if (attribute.id == kCuLaunchProgrammaticSerialization) one.overlaps = attribute.value.flag == 1;
     }
-    if (one.kernel.find("_rows_squares_") != std::string::npos)
+    if (one.kernel.find("_rows_squares_cluster_") != std::string::npos) {
+      one.scales = static_cast<const GpuClusterCall*>(parameters[4])->scales;
+    } else if (one.kernel.find("_rows_squares_") != std::string::npos) {
       one.scales = *static_cast<const GpuFp32Blocks*>(parameters[4]);
+    }
     launched.push_back(one);
     return 0;
   };
@@ -153,17 +157,21 @@ TEST_F(WarpgroupLaunches, HandOnTheScalesOfBlocks) {
   Problem problem = make_problem(4096, 4096, 4096, DType::e4m3, DType::bf16);
   problem.blocks = BlockScale::rows_squares;
   problem.blocks_ldb = 36;
-  launch_it(problem, std::nullopt);
-  EXPECT_THAT(launched, ElementsAre(are("wgmma_e4m3_rows_squares_256x128_nt", 132, true)));
-  EXPECT_EQ(launched[0].scales.a, scales_);
-  EXPECT_EQ(launched[0].scales.b, scales_ + 1);
-  EXPECT_EQ(launched[0].scales.lda, 4096);
-  EXPECT_EQ(launched[0].scales.ldb, 36);
-  launch_it(problem, std::nullopt, 1);
-  ASSERT_EQ(launched.size(), 2U);
-  EXPECT_EQ(launched[0].kernel, "repack_1");
-  EXPECT_EQ(launched[1].kernel, "wgmma_e4m3_rows_squares_256x128_nt");
-  EXPECT_EQ(launched[1].scales.a, scales_);
+  for (const std::string name : {"wgmma_e4m3_rows_squares_256x128", "wgmma_e4m3_rows_squares_cluster_128x128"}) {
+    launch_it(problem, name + "_sm90");
+    ASSERT_EQ(launched.size(), 1U);
+    EXPECT_EQ(launched[0].kernel, name + "_nt");
+    EXPECT_TRUE(launched[0].overlaps);
+    EXPECT_EQ(launched[0].scales.a, scales_);
+    EXPECT_EQ(launched[0].scales.b, scales_ + 1);
+    EXPECT_EQ(launched[0].scales.lda, 4096);
+    EXPECT_EQ(launched[0].scales.ldb, 36);
+    launch_it(problem, name + "_sm90", 1);
+    ASSERT_EQ(launched.size(), 2U);
+    EXPECT_EQ(launched[0].kernel, "repack_1");
+    EXPECT_EQ(launched[1].kernel, name + "_nt");
+    EXPECT_EQ(launched[1].scales.a, scales_);
+  }
 }
 
 class TmaMmaLaunches : public WarpgroupLaunches {

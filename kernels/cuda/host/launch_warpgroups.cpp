@@ -32,8 +32,8 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, GpuFp32Blo
   GpuTensorMap c{};
   if (maps.tiles.by_map) PBPROBE_CHECK(write_map(driver, maps.c, c));
   GpuClusterCall cluster{static_cast<int>(plan.gpu.shape.down), static_cast<int>(plan.gpu.shape.across),
-                         plan.problem.per_tensor ? 1 : 0};
-  // C's map may be unused; a kernel without scales of blocks takes four.
+                         plan.problem.per_tensor ? 1 : 0, blocks};
+  // C's map may be unused; a kernel without scales of blocks or clusters takes four.
   void* const last = plan.kernel->work == GpuWork::clusters ? static_cast<void*>(&cluster) : &blocks;
   void* parameters[] = {&maps.tiles, &a, &b, &c, last};
   constexpr int64_t kMoreReaders = 128;  // threads
