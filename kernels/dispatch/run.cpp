@@ -181,6 +181,13 @@ class TaskQueue {
   alignas(64) std::atomic<int64_t> ended_{0};
 };
 
+// Does every task, as TaskQueue::Worker does for the only thread of a call, without a queue.
+struct OnlyWorker {
+  static void run_phase(const CpuPhase& phase, const CpuCall& call, CpuFunction function) {
+    for (int64_t i = 0; i < phase.count(); ++i) phase.run_task(call, function, i, 0);
+  }
+};
+
 constexpr int64_t kPanels = 4;  // panels of one packing task, at most
 
 // A thread that works by itself packs just before it computes, and fetches what it packs next meanwhile. Columns are
@@ -291,7 +298,8 @@ class SingleThreaded {
   const int64_t wide_;  // columns of B that are packed at once: all where more of C is written than of B read
 };
 
-void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, TaskQueue::Worker& worker) {
+template <class Worker>
+void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, Worker& worker) {
   const CpuBlocks& cpu = plan.cpu;
   const int64_t down = divide_up(call.rows, cpu.task_rows);
   const int64_t across = divide_up(call.columns, cpu.task_columns);
@@ -356,6 +364,10 @@ void visit_passes(const Plan& plan, const Operands& operands, CpuCall call, cons
 // Calls function(worker) once on each of `threads` threads.
 template <class Function>
 void run_workers(int64_t threads, const ParallelFor& parallel_for, const Function& function) {
+  if (threads <= 1) {
+    OnlyWorker worker;
+    return function(worker);
+  }
   struct State {
     TaskQueue queue;
     const Function& function;
@@ -365,7 +377,6 @@ void run_workers(int64_t threads, const ParallelFor& parallel_for, const Functio
     TaskQueue::Worker worker(shared.queue, thread);
     shared.function(worker);
   };
-  if (threads <= 1) return work(&state, 0);
   parallel_for(threads, work, &state);
 }
 
@@ -376,7 +387,7 @@ void run_cpu(const Plan& plan, const Operands& operands, const Context& context)
   if (plan.cpu.threads == 1 && !plan.kernel->in_place) {
     return visit_passes(plan, operands, all, [&](const CpuCall& call, bool) { SingleThreaded(plan, call).run(); });
   }
-  run_workers(plan.cpu.threads, context.parallel_for, [&](TaskQueue::Worker& worker) {
+  run_workers(plan.cpu.threads, context.parallel_for, [&](auto& worker) {
     visit_passes(plan, operands, all, [&](const CpuCall& call, bool pack_b) { run_pass(plan, call, pack_b, worker); });
   });
 }
@@ -410,7 +421,7 @@ Result<void> prepack(const Plan& plan, const void* b, void* packed_b, const Para
   if (b == nullptr) return make_error(ErrorCode::usage, "B is a null pointer ({})", describe(p));
   PBPROBE_CHECK(check_packed(plan, packed_b, b, bytes, "B"));
   const CpuCall all = make_call(plan, {.b = b}, nullptr);
-  run_workers(plan.cpu.threads, parallel_for, [&](TaskQueue::Worker& worker) {
+  run_workers(plan.cpu.threads, parallel_for, [&](auto& worker) {
     CpuCall call = all;
     for (call.column = 0; call.column < p.n; call.column += plan.cpu.columns) {
       call.columns = std::min(plan.cpu.columns, p.n - call.column);
