@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// .eh_frame: sound ones of gcc are in host_code_test.cpp; here are malformed ones, named by their defect.
+// .eh_frame and landing pads: sound frames of gcc are in host_code_test.cpp; here are malformed ones, named by their
+// defect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,6 +86,89 @@ TEST(Frames, MalformedOnesAreNamed) {
   append<uint32_t>(unnamed, 0);
   append<uint32_t>(unnamed, 0x7a7a7a01);
   EXPECT_EQ(message(unnamed), "libx.so .eh_frame+0x9: augmentation has no end within the 3 bytes left");
+}
+
+constexpr uint64_t kFunction = 0x1000;
+
+// A file with the frame of one function, and its table of calls: the search table of the unwinder begins it.
+struct Unwound {
+  Content content;
+  Elf elf;
+};
+
+Unwound make_unwound(const Content& calls, uint8_t encoding = 0x01) {
+  Unwound file;
+  Content& all = file.content;
+  append(all, Content{1, 0x1B, 0x03, 0x3B});
+  append<uint32_t>(all, 0);  // .eh_frame, which the reader does not need
+  append<uint32_t>(all, 1);
+  append<uint32_t>(all, kFunction);
+  append<uint32_t>(all, 52);  // frame
+  append<uint32_t>(all, 28);  // length of the common entry
+  append<uint32_t>(all, 0);
+  append(all, Content{1, 'z', 'P', 'L', 'R', 0, 1, 0x78, 16, 6, 0x1B, 0, 0, 0, 0, 0x1B, 0x00});
+  all.resize(52);
+  append<uint32_t>(all, 28);  // length of the frame
+  append<uint32_t>(all, 56 - 20);
+  append<uint64_t>(all, kFunction);
+  append<uint64_t>(all, 0x100);
+  all.push_back(4);
+  append<uint32_t>(all, 84 - 77);  // table of calls, relative to this place
+  all.resize(84);
+  append(all, Content{0xFF, 0xFF, encoding, static_cast<uint8_t>(calls.size())});
+  append(all, calls);
+  file.elf.file = Bytes(all, "libx.so");
+  Elf64_Phdr segment{};
+  segment.p_filesz = segment.p_memsz = all.size();
+  for (const uint32_t type : {uint32_t{PT_LOAD}, uint32_t{PT_GNU_EH_FRAME}}) {
+    segment.p_type = type;
+    file.elf.segments.push_back(segment);
+  }
+  return file;
+}
+
+Result<std::vector<CallSite>> read_calls(const Unwound& file, uint64_t function = kFunction) {
+  auto pads = LandingPads::make(file.elf);
+  if (!pads.ok()) return pads.error();
+  return pads->read(file.elf, function);
+}
+
+TEST(LandingPads, ReadsCallsThatHaveOne) {
+  const Unwound file = make_unwound({0, 8, 0, 0, 8, 4, 0x90, 1, 1, 0x10, 0x80, 1, 0x20, 3});
+  auto calls = read_calls(file);
+  ASSERT_TRUE(calls.ok()) << calls.error().message;
+  ASSERT_EQ(calls->size(), 2U);
+  EXPECT_EQ((*calls)[0].begin, kFunction + 8);
+  EXPECT_EQ((*calls)[0].end, kFunction + 12);
+  EXPECT_EQ((*calls)[0].pad, kFunction + 0x90);
+  EXPECT_EQ((*calls)[1].begin, kFunction + 0x10);
+  EXPECT_EQ((*calls)[1].end, kFunction + 0x90);
+  EXPECT_EQ((*calls)[1].pad, kFunction + 0x20);
+}
+
+TEST(LandingPads, FindsNoneWithoutFrame) {
+  const Unwound file = make_unwound({8, 4, 0x20, 0});
+  auto calls = read_calls(file, kFunction + 8);
+  ASSERT_TRUE(calls.ok()) << calls.error().message;
+  EXPECT_TRUE(calls->empty());
+  Elf bare = file.elf;
+  bare.segments.pop_back();
+  auto pads = LandingPads::make(bare);
+  ASSERT_TRUE(pads.ok()) << pads.error().message;
+  auto none = pads->read(bare, kFunction);
+  ASSERT_TRUE(none.ok()) << none.error().message;
+  EXPECT_TRUE(none->empty());
+}
+
+TEST(LandingPads, RejectsMalformedCalls) {
+  const Unwound cut = make_unwound({8, 4, 0x20});
+  auto calls = read_calls(cut);
+  ASSERT_FALSE(calls.ok());
+  EXPECT_EQ(calls.error().message, "libx.so landing pads+0x7: LEB128 number needs 1 bytes, 0 left");
+  const Unwound unknown = make_unwound({8, 4, 0x20, 0}, 0x07);
+  calls = read_calls(unknown);
+  ASSERT_FALSE(calls.ok());
+  EXPECT_EQ(calls.error().message, "libx.so landing pads+0x4: pointer encoding 0x7 is not known");
 }
 
 }  // namespace

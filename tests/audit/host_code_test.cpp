@@ -13,6 +13,7 @@
 #include "paths.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/host_code/census.hpp"
+#include "probes/audit/host_code/loaded.hpp"
 
 namespace pbprobe {
 namespace {
@@ -196,10 +197,11 @@ TEST(Owners, CopiesThatBoltMovedDoNotRun) {
                    {.name = "_Z1gv", .section = 1, .binding = Binding::local},
                    {.name = "_Z1hv.org.x", .section = 1, .binding = Binding::local},
                    {.name = "_Z1iv.org.0", .section = 2, .binding = Binding::local}};
-  std::vector<CodeOwner> owners(functions.all.size());
-  set_aside_replaced(elf, functions, owners);
-  EXPECT_EQ(owners[0].code_class, CodeClass::replaced);
-  for (size_t i = 1; i < owners.size(); ++i) EXPECT_EQ(owners[i].code_class, CodeClass::unguarded) << i;
+  Census census{.functions = functions, .owners = std::vector<CodeOwner>(functions.all.size())};
+  census.targets.resize(functions.all.size());
+  set_aside_replaced(elf, Pointers(), census);
+  EXPECT_EQ(census.owners[0].code_class, CodeClass::replaced);
+  for (size_t i = 1; i < census.owners.size(); ++i) EXPECT_EQ(census.owners[i].code_class, CodeClass::unguarded) << i;
 }
 
 }  // namespace

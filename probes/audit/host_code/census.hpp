@@ -15,6 +15,8 @@
 
 namespace pbprobe {
 
+class Pointers;
+
 struct Census {
   Functions functions;
   std::vector<CodeOwner> owners;  // owner of each function
@@ -46,9 +48,9 @@ using CountCode = CodeCount (*)(std::span<const uint8_t>, uint64_t, CodeTargets*
 // call_graph.cpp. CPU capabilities for which the file has a pointer of torch's dispatcher.
 [[nodiscard]] Result<std::set<std::string_view>> list_rooted_capabilities(const Elf& elf);
 
-// leaks.cpp. Marks the copies "f.org.0" that BOLT left in .bolt.org.text. Functions that BOLT did not move still run
-// from there.
-void set_aside_replaced(const Elf& elf, const Functions& functions, std::vector<CodeOwner>& owners);
+// leaks.cpp. Marks the copies "f.org.0" that BOLT left in .bolt.org.text, and that no code or pointer leads to.
+// Functions that BOLT did not move still run from there. Requires targets and owners.
+void set_aside_replaced(const Elf& elf, const Pointers& pointers, Census& census);
 
 // leaks.cpp. Decides about weak and inline functions in the object file of a better CPU capability that need more than
 // unguarded code. If code outside that CPU capability calls such a copy, the copy leaks.

@@ -25,6 +25,14 @@ bool only_prepares(std::string_view name) {
 
 }  // namespace
 
+bool is_cpu_model(std::string_view name) {
+  return name == kModel;
+}
+
+bool is_cpu_features(std::string_view name) {
+  return name == kFeatures;
+}
+
 Result<void> LoadFollower::find_cpu_model() {
   for (const char* table : {".symtab", ".dynsym"}) {
     PBPROBE_CHECK(visit_symbols(elf_, table, [&](std::string_view name, const Elf64_Sym& symbol) {
@@ -43,20 +51,11 @@ bool LoadFollower::is_in_cpu_model(uint64_t place) const {
 }
 
 const Guards& LoadFollower::guards(size_t function) {
+  function = find_main(function);
   const auto known = guards_.find(function);
   if (known != guards_.end()) return known->second;
-  const Function& self = functions_.all[function];
-  const auto code = get_code(elf_, self);
   if (elf_.header.e_machine == EM_AARCH64) return guards_aarch64(function);
-  CpuModel model = model_;
-  model.read_pointer = [this](uint64_t place) -> std::optional<uint64_t> {
-    const Pointer* pointer = pointers_.at(place);
-    if (pointer == nullptr) return std::nullopt;
-    if (pointer->symbol == kModel) return model_.first;
-    if (pointer->symbol == kFeatures) return model_.second;
-    return pointer->symbol.empty() ? std::optional(pointer->target) : std::nullopt;
-  };
-  return guards_.emplace(function, read_guards_x86(code, self.address, model)).first->second;
+  return guards_.emplace(function, read_guards_x86(read_parts(function), make_model())).first->second;
 }
 
 const Guards& LoadFollower::guards_aarch64(size_t function) {
@@ -111,11 +110,10 @@ bool LoadFollower::is_zero(uint64_t place, uint64_t bytes) const {
   return true;
 }
 
-Sources LoadFollower::find_sources(size_t function) {
-  const CodeTrace& trace = this->trace(function);
+// Adds what one part of a function asks by.
+void LoadFollower::add_sources(size_t part, bool reads_answer, Sources& sources) {
+  const CodeTrace& trace = this->trace(part);
   const bool arm = elf_.header.e_machine == EM_AARCH64;
-  const bool reads_answer = guards(function).reads_answer;  // already part of the function's guards
-  Sources sources;
   const auto add_import = [&](std::string_view name) {
     if (!is_asker(name) || only_prepares(name) || name == kModel || name == kFeatures) return;
     if (arm && (name.starts_with("getauxval") || name.starts_with("__getauxval"))) return;
@@ -129,23 +127,31 @@ Sources LoadFollower::find_sources(size_t function) {
     if (const Pointer* pointer = pointers_.at(place)) add_import(pointer->symbol);
     if (is_in_cpu_model(place) || reads_answer) return;
     const auto first = std::lower_bound(answers_.begin(), answers_.end(), std::pair(place & ~uint64_t{15}, size_t{0}));
-    for (auto at = first; at != answers_.end() && at->first == (place & ~uint64_t{15}); ++at) {
-      if (at->second != function) sources.functions.push_back(at->second);
-    }
+    for (auto at = first; at != answers_.end() && at->first == (place & ~uint64_t{15}); ++at)
+      sources.functions.push_back(at->second);
   };
   for (const auto* places : {&trace.data, &trace.taken, &trace.through}) {
     for (const uint64_t place : *places) add_place(place);
   }
-  for (const size_t callee : callees(function)) {
+  for (const size_t callee : callees(part)) {
     const std::string_view name = functions_.all[callee].name;
     if (is_asker(name))
       add_import(name);
     else if (asks_by_itself(callee))
       sources.functions.push_back(callee);
   }
-  if (is_asker(functions_.all[function].name) || (arm && trace.asks)) sources.unknown = true;
+  if (is_asker(functions_.all[part].name) || (arm && trace.asks)) sources.unknown = true;
+}
+
+Sources LoadFollower::find_sources(size_t function) {
+  const bool reads_answer = guards(function).reads_answer;  // already part of the function's guards
+  const auto parts = list_parts(function);
+  Sources sources;
+  for (const size_t part : parts) add_sources(part, reads_answer, sources);
   std::sort(sources.functions.begin(), sources.functions.end());
   sources.functions.erase(std::unique(sources.functions.begin(), sources.functions.end()), sources.functions.end());
+  std::erase_if(sources.functions,
+                [&](size_t source) { return std::find(parts.begin(), parts.end(), source) != parts.end(); });
   return sources;
 }
 

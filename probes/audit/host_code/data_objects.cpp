@@ -11,6 +11,11 @@ namespace {
 
 constexpr uint64_t kWord = 8;
 
+// A vtable, a table of vtables, or a vtable during construction. Source: Itanium C++ ABI, 5.1.4.
+bool names_vtable(std::string_view name) {
+  return name.starts_with("_ZTV") || name.starts_with("_ZTT") || name.starts_with("_ZTC");
+}
+
 }  // namespace
 
 Result<DataObjects> DataObjects::read(const Elf& elf, const Pointers& pointers, const Census& census) {
@@ -25,14 +30,14 @@ Result<void> DataObjects::add_symbols(const Elf& elf, const char* table, bool ex
   if (pointers_.all().empty()) return {};
   const uint64_t first = pointers_.all().front().first;
   const uint64_t last = pointers_.all().back().first;
-  return visit_symbols(elf, table, [&](std::string_view, const Elf64_Sym& symbol) {
+  return visit_symbols(elf, table, [&](std::string_view name, const Elf64_Sym& symbol) {
     const auto type = ELF64_ST_TYPE(symbol.st_info);
     if (symbol.st_shndx == SHN_UNDEF || type == STT_TLS || type == STT_SECTION || type == STT_FILE) return;
     const bool visible = exported && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
     if (!visible && (type != STT_OBJECT || symbol.st_size == 0)) return;
     const uint64_t end = symbol.st_value + std::max<uint64_t>(symbol.st_size, 1);
     if (end <= first || symbol.st_value > last || end < symbol.st_value) return;
-    symbols_.push_back({symbol.st_value, end, visible});
+    symbols_.push_back({symbol.st_value, end, visible, names_vtable(name)});
   });
 }
 
@@ -44,6 +49,7 @@ void DataObjects::merge_overlaps() {
       DataObject& whole = symbols_[kept - 1];
       whole.end = std::max(whole.end, symbol.end);
       whole.exported = whole.exported || symbol.exported;
+      whole.vtable = whole.vtable && symbol.vtable;
     } else {
       symbols_[kept++] = symbol;
     }
@@ -109,9 +115,9 @@ std::optional<DataObject> DataObjects::find(uint64_t place) {
   const uint64_t low = after == symbols_.begin() ? 0 : std::prev(after)->end;
   const Run& run = find_run(place, low, after == symbols_.end() ? UINT64_MAX : after->begin);
   // Code reads a pointer in place if it takes no address near it: a constant, or a slot of the global offset table.
-  if (!run.taken) return DataObject{place, place + kWord, false};
+  if (!run.taken) return DataObject{.begin = place, .end = place + kWord};
   if (*run.taken > place) return std::nullopt;
-  return DataObject{run.begin, run.end, false};
+  return DataObject{.begin = run.begin, .end = run.end};
 }
 
 }  // namespace pbprobe

@@ -18,6 +18,7 @@ struct DataObject {
   uint64_t begin = 0;
   uint64_t end = 0;
   bool exported = false;  // other files may find it by its name
+  bool vtable = false;    // named so in .symtab: code that uses it takes an address inside it
   bool operator==(const DataObject&) const = default;
 };
 

@@ -263,6 +263,16 @@ Result<Functions> list_functions(const Elf& elf) {
   return functions;
 }
 
+std::string_view find_whole_name(std::string_view name) {
+  const std::string_view rest = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  for (const std::string_view part : {".cold", ".warm", ".org"}) {
+    for (const std::string_view end : {name, rest.substr(0, rest.size() - (rest.ends_with('.') ? 1 : 0))}) {
+      if (end.ends_with(part)) return end.substr(0, end.size() - part.size());
+    }
+  }
+  return name;
+}
+
 const Function* find_function(const Functions& functions, uint64_t address) {
   const auto after = std::upper_bound(functions.all.begin(), functions.all.end(), address,
                                       [](uint64_t value, const Function& f) { return value < f.address; });

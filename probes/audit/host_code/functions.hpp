@@ -48,6 +48,30 @@ using FunctionEnds = std::unordered_map<uint64_t, uint64_t>;
 // be null; the table of the unwinder alone, which a file without section headers has, contains no ends.
 [[nodiscard]] Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf, FunctionEnds* ends = nullptr);
 
+// Returns "f" for "f.cold", "f.cold.0", "f.warm.1" and "f.org.0": parts and copies that optimizers make.
+[[nodiscard]] std::string_view find_whole_name(std::string_view name);
+
+// Calls from `begin` to before `end`; exceptions that leave them enter the code at `pad`, the landing pad.
+struct CallSite {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint64_t pad = 0;
+};
+
+// Landing pads of a file's functions, as the unwinder finds them. Source: LSB core specification, 10.6, and the tables
+// of GCC, which the Itanium C++ ABI leaves open.
+class LandingPads {
+ public:
+  // Returns an object without frames if the file has no search table of the unwinder (PT_GNU_EH_FRAME).
+  [[nodiscard]] static Result<LandingPads> make(const Elf& elf);
+
+  // Returns the calls with a landing pad in the code that starts at this address. Requires the Elf given to make().
+  [[nodiscard]] Result<std::vector<CallSite>> read(const Elf& elf, uint64_t start) const;
+
+ private:
+  std::vector<std::pair<uint64_t, uint64_t>> frames_;  // starts of functions, and their frames; sorted
+};
+
 // Returns the length of the code that runs from the first byte on: up to the first return or jump that no branch leads
 // past. Returns the size of `code` if an instruction cannot be decoded.
 [[nodiscard]] uint64_t measure_flow(uint16_t machine, std::span<const uint8_t> code);

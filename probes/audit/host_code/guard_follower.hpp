@@ -34,25 +34,19 @@ class PathFollower {
   virtual std::optional<Next> leave(size_t at) = 0;
   virtual void run(size_t at) = 0;
 
+  // Returns an instruction that no path reached yet and that unknown code may enter; nullopt if all are reached.
+  virtual std::optional<size_t> find_unreached() { return std::nullopt; }
+
   // Call once, with the state at the first of `count` instructions.
   Guards follow(State<kRegisters> entry, size_t count) {
     if (count == 0) return std::move(guards_);
-    std::map<size_t, State<kRegisters>> states;
-    states.emplace(0, std::move(entry));
-    std::set<size_t> open{0};
-    for (size_t visits = 0; !open.empty(); ++visits) {
-      if (visits == kMostVisits) {
+    size_t visits = 0;
+    for (std::optional<size_t> start = 0; start; start = find_unreached()) {
+      starts_.insert(*start);
+      states_.insert_or_assign(*start, std::exchange(entry, {}));
+      if (!follow_paths(*start, count, visits)) {
         guards_.escapes = true;
         return std::move(guards_);
-      }
-      const size_t start = *open.begin();
-      open.erase(open.begin());
-      state_ = states.at(start);
-      for (const auto& [next, has] : run_block(start, count)) {
-        State<kRegisters> reached = state_;
-        reached.has |= has;
-        const auto [found, fresh] = states.try_emplace(next, reached);
-        if (fresh || merge(found->second, reached)) open.insert(next);
       }
     }
     if (guards_.asked == 0 && may_escape_ && !tests_) guards_.escapes = true;
@@ -125,6 +119,13 @@ class PathFollower {
     }
   }
 
+  // The caller may get the value as a result. A decision in it does not change the paths of this function.
+  void hand_over_result(const Value& value) {
+    const bool single = is_relevant(value) && !is_whole(value) && is_single_bit(value);
+    if (single) guards_.asked |= list_features(value);
+    if (!single && value.kind != Kind::decision) hand_over(value, true);
+  }
+
   void hand_over_argument(const Value& value) {
     if (value.kind != Kind::addresses) hand_over(value, true);
     for (const auto& [address, has] : value.addresses) keep_least(arguments_, address, has | state_.has);
@@ -179,6 +180,24 @@ class PathFollower {
   bool mixed_escapes_ = false;  // true: code may test a mixed value in ways that this class does not follow
 
  private:
+  // Follows all paths from an instruction on. Returns false after too many visits.
+  bool follow_paths(size_t first, size_t count, size_t& visits) {
+    std::set<size_t> open{first};
+    for (; !open.empty(); ++visits) {
+      if (visits == kMostVisits) return false;
+      const size_t start = *open.begin();
+      open.erase(open.begin());
+      state_ = states_.at(start);
+      for (const auto& [next, has] : run_block(start, count)) {
+        State<kRegisters> reached = state_;
+        reached.has |= has;
+        const auto [found, fresh] = states_.try_emplace(next, reached);
+        if (fresh || merge(found->second, reached)) open.insert(next);
+      }
+    }
+    return true;
+  }
+
   Next run_block(size_t at, size_t count) {
     for (;; ++at) {
       if (auto next = leave(at)) return std::move(*next);
@@ -187,6 +206,8 @@ class PathFollower {
       if (starts_.contains(at + 1)) return {{at + 1, 0}};
     }
   }
+
+  std::map<size_t, State<kRegisters>> states_;  // states at the starts of blocks
 };
 
 }  // namespace pbprobe::guards

@@ -18,14 +18,28 @@ inline constexpr size_t kMostAddresses = 16;  // in one value
 
 struct Value {
   // mixed: depends on a word or a decision on some paths only; page: result of adrp, without the offset in the page;
-  // argument: pointer to __ifunc_arg_t, which ld.so passes to a resolver of aarch64
-  enum class Kind : uint8_t { unknown, constant, word, decision, addresses, mixed, page, stack, argument };
+  // argument: pointer to __ifunc_arg_t, which ld.so passes to a resolver of aarch64; offset: entry of the table at
+  // `constant`, relative to the table; case_address: address that such an entry leads to, or an entry that is an
+  // address
+  enum class Kind : uint8_t {
+    unknown,
+    constant,
+    word,
+    decision,
+    addresses,
+    mixed,
+    page,
+    stack,
+    argument,
+    offset,
+    case_address
+  };
   Kind kind = Kind::unknown;
   uint64_t constant = 0;  // also the address of a page, and the distance from the stack pointer at entry
   // Word: bits of an answer, ((inverted ? ~answer : answer) & mask) shifted right.
   const FeatureBits* bits = nullptr;
   uint64_t mask = 0;
-  int width = 0;  // bits of the whole answer
+  int width = 0;  // bits of the whole answer, or of an entry of a table
   int shift = 0;
   bool inverted = false;
   uint64_t flipped = 0;    // bits of the mask that are inverted, if not all are
@@ -57,6 +71,13 @@ inline Value make_constant(uint64_t number) {
   Value value;
   value.kind = Value::Kind::constant;
   value.constant = number;
+  return value;
+}
+
+inline Value make_entry(Value::Kind kind, uint64_t table, int width) {
+  Value value = make_constant(table);
+  value.kind = kind;
+  value.width = width;
   return value;
 }
 

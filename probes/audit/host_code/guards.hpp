@@ -10,8 +10,10 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "probes/audit/host_code/cpu_features.hpp"
+#include "probes/audit/host_code/functions.hpp"
 
 namespace pbprobe {
 
@@ -40,14 +42,35 @@ struct Guards {
   bool reads_answer = false;                // true: tests answers that others stored, as read_answer() gives them
 };
 
-// Places where a file finds what libgcc's __builtin_cpu_supports reads.
-struct CpuModel {
-  std::optional<uint64_t> first;                                  // __cpu_model
-  std::optional<uint64_t> second;                                 // __cpu_features2
-  std::function<std::optional<uint64_t>(uint64_t)> read_pointer;  // address that ld.so writes to a place
+// Contiguous code of a function. Compilers place unlikely code in a second part.
+struct CodePart {
+  std::span<const uint8_t> code;
+  uint64_t address = 0;
+  std::vector<CallSite> sites;  // sorted
 };
 
-[[nodiscard]] Guards read_guards_x86(std::span<const uint8_t> code, uint64_t address, const CpuModel& model);
+inline constexpr uint16_t kCallerSaved = 0x0FC7;  // rax, rcx, rdx, rsi, rdi, r8 to r11, by their numbers
+
+// Facts outside the code of a function of x86-64. A function that is empty knows nothing.
+struct CpuModel {
+  std::optional<uint64_t> first;   // __cpu_model of libgcc, which __builtin_cpu_supports() reads
+  std::optional<uint64_t> second;  // __cpu_features2 of libgcc
+  std::function<std::optional<uint64_t>(uint64_t)> read_pointer;           // address that ld.so writes to a place
+  std::function<std::optional<uint64_t>(uint64_t, uint64_t)> read_memory;  // bytes (4 or 8) of constants at a place
+  std::function<uint16_t(uint64_t)> find_overwritten;  // registers that a call of the address may overwrite
+  std::function<bool(uint64_t)> never_returns;         // true if a call of the address never returns
+};
+
+// Requires parts with at least one instruction; the function starts at the first.
+[[nodiscard]] Guards read_guards_x86(std::span<const CodePart> parts, const CpuModel& model);
+
+// call_effects.cpp. Code that a function runs beside its own.
+struct CallEffects {
+  uint16_t overwritten = 0;     // registers that its own instructions write, by their numbers
+  std::vector<uint64_t> calls;  // targets of direct calls, and of jumps out of the code
+  bool unknown = false;         // calls through pointers, or contains bytes that are no instruction
+};
+[[nodiscard]] CallEffects read_call_effects(std::span<const uint8_t> code, uint64_t address);
 
 // Facts outside the code of a function of aarch64.
 struct HwcapSources {

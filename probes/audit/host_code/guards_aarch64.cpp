@@ -61,7 +61,7 @@ class Aarch64Reader : public PathFollower<32> {
     const Value& to = state_.registers[read_bits(word, 5, 5)];
     if (kind == 1) return std::nullopt;
     if (kind == 2) {
-      hand_over(state_.registers[0], true);
+      hand_over_result(state_.registers[0]);
     } else {
       if (to.kind != Kind::addresses) guards_.escapes = true;
       hand_over(to, true);

@@ -2,127 +2,146 @@
 // SPDX-License-Identifier: MIT
 //
 // Follows the bits of CPUID and of libgcc's copy of them through all paths of one function, up to a fixed point.
-#include <Zydis/Zydis.h>
-
 #include <algorithm>
 
 #include "probes/audit/host_code/guard_follower.hpp"
+#include "probes/audit/host_code/x86_instruction.hpp"
 
 namespace pbprobe::guards {
 namespace {
 
-struct Conditional {
-  enum class Kind : uint8_t { jump, set, move } kind = Kind::jump;
-  Condition condition = Condition::other;
-};
-
-std::optional<Conditional> find_conditional(ZydisMnemonic mnemonic) {
-  using enum Condition;
-  using enum Conditional::Kind;
-  switch (mnemonic) {
-    case ZYDIS_MNEMONIC_JZ: return Conditional{jump, zero};
-    case ZYDIS_MNEMONIC_JNZ: return Conditional{jump, not_zero};
-    case ZYDIS_MNEMONIC_JB: return Conditional{jump, carry};
-    case ZYDIS_MNEMONIC_JNB: return Conditional{jump, not_carry};
-    case ZYDIS_MNEMONIC_JL:
-    case ZYDIS_MNEMONIC_JS: return Conditional{jump, sign};
-    case ZYDIS_MNEMONIC_JNL:
-    case ZYDIS_MNEMONIC_JNS: return Conditional{jump, not_sign};
-    case ZYDIS_MNEMONIC_SETZ: return Conditional{set, zero};
-    case ZYDIS_MNEMONIC_SETNZ: return Conditional{set, not_zero};
-    case ZYDIS_MNEMONIC_SETB: return Conditional{set, carry};
-    case ZYDIS_MNEMONIC_SETNB: return Conditional{set, not_carry};
-    case ZYDIS_MNEMONIC_SETS: return Conditional{set, sign};
-    case ZYDIS_MNEMONIC_SETNS: return Conditional{set, not_sign};
-    case ZYDIS_MNEMONIC_CMOVZ: return Conditional{move, zero};
-    case ZYDIS_MNEMONIC_CMOVNZ: return Conditional{move, not_zero};
-    case ZYDIS_MNEMONIC_CMOVB: return Conditional{move, carry};
-    case ZYDIS_MNEMONIC_CMOVNB: return Conditional{move, not_carry};
-    case ZYDIS_MNEMONIC_CMOVL:
-    case ZYDIS_MNEMONIC_CMOVS: return Conditional{move, sign};
-    case ZYDIS_MNEMONIC_CMOVNL:
-    case ZYDIS_MNEMONIC_CMOVNS: return Conditional{move, not_sign};
-    case ZYDIS_MNEMONIC_JBE:
-    case ZYDIS_MNEMONIC_JNBE:
-    case ZYDIS_MNEMONIC_JLE:
-    case ZYDIS_MNEMONIC_JNLE: return Conditional{jump, other};
-    default: return std::nullopt;
-  }
-}
-
-struct Decoded {
-  uint64_t address = 0;
-  ZydisDecodedInstruction instruction{};
-  std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands{};
-};
-
-int find_register(ZydisRegister reg) {
-  const ZydisRegister large = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-  return large >= ZYDIS_REGISTER_RAX && large <= ZYDIS_REGISTER_R15 ? large - ZYDIS_REGISTER_RAX : -1;
-}
-
 class Reader : public PathFollower<16> {
  public:
-  Reader(std::span<const uint8_t> code, uint64_t address, const CpuModel& model) : model_(model), address_(address) {
+  Reader(std::span<const CodePart> parts, const CpuModel& model) : model_(model) {
     mixed_escapes_ = true;
-    decode(code);
+    for (const auto& part : parts) add(part);
+    visited_.resize(code_.size());
+    const auto start = [&](uint64_t address) {
+      if (const auto found = index_.find(address); found != index_.end()) starts_.insert(found->second);
+    };
+    for (const auto& one : code_) {
+      if (const auto target = find_branch(one)) start(*target);
+    }
+    for (const auto& site : sites_) start(site.pad);
   }
 
   Guards read() { return follow({}, code_.size()); }
 
  private:
-  void decode(std::span<const uint8_t> code) {
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    for (size_t at = 0; at < code.size();) {
-      Decoded one{.address = address_ + at};
-      const bool ok = ZYAN_SUCCESS(
-          ZydisDecoderDecodeFull(&decoder, code.data() + at, code.size() - at, &one.instruction, one.operands.data()));
-      if (!ok || code_.size() == kMostInstructions) {
-        guards_.escapes = true;
-        return;
-      }
-      index_.emplace(one.address, code_.size());
-      at += one.instruction.length;
-      code_.push_back(one);
-    }
-    for (const auto& one : code_) {
-      if (const auto target = find_branch(one); target && index_.contains(*target)) starts_.insert(index_.at(*target));
-    }
+  void add(const CodePart& part) {
+    const size_t first = code_.size();
+    if (!decode_into(code_, part.code, part.address, kMostInstructions)) guards_.escapes = true;
+    for (size_t i = first; i < code_.size(); ++i) index_.emplace(code_[i].address, i);
+    if (code_.size() > first) ends_.insert(code_.size() - 1);
+    sites_.insert(sites_.end(), part.sites.begin(), part.sites.end());
   }
 
-  // Returns the target of a direct branch.
-  static std::optional<uint64_t> find_branch(const Decoded& one) {
-    const ZydisDecodedOperand& to = one.operands[0];
-    if (to.type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !to.imm.is_relative) return std::nullopt;
-    return one.address + one.instruction.length + static_cast<uint64_t>(to.imm.value.s);
+  std::optional<size_t> find_unreached() override {
+    const auto is_padding = [](ZydisMnemonic mnemonic) {
+      return mnemonic == ZYDIS_MNEMONIC_NOP || mnemonic == ZYDIS_MNEMONIC_INT3 || mnemonic == ZYDIS_MNEMONIC_UD2;
+    };
+    for (; !guards_.escapes && unreached_ < code_.size(); ++unreached_) {
+      if (!visited_[unreached_] && !is_padding(code_[unreached_].instruction.mnemonic)) return unreached_;
+    }
+    return std::nullopt;
   }
 
   std::optional<Next> leave(size_t at) override {
+    visited_[at] = true;
     const Decoded& one = code_[at];
-    const ZydisMnemonic mnemonic = one.instruction.mnemonic;
-    if (mnemonic == ZYDIS_MNEMONIC_RET) {
-      hand_over(state_.registers[0], true);
-      return Next{};
+    switch (one.instruction.mnemonic) {
+      case ZYDIS_MNEMONIC_RET: hand_over_result(state_.registers[0]); return Next{};
+      case ZYDIS_MNEMONIC_UD2:
+      case ZYDIS_MNEMONIC_HLT:
+      case ZYDIS_MNEMONIC_INT3: return Next{};
+      case ZYDIS_MNEMONIC_JMP: return leave_jump(at);
+      case ZYDIS_MNEMONIC_CALL: return leave_call(at);
+      default: break;
     }
-    if (mnemonic == ZYDIS_MNEMONIC_UD2 || mnemonic == ZYDIS_MNEMONIC_HLT || mnemonic == ZYDIS_MNEMONIC_INT3)
-      return Next{};
     const auto target = find_branch(one);
-    if (mnemonic == ZYDIS_MNEMONIC_JMP) {
-      if (!target) {
-        const Value to = read(one, 0);
-        if (to.kind != Kind::addresses && one.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) guards_.escapes = true;
-        hand_over(to, true);
-        return Next{};
-      }
-      return follow_branch(*target, 0);
+    const bool last = ends_.contains(at);
+    if (one.instruction.meta.category != ZYDIS_CATEGORY_COND_BR || !target) {
+      if (!last) return std::nullopt;
+      run(one);
+      return Next{};
     }
-    const auto conditional = find_conditional(mnemonic);
-    if (one.instruction.meta.category != ZYDIS_CATEGORY_COND_BR || !target) return std::nullopt;
+    const auto conditional = find_conditional(one.instruction.mnemonic);
     const auto [taken, passed] = decide(state_.flags, conditional ? conditional->condition : Condition::other);
-    Next next = follow_branch(*target, taken);
-    if (at + 1 < code_.size()) next.emplace_back(at + 1, passed);
+    Next next = enter(at, *target, taken);
+    if (!last) next.emplace_back(at + 1, passed);
     return next;
+  }
+
+  // Follows a branch. A part that is a function of its own counts as called.
+  Next enter(size_t at, uint64_t target, FeatureSet has) {
+    const auto found = index_.find(target);
+    if (found != index_.end() && ends_.lower_bound(at) != ends_.lower_bound(found->second))
+      reach(target, state_.has | has);
+    return follow_branch(target, has);
+  }
+
+  std::optional<Next> leave_jump(size_t at) {
+    const Decoded& one = code_[at];
+    if (const auto target = find_branch(one)) return enter(at, *target, 0);
+    const Value to = read(one, 0);
+    if (to.kind == Kind::case_address) {
+      Next cases = read_cases(at, to);
+      if (!cases.empty()) return cases;
+    }
+    // A tail call through a pointer.
+    hand_over(to, true);
+    hand_over_arguments();
+    return Next{};
+  }
+
+  // Reads the table of a switch, up to the number of cases or the first entry that leads out of the function.
+  Next read_cases(size_t at, const Value& to) {
+    Next cases;
+    const uint64_t bytes = static_cast<uint64_t>(to.width) / 8;
+    const auto count = count_cases(code_, at);
+    for (uint64_t i = 0; !count || i < *count; ++i) {
+      const uint64_t place = to.constant + i * bytes;
+      if (i > 0 && !count && named_.contains(place)) break;  // another table
+      const auto entry = model_.read_memory ? model_.read_memory(place, bytes) : std::nullopt;
+      if (!entry) break;
+      const auto found = index_.find(bytes == 4 ? to.constant + *entry : *entry);
+      if (found == index_.end()) break;
+      starts_.insert(found->second);
+      cases.emplace_back(found->second, 0);
+    }
+    return cases;
+  }
+
+  // Returns nullopt if only the next instruction follows the call.
+  std::optional<Next> leave_call(size_t at) {
+    const Decoded& one = code_[at];
+    const auto target = find_branch(one);
+    const bool ends = ends_.contains(at) || (target && model_.never_returns && model_.never_returns(*target));
+    const uint64_t last_byte = one.address + one.instruction.length - 1;
+    const auto site = std::find_if(sites_.begin(), sites_.end(), [&](const CallSite& range) {
+      return last_byte >= range.begin && last_byte < range.end;
+    });
+    if (!ends && site == sites_.end()) return std::nullopt;
+    run(one);
+    Next next = site == sites_.end() ? Next{} : enter(at, site->pad, 0);
+    if (!ends) next.emplace_back(at + 1, 0);
+    return next;
+  }
+
+  // Returns the address of the table from which an operand with an index reads an entry.
+  std::optional<uint64_t> find_table(const ZydisDecodedOperand& operand) const {
+    const auto& memory = operand.mem;
+    if (memory.index == ZYDIS_REGISTER_NONE) return std::nullopt;
+    const auto displacement = static_cast<uint64_t>(memory.disp.has_displacement ? memory.disp.value : 0);
+    if (memory.base == ZYDIS_REGISTER_NONE) return displacement == 0 ? std::nullopt : std::optional(displacement);
+    for (const ZydisRegister name : {memory.base, memory.index}) {
+      const int reg = find_register(name);
+      if (reg < 0 || (name == memory.index && memory.scale != 1)) continue;
+      const Value& value = state_.registers[static_cast<size_t>(reg)];
+      if (value.kind == Kind::addresses && value.addresses.size() == 1)
+        return value.addresses.begin()->first + displacement;
+    }
+    return std::nullopt;
   }
 
   std::optional<uint64_t> find_place(const Decoded& one, const ZydisDecodedOperand& operand) const {
@@ -176,6 +195,10 @@ class Reader : public PathFollower<16> {
       return narrow(value, operand.size, false);
     }
     hand_over_base(operand);
+    if (const auto table = find_table(operand); table && operand.size == 32)
+      return make_entry(Kind::offset, *table, operand.size);
+    if (const auto table = find_table(operand); table && operand.size == 64)
+      return make_entry(Kind::case_address, *table, operand.size);
     const auto slot = find_slot(operand);
     const auto found = slot ? state_.slots.find(*slot) : state_.slots.end();
     return found == state_.slots.end() ? Value{} : narrow(found->second, operand.size, false);
@@ -223,13 +246,19 @@ class Reader : public PathFollower<16> {
   void run_lea(const Decoded& one);
   void run_bit_test(const Decoded& one);
   void run_xor(const Decoded& one);
+  void run_add(const Decoded& one);
+  void run_extension(const Decoded& one, size_t from);
+  void hand_over_arguments();
   void run_logic(const Decoded& one, const Value& a, const Value& b, bool writes);
   void run_shift(const Decoded& one, bool right);
   bool run_conditional(const Decoded& one);
 
   const CpuModel& model_;
-  uint64_t address_;
   std::vector<Decoded> code_;
+  std::set<size_t> ends_;  // last instruction of each part
+  std::vector<CallSite> sites_;
+  std::vector<bool> visited_;                 // instructions that some path leads to
+  size_t unreached_ = 0;                      // paths lead to all instructions before
   std::set<std::pair<int, int64_t>> shared_;  // slots whose address it takes
 };
 
@@ -280,17 +309,22 @@ bool Reader::run_conditional(const Decoded& one) {
   return true;
 }
 
+void Reader::hand_over_arguments() {
+  for (const size_t i : {7, 6, 2, 1, 8, 9}) hand_over_argument(state_.registers[i]);  // rdi, rsi, rdx, rcx, r8, r9
+}
+
 void Reader::run_call(const Decoded& one) {
-  constexpr size_t kArguments[] = {7, 6, 2, 1, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
-  if (const auto target = find_branch(one)) {
+  const auto target = find_branch(one);
+  if (target)
     reach(*target, state_.has);
-  } else {
+  else
     hand_over(read(one, 0), false);
-  }
-  for (const size_t i : kArguments) hand_over_argument(state_.registers[i]);
-  // The compiler knows which registers a callee of the same file leaves alone; it reads no other.
-  for (const size_t i : {0, 2}) {  // rax, rdx: the result
-    if (state_.registers[i].kind != Kind::addresses) state_.registers[i] = {};
+  hand_over_arguments();
+  // The compiler knows which registers a callee of the same file leaves alone.
+  const uint16_t overwritten = target && model_.find_overwritten ? model_.find_overwritten(*target) : kCallerSaved;
+  for (size_t i = 0; i < state_.registers.size(); ++i) {
+    const bool kept = ((overwritten >> i) & 1U) == 0 && i != 0;  // rax: the result
+    if (!kept) state_.registers[i] = {};
   }
   state_.flags = {};
 }
@@ -366,6 +400,25 @@ void Reader::run_xor(const Decoded& one) {
   return write(one, 0, std::move(result));
 }
 
+// Adds the address of a table to an entry.
+void Reader::run_add(const Decoded& one) {
+  const Value a = read(one, 0);
+  const Value b = read(one, 1);
+  const Value& entry = a.kind == Kind::offset ? a : b;
+  const Value& table = a.kind == Kind::offset ? b : a;
+  if (entry.kind != Kind::offset || table.kind != Kind::addresses || !table.addresses.contains(entry.constant))
+    return run_other(one);
+  state_.flags = {};
+  write(one, 0, make_entry(Kind::case_address, entry.constant, entry.width));
+}
+
+// Extends the sign of an entry to 64 bits.
+void Reader::run_extension(const Decoded& one, size_t from) {
+  Value value = read(one, from);
+  if (value.kind == Kind::offset) return write(one, 0, std::move(value));
+  run_other(one);
+}
+
 void Reader::run(const Decoded& one) {
   if (run_conditional(one)) return;
   switch (one.instruction.mnemonic) {
@@ -395,6 +448,9 @@ void Reader::run(const Decoded& one) {
     }
     case ZYDIS_MNEMONIC_BT: return run_bit_test(one);
     case ZYDIS_MNEMONIC_XOR: return run_xor(one);
+    case ZYDIS_MNEMONIC_ADD: return run_add(one);
+    case ZYDIS_MNEMONIC_MOVSXD:
+    case ZYDIS_MNEMONIC_CDQE: return run_extension(one, 1);
     default: return run_other(one);
   }
 }
@@ -404,8 +460,8 @@ void Reader::run(const Decoded& one) {
 
 namespace pbprobe {
 
-Guards read_guards_x86(std::span<const uint8_t> code, uint64_t address, const CpuModel& model) {
-  return guards::Reader(code, address, model).read();
+Guards read_guards_x86(std::span<const CodePart> parts, const CpuModel& model) {
+  return guards::Reader(parts, model).read();
 }
 
 }  // namespace pbprobe

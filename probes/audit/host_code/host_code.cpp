@@ -323,7 +323,8 @@ Result<FileCode> read_code(const Elf& file, CodeScope scope, unsigned threads) {
   if (!code.damage && elf.header.e_type == ET_DYN) code.damage = find_missing_initializer(elf, census.functions);
   count_all(elf, census, follower.pointers(), threads);
   census.owners = find_owners(census.functions, census.counts);
-  set_aside_replaced(elf, census.functions, census.owners);
+  set_aside_replaced(elf, follower.pointers(), census);
+  follower.separate_shared_parts(census);
   PBPROBE_CHECK(follow_capability_roots(elf, census));
   PBPROBE_CHECK(find_capability_leaks(elf, census));
   own_what_loading_reaches(census, follower);

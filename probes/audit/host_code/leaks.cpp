@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "probes/audit/host_code/census.hpp"
+#include "probes/audit/host_code/loaded.hpp"
 
 namespace pbprobe {
 namespace {
@@ -20,17 +21,6 @@ bool runs_unguarded(CodeClass code_class) {
 bool is_merged(const Function& function) {
   if (!function.name.starts_with("_Z")) return false;
   return function.binding == Binding::weak || (function.binding == Binding::local && function.source.empty());
-}
-
-// Returns "f" for "f.cold", "f.cold.0", "f.warm.1" and "f.org.0": parts and copies that optimizers make.
-std::string_view whole_name(std::string_view name) {
-  const std::string_view rest = name.substr(0, name.find_last_not_of("0123456789") + 1);
-  for (const std::string_view part : {".cold", ".warm", ".org"}) {
-    for (const std::string_view end : {name, rest.substr(0, rest.size() - (rest.ends_with('.') ? 1 : 0))}) {
-      if (end.ends_with(part)) return end.substr(0, end.size() - part.size());
-    }
-  }
-  return name;
 }
 
 // One function with all its parts.
@@ -71,13 +61,13 @@ class Leaks {
     std::unordered_map<std::string_view, size_t> by_name;
     for (size_t i = 0; i < functions().size(); ++i) {
       if (is_candidate(i) && (census_.counts[i].features & ~elsewhere) != 0)
-        by_name.emplace(whole_name(functions()[i].name), by_name.size());
+        by_name.emplace(find_whole_name(functions()[i].name), by_name.size());
     }
     families_.resize(by_name.size());
     if (by_name.empty()) return;
     for (size_t i = 0; i < functions().size(); ++i) {
       if (!functions()[i].name.starts_with("_Z") || functions()[i].data) continue;
-      const auto found = by_name.find(whole_name(functions()[i].name));
+      const auto found = by_name.find(find_whole_name(functions()[i].name));
       if (found == by_name.end()) continue;
       Family& family = families_[found->second];
       const bool replaced = census_.owners[i].code_class == CodeClass::replaced;
@@ -184,15 +174,53 @@ class Leaks {
 
 }  // namespace
 
-void set_aside_replaced(const Elf& elf, const Functions& functions, std::vector<CodeOwner>& owners) {
+namespace {
+
+// Reports whether the copy ends in a jump before it needs anything: BOLT overwrites the start of a function whose
+// callers it cannot change with a jump to the moved function.
+bool leads_away(const Elf& elf, const Function& copy) {
+  constexpr size_t kJump = 5;  // E9 and a displacement; aarch64: b, or adrp, add and br
+  const auto code = get_code(elf, copy);
+  const auto flow = code.first(measure_flow(elf.header.e_machine, code));
+  const bool arm = elf.header.e_machine == EM_AARCH64;
+  const bool jumps =
+      arm ? flow.size() == 4 || flow.size() == 12 : flow.size() >= kJump && flow[flow.size() - kJump] == 0xE9;
+  return jumps && flow.size() < code.size() && find_code_counter(elf)(flow, copy.address, nullptr).features == 0;
+}
+
+}  // namespace
+
+void set_aside_replaced(const Elf& elf, const Pointers& pointers, Census& census) {
   const ElfSection* before = find_section(elf, ".bolt.org.text");
   if (before == nullptr) return;
   const auto section = static_cast<uint32_t>(before - elf.sections.data());
-  for (size_t i = 0; i < functions.all.size(); ++i) {
-    const std::string_view name = functions.all[i].name;
-    const size_t mark = name.rfind(".org.");
-    if (functions.all[i].section != section || mark == std::string_view::npos) continue;
-    if (name.find_first_not_of("0123456789", mark + 5) == std::string_view::npos) owners[i] = {CodeClass::replaced, {}};
+  const auto& all = census.functions.all;
+  std::vector<bool> unused(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const size_t mark = all[i].name.rfind(".org.");
+    unused[i] = all[i].section == section && mark != std::string_view::npos &&
+                all[i].name.find_first_not_of("0123456789", mark + 5) == std::string_view::npos;
+  }
+  std::vector<size_t> used;  // functions whose targets count
+  const auto use = [&](uint64_t target) {
+    const Function* copy = find_function(census.functions, target);
+    if (copy == nullptr) return;
+    const auto i = static_cast<size_t>(copy - all.data());
+    if (!unused[i] || (target == copy->address && leads_away(elf, *copy))) return;
+    unused[i] = false;
+    used.push_back(i);
+  };
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!unused[i]) used.push_back(i);
+  }
+  for (const auto& [place, pointer] : pointers.all()) use(pointer.target);
+  while (!used.empty()) {
+    const size_t function = used.back();
+    used.pop_back();
+    for (const uint64_t target : census.targets[function]) use(target);
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (unused[i]) census.owners[i] = {CodeClass::replaced, {}};
   }
 }
 

@@ -87,6 +87,7 @@ Result<LoadFollower> LoadFollower::make(const Elf& elf, const Functions& functio
   PBPROBE_TRY(follower.starts_, read_starts(elf));
   PBPROBE_TRY(follower.pointers_, Pointers::read(elf));
   PBPROBE_CHECK(follower.find_cpu_model());
+  follower.index_parts();
   return follower;
 }
 
@@ -243,7 +244,10 @@ void LoadFollower::remember_answers(size_t function) {
 
 bool LoadFollower::asks(size_t function) {
   const auto known = asking_.find(function);
-  return known != asking_.end() ? known->second : asking_.emplace(function, find_question(function)).first->second;
+  if (known != asking_.end()) return known->second;
+  const auto parts = list_parts(function);
+  const bool asks = std::any_of(parts.begin(), parts.end(), [&](size_t part) { return find_question(part); });
+  return asking_.emplace(function, asks).first->second;
 }
 
 bool LoadFollower::find_question(size_t function) {
@@ -295,8 +299,10 @@ LoadWalk LoadFollower::walk_once() {
   for (size_t next = 0; next < walk.reached.size(); ++next) {
     const size_t function = walk.reached[next];
     const bool asks = this->asks(function);
-    for (const size_t callee : callees(function)) {
-      if (!asks || !covers(function, callee, trace(callee).features)) enter(callee);
+    for (const size_t part : asks ? list_parts(function) : std::vector{function}) {
+      for (const size_t callee : callees(part)) {
+        if (!asks || !covers(function, callee, trace(callee).features)) enter(callee);
+      }
     }
     if (asks) continue;
     if (!trace(function).indirect) continue;

@@ -44,6 +44,9 @@ class LoadFollower {
   // Reports whether one of these targets is a stub that calls getauxval() or the like.
   [[nodiscard]] bool calls_asker(const CodeTargets& targets);
 
+  // Call once, with the targets of all functions.
+  void separate_shared_parts(const Census& census);
+
   // Reports whether a function asks the CPU: by an instruction, through the system, or in memory with an earlier
   // answer.
   [[nodiscard]] bool asks(size_t function);
@@ -86,10 +89,17 @@ class LoadFollower {
   void remember_answers(size_t function);
   [[nodiscard]] Result<void> find_cpu_model();
   [[nodiscard]] bool is_in_cpu_model(uint64_t place) const;
+  void index_parts();
+  [[nodiscard]] size_t find_main(size_t function);  // the function that contains this part; itself if it is whole
+  [[nodiscard]] std::vector<size_t> list_parts(size_t function);  // the whole function first
+  [[nodiscard]] std::vector<CodePart> read_parts(size_t function);
+  [[nodiscard]] uint16_t find_overwritten(uint64_t address, int depth);
+  [[nodiscard]] CpuModel make_model();
   [[nodiscard]] const Guards& guards(size_t function);
   [[nodiscard]] const Guards& guards_aarch64(size_t function);
   [[nodiscard]] std::optional<StoredAnswer> read_answer(uint64_t place, size_t reader, const Guards& own);
   [[nodiscard]] bool is_zero(uint64_t place, uint64_t bytes) const;
+  void add_sources(size_t part, bool reads_answer, Sources& sources);
   [[nodiscard]] Sources find_sources(size_t function);
   [[nodiscard]] std::optional<FeatureSet> find_asked(size_t function, int depth);
   [[nodiscard]] std::vector<uint64_t> find_held_addresses(size_t function);
@@ -108,7 +118,20 @@ class LoadFollower {
   std::unordered_map<size_t, Guards> guards_;
   std::set<size_t> following_;  // functions whose guards are being read
   CpuModel model_;
+  struct Split {
+    std::vector<size_t> mains;
+    std::vector<size_t> parts;
+  };
+  std::unordered_map<std::string_view, Split> splits_;  // functions with parts, by their names
+  std::unordered_map<size_t, size_t> mains_;            // whole functions by parts
+  std::set<size_t> entered_parts_;                      // parts that several functions enter
+  std::unordered_map<size_t, uint16_t> overwritten_;    // registers that functions overwrite
+  std::optional<LandingPads> pads_;
 };
+
+// covered_calls.cpp. Report whether this is the name of libgcc's __cpu_model, or of __cpu_features2.
+[[nodiscard]] bool is_cpu_model(std::string_view name);
+[[nodiscard]] bool is_cpu_features(std::string_view name);
 
 // Reports whether a function or variable of this name asks the system about the CPU, or keeps its answer.
 [[nodiscard]] bool is_asker(std::string_view name);

@@ -26,7 +26,9 @@ struct Node {
   std::vector<size_t> holders;  // nodes of data that hold an address in this node
   FeatureSet needs = 0;         // features that it needs, or that what it leads to needs
   bool exposed = false;         // some references are unknown
+  bool vtable = false;          // data of which all references are known
   bool guarded = false;
+  bool unused = false;  // never runs, or is never read
 };
 
 class Nameless {
@@ -134,7 +136,7 @@ class Nameless {
         continue;
       }
       const auto [known, fresh] = by_object_.try_emplace(object->begin, nodes_.size());
-      if (fresh) nodes_.push_back({.begin = object->begin, .end = object->end});
+      if (fresh) nodes_.push_back({.begin = object->begin, .end = object->end, .vtable = object->vtable});
       if (known->second != node) nodes_[node].holders.push_back(known->second);
     }
     return {};
@@ -199,10 +201,42 @@ class Nameless {
         census_.owners[*node.function] = {CodeClass::dispatched, {}};
     }
     spread_needs();
+    find_unused();
     keep_guarded();
     const std::vector<bool> entered = find_entered_by_guards();
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (entered[i] && nodes_[i].function) census_.owners[*nodes_[i].function] = {CodeClass::dispatched, {}};
+    }
+  }
+
+  [[nodiscard]] bool may_be_unused(const Node& node) const {
+    if (node.exposed || elf_.header.e_machine != EM_X86_64 || elf_.header.e_type != ET_DYN) return false;
+    if (!node.function) return node.vtable;
+    const size_t i = *node.function;
+    const auto& starts = census_.functions.initializers;
+    const bool starts_itself = functions()[i].resolver || functions()[i].address == elf_.header.e_entry ||
+                               std::find(starts.begin(), starts.end(), functions()[i].address) != starts.end();
+    // Assembly may hide references to functions of C.
+    return is_inner(i) && functions()[i].name.starts_with("_Z") && !census_.entered[i] && !starts_itself;
+  }
+
+  // Marks vtables and functions of C++ that no other code leads to: compilers keep the methods of objects that they no
+  // longer make.
+  void find_unused() {
+    for (auto& node : nodes_) node.unused = may_be_unused(node);
+    const auto is_unused = [&](const Use& use) {
+      const auto caller = find_node(use.function);
+      return caller && nodes_[*caller].unused;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto& node : nodes_) {
+        if (!node.unused) continue;
+        node.unused =
+            std::all_of(node.uses.begin(), node.uses.end(), is_unused) &&
+            std::all_of(node.holders.begin(), node.holders.end(), [&](size_t holder) { return nodes_[holder].unused; });
+        changed = changed || !node.unused;
+      }
     }
   }
 
@@ -212,7 +246,7 @@ class Nameless {
     for (auto& node : nodes_) node.guarded = may_be_guarded(node);
     const auto is_guarded = [&](const Use& use) {
       const auto caller = find_node(use.function);
-      return use.guarded || (caller && nodes_[*caller].guarded);
+      return use.guarded || (caller && (nodes_[*caller].guarded || nodes_[*caller].unused));
     };
     for (bool changed = true; changed;) {
       changed = false;
@@ -220,7 +254,7 @@ class Nameless {
         if (!node.guarded) continue;
         node.guarded = std::all_of(node.uses.begin(), node.uses.end(), is_guarded) &&
                        std::all_of(node.holders.begin(), node.holders.end(),
-                                   [&](size_t holder) { return nodes_[holder].guarded; });
+                                   [&](size_t holder) { return nodes_[holder].guarded || nodes_[holder].unused; });
         changed = changed || !node.guarded;
       }
     }

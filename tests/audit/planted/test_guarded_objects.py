@@ -128,8 +128,6 @@ def list_cases(cases):
         for name, body in cases.items()
         for program in ("g++", "clang++")
         for level in ("-O0", "-O2", "-O3")
-        # Only the unwinder enters the part where GCC falls back to std::launch::deferred: no code refers to it.
-        if not (cases is RIGHT and name == "async" and program == "g++" and level != "-O0")
     ]
 
 

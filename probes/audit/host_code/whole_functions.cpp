@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Functions of x86-64 with the parts that compilers moved away ("f.cold"), their landing pads, and the effects of their
+// calls.
+#include <algorithm>
+
+#include "probes/audit/host_code/load_code.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Functions of the run time of C and C++ that never return. Code behind such a call belongs to other paths.
+constexpr std::string_view kNeverReturn[] = {
+    "_Unwind_Resume",  "__cxa_throw",      "__cxa_rethrow", "__cxa_bad_cast", "__cxa_throw_bad_array_new_length",
+    "_ZSt9terminatev", "__stack_chk_fail", "abort",         "__assert_fail",  "__clang_call_terminate",
+};
+
+bool never_returns(std::string_view name) {
+  const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
+  return throws || std::find(std::begin(kNeverReturn), std::end(kNeverReturn), name) != std::end(kNeverReturn);
+}
+
+bool contains(const Function& function, uint64_t address) {
+  return address - function.address < function.size;
+}
+
+}  // namespace
+
+void LoadFollower::index_parts() {
+  if (elf_.header.e_machine != EM_X86_64) return;
+  const auto& all = functions_.all;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string_view name = find_whole_name(all[i].name);
+    if (name.size() != all[i].name.size()) splits_[name].parts.push_back(i);
+  }
+  if (splits_.empty()) return;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name.empty() || all[i].data) continue;
+    if (const auto found = splits_.find(all[i].name); found != splits_.end()) found->second.mains.push_back(i);
+  }
+}
+
+size_t LoadFollower::find_main(size_t function) {
+  if (splits_.empty()) return function;
+  const Function& self = functions_.all[function];
+  const std::string_view name = find_whole_name(self.name);
+  if (name.size() == self.name.size() || entered_parts_.contains(function)) return function;
+  const auto known = mains_.find(function);
+  if (known != mains_.end()) return known->second;
+  std::vector<size_t> mains;
+  for (const size_t main : splits_.at(name).mains) {
+    const Function& whole = functions_.all[main];
+    if (whole.binding == Binding::local && !whole.source.empty() && whole.source != self.source) continue;
+    const auto& calls = trace(main).calls;
+    if (std::any_of(calls.begin(), calls.end(), [&](uint64_t target) { return contains(self, target); }))
+      mains.push_back(main);
+  }
+  return mains_[function] = mains.size() == 1 ? mains.front() : function;
+}
+
+std::vector<size_t> LoadFollower::list_parts(size_t function) {
+  const size_t main = find_main(function);
+  std::vector<size_t> parts{main};
+  const auto split = splits_.empty() ? splits_.end() : splits_.find(functions_.all[main].name);
+  if (split == splits_.end()) return parts;
+  for (const size_t part : split->second.parts) {
+    if (part != main && find_main(part) == main) parts.push_back(part);
+  }
+  return parts;
+}
+
+// A part that other functions enter too, as the linker folds identical code, is a function of its own.
+void LoadFollower::separate_shared_parts(const Census& census) {
+  std::vector<size_t> parts;
+  for (const auto& [name, split] : splits_) parts.insert(parts.end(), split.parts.begin(), split.parts.end());
+  if (parts.empty()) return;
+  std::sort(parts.begin(), parts.end());
+  const uint64_t begin = functions_.all[parts.front()].address;
+  const uint64_t end = functions_.all[parts.back()].address + functions_.all[parts.back()].size;
+  for (size_t caller = 0; caller < census.targets.size(); ++caller) {
+    for (const uint64_t target : census.targets[caller]) {
+      if (target < begin || target >= end) continue;
+      const auto part = index_at(target);
+      if (!part || *part == caller || !std::binary_search(parts.begin(), parts.end(), *part)) continue;
+      if (find_whole_name(functions_.all[caller].name) != find_whole_name(functions_.all[*part].name))
+        entered_parts_.insert(*part);
+    }
+  }
+  if (entered_parts_.empty()) return;
+  guards_.clear();
+  asking_.clear();
+}
+
+uint16_t LoadFollower::find_overwritten(uint64_t address, int depth) {
+  constexpr uint64_t kMostBytes = 4096;  // a longer function may overwrite all
+  const auto function = index_at(address);
+  if (!function || depth == 0) return kCallerSaved;
+  const Function& self = functions_.all[*function];
+  if (self.address != address || self.size > kMostBytes) return kCallerSaved;
+  const auto [found, fresh] = overwritten_.try_emplace(*function, kCallerSaved);
+  if (!fresh) return found->second;
+  const CallEffects effects = read_call_effects(get_code(elf_, self), address);
+  if (effects.unknown) return kCallerSaved;
+  uint16_t overwritten = effects.overwritten & kCallerSaved;
+  for (const uint64_t target : effects.calls) overwritten |= find_overwritten(target, depth - 1);
+  return overwritten_[*function] = overwritten;
+}
+
+std::vector<CodePart> LoadFollower::read_parts(size_t function) {
+  if (!pads_) {
+    auto pads = LandingPads::make(elf_);
+    pads_.emplace(pads.ok() ? std::move(*pads) : LandingPads());
+  }
+  std::vector<CodePart> parts;
+  for (const size_t i : list_parts(function)) {
+    const Function& part = functions_.all[i];
+    CodePart code{.code = get_code(elf_, part), .address = part.address, .sites = {}};
+    // A landing pad without a known call site counts as entered with nothing known.
+    if (auto sites = pads_->read(elf_, part.address); sites.ok()) code.sites = std::move(*sites);
+    parts.push_back(std::move(code));
+  }
+  return parts;
+}
+
+CpuModel LoadFollower::make_model() {
+  constexpr int kMostCalls = 3;
+  CpuModel model = model_;
+  model.read_pointer = [this](uint64_t place) -> std::optional<uint64_t> {
+    const Pointer* pointer = pointers_.at(place);
+    if (pointer == nullptr) return std::nullopt;
+    if (is_cpu_model(pointer->symbol)) return model_.first;
+    if (is_cpu_features(pointer->symbol)) return model_.second;
+    return pointer->symbol.empty() ? std::optional(pointer->target) : std::nullopt;
+  };
+  model.read_memory = [this](uint64_t place, uint64_t bytes) -> std::optional<uint64_t> {
+    if (const Pointer* pointer = pointers_.at(place); pointer != nullptr && bytes == 8) return pointer->target;
+    const auto memory = bytes_at_address(elf_, place, "table of a switch");
+    if (!memory.ok()) return std::nullopt;
+    if (bytes == 4) {
+      const auto offset = memory->read<int32_t>(0, "table of a switch");
+      return offset.ok() ? std::optional(static_cast<uint64_t>(static_cast<int64_t>(*offset))) : std::nullopt;
+    }
+    const auto address = memory->read<uint64_t>(0, "table of a switch");
+    return address.ok() ? std::optional(*address) : std::nullopt;
+  };
+  model.find_overwritten = [this](uint64_t address) { return find_overwritten(address, kMostCalls); };
+  model.never_returns = [this](uint64_t address) {
+    const std::string_view import = find_import(address);
+    const auto function = import.empty() ? index_at(address) : std::nullopt;
+    return never_returns(function ? functions_.all[*function].name : import);
+  };
+  return model;
+}
+
+}  // namespace pbprobe
