@@ -164,11 +164,11 @@ TEST(LandingPads, RejectsMalformedCalls) {
   const Unwound cut = make_unwound({8, 4, 0x20});
   auto calls = read_calls(cut);
   ASSERT_FALSE(calls.ok());
-  EXPECT_EQ(calls.error().message, "libx.so landing pads+0x7: LEB128 number needs 1 bytes, 0 left");
+  EXPECT_EQ(calls.error().message, "libx.so+0x5b: LEB128 number needs 1 bytes, 0 left");
   const Unwound unknown = make_unwound({8, 4, 0x20, 0}, 0x07);
   calls = read_calls(unknown);
   ASSERT_FALSE(calls.ok());
-  EXPECT_EQ(calls.error().message, "libx.so landing pads+0x4: pointer encoding 0x7 is not known");
+  EXPECT_EQ(calls.error().message, "libx.so+0x58: pointer encoding 0x7 is not known");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "probes/audit/host_code/census.hpp"
@@ -54,5 +55,10 @@ class DataObjects {
   std::vector<uint64_t> taken_;    // addresses in data that code takes, sorted
   std::vector<uint64_t> pointed_;  // addresses in data that pointers in data lead to, sorted
 };
+
+// relative_tables.cpp. Reports for each range of addresses whether it contains a target of a table of 32-bit offsets
+// from the table, as compilers write them for constants. x86-64 only.
+[[nodiscard]] std::vector<bool> find_table_targets(const Elf& elf,
+                                                   const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
 
 }  // namespace pbprobe

@@ -223,7 +223,32 @@ class Nameless {
   // Marks vtables and functions of C++ that no other code leads to: compilers keep the methods of objects that they no
   // longer make.
   void find_unused() {
+    // The large code model computes addresses from constants.
+    constexpr std::string_view kLarge[] = {".ltext", ".lrodata", ".ldata", ".lbss"};
+    const bool large = std::any_of(elf_.sections.begin(), elf_.sections.end(), [&](const ElfSection& section) {
+      return std::any_of(std::begin(kLarge), std::end(kLarge),
+                         [&](std::string_view name) { return section.name.starts_with(name); });
+    });
+    if (large) return;
     for (auto& node : nodes_) node.unused = may_be_unused(node);
+    keep_unused();
+    std::vector<size_t> unused;
+    std::vector<std::pair<uint64_t, uint64_t>> ranges;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (!nodes_[i].unused) continue;
+      unused.push_back(i);
+      ranges.emplace_back(nodes_[i].begin, nodes_[i].function ? nodes_[i].begin + 1 : nodes_[i].end);
+    }
+    if (unused.empty()) return;
+    const std::vector<bool> used = find_table_targets(elf_, ranges);
+    for (size_t i = 0; i < unused.size(); ++i) {
+      if (used[i]) nodes_[unused[i]].unused = false;
+    }
+    keep_unused();
+  }
+
+  // Unmarks unused nodes that other nodes lead to, until none changes.
+  void keep_unused() {
     const auto is_unused = [&](const Use& use) {
       const auto caller = find_node(use.function);
       return caller && nodes_[*caller].unused;

@@ -31,6 +31,22 @@ extern "C" void run(int* x, int n) {{ if ({WIDE}) fast(x); else slow(x); {more} 
 """
 
 
+def offsets(entry: str) -> str:
+    """Calls a function that only an offset in a table leads to."""
+    table = f".pushsection .rodata\\n.balign 4\\noffsets: .long {entry} - offsets\\n.popsection"
+    load = "lea offsets(%%rip), %0\\n movslq (%0), %%rcx\\n add %%rcx, %0"
+    return f"""
+__attribute__((noinline, used)) static void help(int* x) {{ x[3] = 1; fast(x); x[4] = 1; }}
+__asm__("{table}");
+extern "C" void run(int* x, int n) {{
+  void (*f)(int*);
+  __asm__("{load}" : "=&r"(f) : : "rcx", "cc");
+  if ({WIDE}) fast(x); else slow(x);
+  f(x);
+}}
+"""
+
+
 PATHS = {
     "tail call through a pointer": (
         run(f"auto f = reinterpret_cast<void (**)(int*)>(x)[n]; if ({NARROW}) fast(x); f(x);"),
@@ -68,6 +84,7 @@ PATHS = {
         run(f"if (n == 9) {{ note(x); fast(x); }} if ({WIDE}) x[1] = 1; else slow(x);", HELPERS),
         run(f"if (n == 8) {{ note(x); slow(x); }} if ({WIDE}) {{ if (n == 9) {{ note(x); fast(x); }} }}", HELPERS),
     ),
+    "table of offsets": (offsets("_ZL4helpPi"), offsets("_ZL4slowPi")),
     "copy": (copy("left(x);"), copy()),
     "copy by a pointer": (copy("reinterpret_cast<void (**)(int*)>(x)[n] = left;"), copy()),
 }
