@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -22,8 +21,8 @@ namespace {
 
 thread_local Forced forced;
 
-// Rates of the CPU's instruction paths; empty before calibrate().
-std::atomic<std::shared_ptr<const Rates>> cpu_rates = std::make_shared<const Rates>();
+// Rates of the CPU's instruction paths; null before calibrate(). Never freed, because plans name them.
+std::atomic<const Rates*> cpu_rates = nullptr;
 
 // Reports whether neighbours along `columns` are adjacent in memory and rows do not overlap.
 bool has_separate_rows(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
@@ -138,10 +137,10 @@ struct Asked {
   Problem problem;
   int32_t gpu = -1;  // -1: the CPU
   int64_t threads = 1;
-  std::string kernel;                  // forced kernel
-  int64_t parts = 0;                   // forced parts of split-K
-  int64_t down = 1, across = 1;        // forced shape of a cluster
-  std::shared_ptr<const Rates> rates;  // rates of the CPU
+  const Kernel* kernel = nullptr;  // forced kernel
+  int64_t parts = 0;               // forced parts of split-K
+  int64_t down = 1, across = 1;    // forced shape of a cluster
+  const Rates* rates = nullptr;    // rates of the CPU
 
   bool operator==(const Asked&) const = default;
 };
@@ -159,18 +158,18 @@ struct AskedHash {
   }
 };
 
-Result<std::shared_ptr<const Slices>> planned(const Asked& asked, const Host& host) {
+Result<const Slices*> planned(const Asked& asked, const Host& host) {
   constexpr size_t kMost = 4096;  // some 2 KB each
-  thread_local std::unordered_map<Asked, std::shared_ptr<const Slices>, AskedHash> kept;
-  if (const auto found = kept.find(asked); found != kept.end()) return found->second;
+  thread_local std::unordered_map<Asked, Slices, AskedHash> kept;
+  if (const auto found = kept.find(asked); found != kept.end()) return &found->second;
   ChooseOptions options{.threads = asked.threads};
   if (asked.gpu >= 0) options.gpu = asked.gpu;
-  if (!asked.kernel.empty()) options.kernel = asked.kernel;
+  if (asked.kernel != nullptr) options.kernel.emplace(asked.kernel->name);
   if (asked.parts > 0) options.parts = asked.parts;
   options.cluster = {asked.down, asked.across};
   PBPROBE_TRY(auto slices, choose_slices(asked.problem, host, asked.rates ? *asked.rates : Rates(), options));
   if (kept.size() >= kMost) kept.clear();
-  return kept.emplace(asked, std::make_shared<const Slices>(std::move(slices))).first->second;
+  return &kept.emplace(asked, std::move(slices)).first->second;
 }
 
 Result<void> run_on_gpu(const Plan& plan, const Operands& operands, int32_t gpu, Context context) {
@@ -209,7 +208,7 @@ bool has_tf32(const Host& host, int32_t gpu) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& asked, const Place& place) {
+Result<const Slices*> plan_gemm(const Gemm& asked, const Place& place) {
   const auto& host = place.gpu ? gpu_host() : cpu_host();
   if (!host.ok()) return host.error();
   Gemm gemm = asked;
@@ -231,7 +230,7 @@ Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& asked, const Place& 
   return planned({.problem = problem,
                   .gpu = place.gpu.value_or(-1),
                   .threads = place.threads,
-                  .kernel = forced.name,
+                  .kernel = forced.name.empty() ? nullptr : find_kernel(forced.name),
                   .parts = forced.parts,
                   .down = forced.cluster.down,
                   .across = forced.cluster.across,
@@ -261,7 +260,7 @@ Result<void> run_gemm(const Slices& slices, const Operands& operands, const Plac
 Result<Rates> calibrate() {
   const auto& host = cpu_host();
   if (!host.ok()) return host.error();
-  auto rates = std::make_shared<const Rates>(measure_rates(*host));
+  const auto* const rates = new Rates(measure_rates(*host));
   cpu_rates.store(rates);
   return *rates;
 }

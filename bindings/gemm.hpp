@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// GEMM of an operator: from tensor properties to a plan and a launch. Needs no torch headers; only torch.cpp includes
-// them.
+// GEMM of an operator: from tensor properties to a plan and a launch. Needs no torch headers.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,9 +65,10 @@ struct Place {
 using Slices = std::vector<Slice>;
 
 // Returns the slices for a GEMM, with the chosen or the forced kernel; one slice except for extreme sizes. Each thread
-// caches its plans, because planning takes longer than a small GEMM. Reads CPU features once, and loads the driver only
-// for a GPU: a process with initialized CUDA must not fork. Errors: as for choose_slices().
-[[nodiscard]] Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& place);
+// caches its plans, because planning takes longer than a small GEMM; the slices remain until its next call. Reads CPU
+// features once, and loads the driver only for a GPU: a process with initialized CUDA must not fork. Errors: as for
+// choose_slices().
+[[nodiscard]] Result<const Slices*> plan_gemm(const Gemm& gemm, const Place& place);
 
 // Returns the workspace of run_gemm() in bytes: the largest slice, because slices run one after another.
 [[nodiscard]] int64_t workspace_bytes(const Slices& slices);

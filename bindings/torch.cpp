@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// torch.ops.pbprobe: our kernels as operators of torch, on CPU and CUDA. The only file that is compiled with torch's
-// headers.
+// torch.ops.pbprobe: our kernels as operators of torch, on CPU and CUDA.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bindings/torch_operators.hpp"
 #include "bindings/torch_tensors.hpp"
 
 namespace pbprobe::ops {
@@ -16,7 +17,7 @@ namespace {
 
 // Operands of a GEMM besides A and B: FP32, contiguous, on the same device.
 struct Extras {
-  std::optional<Tensor> bias;
+  std::optional<Bias> bias;
   std::optional<Tensor> scale_a;
   std::optional<Tensor> scale_b;
   bool per_tensor = false;  // the scales have one element each
@@ -36,10 +37,10 @@ const void* get_data(const std::optional<Tensor>& vector) {
   return vector ? vector->data_ptr() : nullptr;
 }
 
-// Computes C = A · B into `c`, which is contiguous. `like` selects the device, and the allocator of the workspace.
+// Computes C = A · B into `c`, which is contiguous, on that GPU or on the CPU.
 void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, DType c_type, const Extras& extras,
-              const Tensor& like) {
-  const Place place = get_place(like);
+              std::optional<int32_t> gpu) {
+  const Place place = get_place(gpu);
   const Gemm gemm{.a = a,
                   .b = b,
                   .c = c_type,
@@ -51,37 +52,33 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                   .blocks_lda = extras.blocks_lda,
                   .blocks_ldb = extras.blocks_ldb,
                   .tf32 = extras.tf32};
-  const auto slices = unwrap(plan_gemm(gemm, place), operation);
-  // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
-  std::optional<Tensor> workspace;
-  if (const int64_t bytes = workspace_bytes(*slices); bytes > 0)
-    workspace = torch_abi::empty({bytes}, ScalarType::Byte, like);
+  const Slices& slices = *unwrap(plan_gemm(gemm, place), operation);
+  const Workspace workspace(workspace_bytes(slices), gpu);
   const Operands operands{.a = a.data,
                           .b = b.data,
                           .c = c,
-                          .bias = get_floats(extras.bias),
+                          .bias = extras.bias ? extras.bias->data : nullptr,
                           .scale_a = get_floats(extras.scale_a),
                           .scale_b = get_floats(extras.scale_b),
                           .blocks_a = get_data(extras.blocks_a),
                           .blocks_b = get_data(extras.blocks_b)};
-  void* const stream = place.gpu ? current_stream(*place.gpu) : nullptr;
-  const auto done =
-      run_gemm(*slices, operands, place, workspace ? workspace->data_ptr() : nullptr, stream, torch_threads());
+  void* const stream = gpu ? current_stream(*gpu) : nullptr;
+  const auto done = run_gemm(slices, operands, place, workspace.data(), stream, torch_threads());
   if (!done.ok()) fail("pbprobe::{}: {}", operation, done.error().message);
 }
 
-void check_devices(const char* operation, const Tensor& a, const Tensor& b, const char* name) {
-  if (a.is_cuda() != b.is_cuda() || (a.is_cuda() && torch_abi::device_index(a) != torch_abi::device_index(b)))
+void check_devices(const char* operation, const TensorView& a, const TensorView& b, const char* name) {
+  if (a.gpu != b.gpu)
     fail("pbprobe::{}: expected all tensors to be on the same device, but {} is on another one than the first",
          operation, name);
 }
 
-void check_shapes(const char* operation, const Tensor& a, const Tensor& b) {
-  const bool batches = a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0);
-  if (!batches && (a.dim() != 2 || b.dim() != 2))
+void check_shapes(const char* operation, const TensorView& a, const TensorView& b) {
+  const bool batches = a.sizes.size() == 3 && b.sizes.size() == 3 && a.sizes[0] == b.sizes[0];
+  if (!batches && (a.sizes.size() != 2 || b.sizes.size() != 2))
     fail("pbprobe::{}: expected two matrices, or two batches of as many: got {} and {}", operation, describe(a),
          describe(b));
-  if (a.size(a.dim() - 1) != b.size(b.dim() - 2))
+  if (a.sizes.back() != b.sizes[b.sizes.size() - 2])
     fail("pbprobe::{}: a and b cannot be multiplied: {} and {}", operation, describe(a), describe(b));
   check_devices(operation, a, b, "b");
 }
@@ -90,72 +87,86 @@ bool is_floating(ScalarType type) {
   return type == ScalarType::Float || type == ScalarType::BFloat16 || type == ScalarType::Half;
 }
 
-void check_floating(const char* operation, const Tensor& a, const Tensor& b) {
-  if (!is_floating(torch_abi::get_type(a)) || torch_abi::get_type(a) != torch_abi::get_type(b))
+void check_floating(const char* operation, const TensorView& a, const TensorView& b) {
+  if (!is_floating(a.type) || a.type != b.type)
     fail("pbprobe::{}: expected both to be torch.float32, torch.bfloat16 or torch.float16, and the same: got {} and {}",
          operation, describe(a), describe(b));
 }
 
-void check_integers(const char* operation, const Tensor& a, const Tensor& b) {
-  const auto type = torch_abi::get_type(a);
-  if ((type != ScalarType::Char && type != ScalarType::Byte) || torch_abi::get_type(b) != ScalarType::Char)
+void check_integers(const char* operation, const TensorView& a, const TensorView& b) {
+  if ((a.type != ScalarType::Char && a.type != ScalarType::Byte) || b.type != ScalarType::Char)
     fail("pbprobe::{}: expected a of torch.int8 or torch.uint8 and b of torch.int8: got {} and {}", operation,
          describe(a), describe(b));
 }
 
-Tensor gemm_of(const char* operation, const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras = {}) {
-  const Tensor left = readable(a);
-  const Tensor right = readable(b);
-  auto sizes = get_sizes(a);
-  sizes.back() = b.size(b.dim() - 1);
-  Tensor c = torch_abi::empty(sizes, type, a);
+Tensor gemm_of(const char* operation, const TensorView& a, const TensorView& b, ScalarType type,
+               const Extras& extras = {}) {
+  const ReadableMatrices left(a);
+  const ReadableMatrices right(b);
+  std::array<int64_t, 3> sizes{};
+  std::copy(a.sizes.begin(), a.sizes.end(), sizes.begin());
+  const size_t dims = a.sizes.size();
+  sizes[dims - 1] = b.sizes.back();
+  Tensor c = torch_abi::empty(std::span(sizes).first(dims), type, a.gpu);
   const DType c_type = *convert_dtype(type);
-  const int64_t batches = a.dim() == 3 ? a.size(0) : 1;
-  const int64_t bytes = sizes.back() * a.size(a.dim() - 2) * size_of(c_type);
+  const int64_t batches = dims == 3 ? sizes[0] : 1;
+  const int64_t bytes = sizes[dims - 2] * sizes[dims - 1] * size_of(c_type);
   for (int64_t i = 0; i < batches; ++i)
-    multiply(operation, make_matrix(left, i), make_matrix(right, i), static_cast<std::byte*>(c.data_ptr()) + i * bytes,
-             c_type, extras, a);
+    multiply(operation, left.get(i), right.get(i), static_cast<std::byte*>(c.data_ptr()) + i * bytes, c_type, extras,
+             a.gpu);
   return c;
 }
 
-// a[m,k] · b[k,n], or as many of them: [b,m,k] · [b,k,n]. Result in the operands' type.
-Tensor mm(const Tensor& a, const Tensor& b) {
+}  // namespace
+
+Tensor mm(const TensorView& a, const TensorView& b) {
   check_shapes("mm", a, b);
   check_floating("mm", a, b);
-  return gemm_of("mm", a, b, torch_abi::get_type(a), {.tf32 = may_round_to_tf32(a)});
+  return gemm_of("mm", a, b, a.type, {.tf32 = may_round_to_tf32(a)});
 }
 
-// x[…,k] · weight[n,k]ᵀ + bias[n].
-Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
-  if (x.dim() < 1 || weight.dim() != 2 || x.size(x.dim() - 1) != weight.size(1))
+Tensor linear(const TensorView& x, const TensorView& weight, const TensorView* bias) {
+  if (x.sizes.empty() || weight.sizes.size() != 2 || x.sizes.back() != weight.sizes[1])
     fail("pbprobe::linear: expected x [..., k] and weight [n, k]: got {} and {}", describe(x), describe(weight));
   check_floating("linear", x, weight);
   check_devices("linear", x, weight, "weight");
   Extras extras{.tf32 = may_round_to_tf32(x)};
-  if (bias) {
-    if (bias->dim() != 1 || bias->size(0) != weight.size(0) || torch_abi::get_type(*bias) != torch_abi::get_type(x))
-      fail("pbprobe::linear: expected bias [{}] {}: got {}", weight.size(0), get_type_name(torch_abi::get_type(x)),
-           describe(*bias));
+  const int64_t n = weight.sizes[0];
+  if (bias != nullptr) {
+    if (bias->sizes.size() != 1 || bias->sizes[0] != n || bias->type != x.type)
+      fail("pbprobe::linear: expected bias [{}] {}: got {}", n, get_type_name(x.type), describe(*bias));
     check_devices("linear", x, *bias, "bias");
-    extras.bias = torch_abi::contiguous(torch_abi::convert_to_fp32(*bias));
+    extras.bias.emplace(*bias);
   }
-  int64_t rows = 1;
-  for (int64_t i = 0; i + 1 < x.dim(); ++i) rows *= x.size(i);
-  const Tensor left = readable(x.dim() == 2 ? x : torch_abi::reshape(x, {rows, weight.size(1)}));
-  const Tensor right = readable(weight);
-  auto sizes = get_sizes(x);
-  sizes.back() = weight.size(0);
-  Tensor y = torch_abi::empty(sizes, torch_abi::get_type(x), x);
-  multiply("linear", make_matrix(left), make_matrix(right).transposed(), y.data_ptr(),
-           *convert_dtype(torch_abi::get_type(x)), extras, x);
+  const FlatRows rows(x);
+  const ReadableMatrices left(rows.view());
+  const ReadableMatrices right(weight);
+  std::vector<int64_t> sizes(x.sizes.begin(), x.sizes.end());
+  sizes.back() = n;
+  Tensor y = torch_abi::empty(sizes, x.type, x.gpu);
+  multiply("linear", left.get(), right.get().transposed(), y.data_ptr(), *convert_dtype(x.type), extras, x.gpu);
   return y;
 }
 
-// a[m,k] · b[k,n] of int8 (a: or uint8), as int32: exact modulo 2^32, as torch._int_mm is.
-Tensor int_mm(const Tensor& a, const Tensor& b) {
+Tensor int_mm(const TensorView& a, const TensorView& b) {
   check_shapes("int_mm", a, b);
   check_integers("int_mm", a, b);
   return gemm_of("int_mm", a, b, ScalarType::Int);
+}
+
+namespace {
+
+// The dispatcher calls these operators.
+Tensor mm_operator(const Tensor& a, const Tensor& b) {
+  return mm(a, b);
+}
+Tensor linear_operator(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
+  if (!bias) return linear(x, weight, nullptr);
+  const TensorView view(*bias);
+  return linear(x, weight, &view);
+}
+Tensor int_mm_operator(const Tensor& a, const Tensor& b) {
+  return int_mm(a, b);
 }
 
 Tensor prepare_scale(const char* operation, const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
@@ -179,19 +190,21 @@ Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, co
   const int64_t k = a.size(1);
   const int64_t parts = (k + most - 1) / most;
   const int64_t elements = a.size(0) * b.size(1);
-  const Tensor left = readable(a);
-  const Tensor right = readable(b);
-  const Tensor sums = torch_abi::empty({parts, elements}, ScalarType::Float, a);
+  const std::optional<int32_t> gpu = torch_abi::get_gpu(a);
+  const ReadableMatrices left(a);
+  const ReadableMatrices right(b);
+  const Tensor sums = torch_abi::empty(std::array{parts, elements}, ScalarType::Float, gpu);
   for (int64_t i = 0; i < parts; ++i) {
     const int64_t first = i * most;
     const int64_t depth = std::min(most, k - first);
     auto* const c = static_cast<float*>(sums.data_ptr()) + i * elements;
-    multiply(kOperation, make_matrix(left).slice_columns(first, depth),
-             make_matrix(right).transposed().slice_columns(first, depth).transposed(), c, DType::fp32, extras, a);
+    multiply(kOperation, left.get().slice_columns(first, depth),
+             right.get().transposed().slice_columns(first, depth).transposed(), c, DType::fp32, extras, gpu);
   }
-  const Tensor ones = torch_abi::fill(torch_abi::empty({1, parts}, ScalarType::Float, a), 1);
-  Tensor c = torch_abi::empty({a.size(0), b.size(1)}, type, a);
-  multiply(kOperation, make_matrix(ones), make_matrix(sums), c.data_ptr(), *convert_dtype(type), {}, a);
+  const Tensor ones = torch_abi::fill(torch_abi::empty(std::array{int64_t{1}, parts}, ScalarType::Float, gpu), 1);
+  Tensor c = torch_abi::empty(std::array{a.size(0), b.size(1)}, type, gpu);
+  multiply(kOperation, ReadableMatrices(ones).get(), ReadableMatrices(sums).get(), c.data_ptr(), *convert_dtype(type),
+           {}, gpu);
   return c;
 }
 
@@ -373,7 +386,7 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
       fail("pbprobe::scaled_mm: expected bias [{}] of torch.bfloat16, torch.float16 or torch.float32: got {}", n,
            describe(*bias));
     check_devices(kOperation, a, *bias, "bias");
-    extras.bias = torch_abi::contiguous(torch_abi::convert_to_fp32(*bias));
+    extras.bias.emplace(*bias);
   }
   return gemm_of(kOperation, a, b, *out_dtype, extras);
 }
@@ -394,11 +407,11 @@ int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& sca
   } else {
     check_integers("which", a, b);
   }
-  const Tensor left = readable(a);
-  const Tensor right = readable(b);
+  const ReadableMatrices left(a);
+  const ReadableMatrices right(b);
   const bool rows = fp8 && extras.blocks == BlockScale::none;
-  const Gemm gemm{.a = make_matrix(left),
-                  .b = make_matrix(right),
+  const Gemm gemm{.a = left.get(),
+                  .b = right.get(),
                   .c = floating ? *convert_dtype(torch_abi::get_type(a))
                        : fp8    ? DType::bf16
                                 : DType::int32,
@@ -409,7 +422,7 @@ int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& sca
                   .blocks_lda = extras.blocks_lda,
                   .blocks_ldb = extras.blocks_ldb,
                   .tf32 = may_round_to_tf32(a)};
-  const auto slices = unwrap(plan_gemm(gemm, get_place(a)), "which");
+  const Slices* const slices = unwrap(plan_gemm(gemm, get_place(torch_abi::get_gpu(a))), "which");
   return slices->front().plan.kernel - kernel_table().data();
 }
 
@@ -429,9 +442,9 @@ PBPROBE_OPERATORS(library) {
 }
 
 #define PBPROBE_IMPLEMENT(library)                                              \
-  library.impl("mm", PBPROBE_OPERATOR(pbprobe::ops::mm));                       \
-  library.impl("linear", PBPROBE_OPERATOR(pbprobe::ops::linear));               \
-  library.impl("int_mm", PBPROBE_OPERATOR(pbprobe::ops::int_mm));               \
+  library.impl("mm", PBPROBE_OPERATOR(pbprobe::ops::mm_operator));              \
+  library.impl("linear", PBPROBE_OPERATOR(pbprobe::ops::linear_operator));      \
+  library.impl("int_mm", PBPROBE_OPERATOR(pbprobe::ops::int_mm_operator));      \
   library.impl("scaled_int_mm", PBPROBE_OPERATOR(pbprobe::ops::scaled_int_mm)); \
   library.impl("scaled_mm", PBPROBE_OPERATOR(pbprobe::ops::scaled_mm));         \
   library.impl("which", PBPROBE_OPERATOR(pbprobe::ops::which))

@@ -30,23 +30,23 @@ struct Allocator {
 };
 
 // Raises torch's error for an allocation of this size. Returns if the allocation no longer fails.
-inline void fail_as_torch_does(int64_t bytes, const torch::stable::Tensor& like) {
+inline void fail_as_torch_does(int64_t bytes, std::optional<int32_t> gpu) {
   using Get = Allocator* (*)(const int8_t& device_type);  // c10::GetAllocator
   static const auto get = reinterpret_cast<Get>(::dlsym(RTLD_DEFAULT, "_ZN3c1012GetAllocatorERKNS_10DeviceTypeE"));
   if (get == nullptr) return;
-  const auto type = static_cast<int8_t>(like.is_cuda() ? aoti_torch_device_type_cuda() : aoti_torch_device_type_cpu());
+  const auto type = static_cast<int8_t>(gpu ? aoti_torch_device_type_cuda() : aoti_torch_device_type_cpu());
   std::optional<torch::stable::accelerator::DeviceGuard> guard;
-  if (like.is_cuda()) guard.emplace(like.get_device_index());
+  if (gpu) guard.emplace(*gpu);
   const DataPtr memory = get(type)->allocate(static_cast<size_t>(bytes));
 }
 
-// Returns the result of `call`, which allocates `bytes` on the device of `like`.
+// Returns the result of `call`, which allocates `bytes` on a GPU, or in CPU memory if `gpu` is null.
 template <class Call>
-torch::stable::Tensor allocating(int64_t bytes, const torch::stable::Tensor& like, Call&& call) {
+torch::stable::Tensor allocating(int64_t bytes, std::optional<int32_t> gpu, Call&& call) {
   try {
     return call();
   } catch (const std::exception&) {
-    fail_as_torch_does(bytes, like);
+    fail_as_torch_does(bytes, gpu);
   }
   return call();
 }

@@ -1,13 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Conversion of tensors, for torch.cpp only, which includes torch's headers.
+// Conversion of tensors, for the files that include torch's headers.
 #pragma once
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,6 +27,7 @@ namespace pbprobe::ops {
 
 using torch_abi::ScalarType;
 using torch_abi::Tensor;
+using torch_abi::TensorView;
 
 // torch converts it to RuntimeError, the type that its own operators raise for shapes and types.
 template <class... Args>
@@ -73,29 +80,131 @@ inline std::string get_type_name(ScalarType type) {
   }
 }
 
-inline std::vector<int64_t> get_sizes(const Tensor& tensor) {
-  std::vector<int64_t> sizes;
-  for (int64_t i = 0; i < tensor.dim(); ++i) sizes.push_back(tensor.size(i));
-  return sizes;
-}
-
 // "[2, 3] torch.float32"
-inline std::string describe(const Tensor& tensor) {
-  return fmt::format("[{}] {}", fmt::join(get_sizes(tensor), ", "), get_type_name(torch_abi::get_type(tensor)));
+inline std::string describe(const TensorView& tensor) {
+  return fmt::format("[{}] {}", fmt::join(tensor.sizes, ", "), get_type_name(tensor.type));
 }
 
-// Returns the last two dimensions as a matrix; for a 3D tensor, at index `batch` of the first.
-inline Matrix make_matrix(const Tensor& tensor, int64_t batch = 0) {
-  const int64_t first = tensor.dim() - 2;
-  const int64_t offset = first == 1 ? batch * tensor.stride(0) : 0;
-  const DType type = *convert_dtype(torch_abi::get_type(tensor));
-  return {static_cast<const std::byte*>(tensor.data_ptr()) + offset * size_of(type),
-          tensor.size(first),
-          tensor.size(first + 1),
-          tensor.stride(first),
-          tensor.stride(first + 1),
-          type};
-}
+// The last two dimensions of a tensor as matrices that kernels can read: in place, or of a copy if its strides fit no
+// kernel. The tensor must outlive it.
+class ReadableMatrices {
+ public:
+  explicit ReadableMatrices(const TensorView& tensor) : first_(make_matrix(tensor)) {
+    if (is_readable(first_)) {
+      step_ = tensor.sizes.size() > 2 ? tensor.strides[0] : 0;
+      return;
+    }
+    copy_ = torch_abi::contiguous(tensor.share());
+    first_ = make_matrix(*copy_);
+    step_ = first_.rows * first_.columns;
+  }
+
+  // Returns the matrix at an index of the first of three dimensions.
+  [[nodiscard]] Matrix get(int64_t batch = 0) const {
+    Matrix matrix = first_;
+    matrix.data = static_cast<const std::byte*>(first_.data) + batch * step_ * size_of(first_.type);
+    return matrix;
+  }
+
+ private:
+  static Matrix make_matrix(const TensorView& tensor) {
+    const size_t rows = tensor.sizes.size() - 2;
+    return {tensor.data,          tensor.sizes[rows],       tensor.sizes[rows + 1],
+            tensor.strides[rows], tensor.strides[rows + 1], *convert_dtype(tensor.type)};
+  }
+
+  Matrix first_;
+  int64_t step_ = 0;  // elements between matrices
+  std::optional<Tensor> copy_;
+};
+
+// A tensor as [rows, k], k its last dimension: in place if all dimensions can be joined, else reshaped by torch. The
+// tensor must outlive it.
+class FlatRows {
+ public:
+  explicit FlatRows(const TensorView& tensor) : view_(tensor) {
+    if (tensor.sizes.size() == 2) return;
+    for (const int64_t size : tensor.sizes.first(tensor.sizes.size() - 1)) sizes_[0] *= size;
+    sizes_[1] = tensor.sizes.back();
+    if (!is_contiguous(tensor)) {
+      reshaped_ = torch_abi::reshape(tensor.share(), {sizes_[0], sizes_[1]});
+      view_ = TensorView(*reshaped_);
+      return;
+    }
+    strides_[0] = std::max<int64_t>(sizes_[1], 1);
+    view_.sizes = sizes_;
+    view_.strides = strides_;
+  }
+  FlatRows(const FlatRows&) = delete;
+  FlatRows& operator=(const FlatRows&) = delete;
+
+  [[nodiscard]] const TensorView& view() const { return view_; }
+
+ private:
+  static bool is_contiguous(const TensorView& tensor) {
+    int64_t expected = 1;
+    for (size_t i = tensor.sizes.size(); i-- > 0; expected *= tensor.sizes[i])
+      if (tensor.sizes[i] != 1 && tensor.strides[i] != expected) return false;
+    return true;
+  }
+
+  std::array<int64_t, 2> sizes_{1, 1};
+  std::array<int64_t, 2> strides_{1, 1};
+  std::optional<Tensor> reshaped_;
+  TensorView view_;
+};
+
+// A bias [n] as kernels read it: contiguous FP32, in place or a copy. The tensor must outlive it.
+struct Bias {
+  explicit Bias(const TensorView& bias) {
+    const bool together = bias.strides[0] == 1 || bias.sizes[0] <= 1;
+    if (bias.type == ScalarType::Float && together) {
+      data = static_cast<const float*>(bias.data);
+      return;
+    }
+    copy = !bias.gpu && bias.type == ScalarType::BFloat16 && bias.data != nullptr
+               ? widen(bias)
+               : torch_abi::contiguous(torch_abi::convert_to_fp32(bias.share()));
+    data = static_cast<const float*>(copy->data_ptr());
+  }
+
+  // Converts BF16 in CPU memory; torch would call its dispatcher, which takes as long as a small GEMM.
+  static Tensor widen(const TensorView& bias) {
+    Tensor wide = torch_abi::empty(bias.sizes, ScalarType::Float, std::nullopt);
+    const auto* const from = static_cast<const uint16_t*>(bias.data);
+    auto* const to = static_cast<float*>(wide.data_ptr());
+    for (int64_t i = 0; i < bias.sizes[0]; ++i)
+      to[i] = std::bit_cast<float>(static_cast<uint32_t>(from[i * bias.strides[0]]) << 16);
+    return wide;
+  }
+
+  std::optional<Tensor> copy;
+  const float* data = nullptr;
+};
+
+// Memory for run_gemm(). On a GPU torch frees it in the order of the stream, so it may go back before the kernel has
+// run. On the CPU, each thread keeps a small one, because allocating takes as long as a small GEMM.
+class Workspace {
+ public:
+  Workspace(int64_t bytes, std::optional<int32_t> gpu) {
+    constexpr int64_t kKept = 256 << 10;
+    if (bytes == 0) return;
+    if (gpu || bytes > kKept) {
+      tensor_ = torch_abi::empty(std::array{bytes}, ScalarType::Byte, gpu);
+      data_ = tensor_->data_ptr();
+      return;
+    }
+    thread_local std::unique_ptr<std::byte[]> kept;
+    if (kept == nullptr) kept.reset(new std::byte[kKept]);  // not make_unique(), which writes zeros
+    data_ = kept.get();
+  }
+
+  [[nodiscard]] void* data() const { return data_; }
+
+ private:
+  std::optional<Tensor> tensor_;
+  void* data_ = nullptr;
+};
 
 // Reports whether torch lets FP32 products on a GPU round their operands to TF32 (torch.backends.cuda.matmul,
 // torch.set_float32_matmul_precision). Finds torch's own functions at run time, since the stable ABI lacks them. torch
@@ -118,17 +227,12 @@ inline bool allows_tf32() {
 }
 
 // Returns whether operands like this one may be rounded to TF32.
-inline bool may_round_to_tf32(const Tensor& tensor) {
-  return tensor.is_cuda() && torch_abi::get_type(tensor) == ScalarType::Float && allows_tf32();
+inline bool may_round_to_tf32(const TensorView& tensor) {
+  return tensor.gpu && tensor.type == ScalarType::Float && allows_tf32();
 }
 
-inline Tensor readable(const Tensor& tensor) {
-  return is_readable(make_matrix(tensor)) ? tensor : torch_abi::contiguous(tensor);
-}
-
-inline Place get_place(const Tensor& tensor) {
-  if (tensor.is_cuda()) return {.gpu = torch_abi::device_index(tensor)};
-  return {.gpu = std::nullopt, .threads = torch_abi::threads()};
+inline Place get_place(std::optional<int32_t> gpu) {
+  return {.gpu = gpu, .threads = gpu ? 1 : torch_abi::threads()};
 }
 
 // Returns torch's current stream on this GPU. Looks up the function at run time, because a CPU torch lacks its library

@@ -21,7 +21,8 @@ function(pbprobe_operators torch folder)
     message(STATUS "pbprobe: the operators are not built: torch ${version} is older than 2.8")
     return()
   endif()
-  add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/gemm.cpp)
+  add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/gemm.cpp
+              ${PROJECT_SOURCE_DIR}/bindings/direct_calls.cpp)
   # The headers of torch contain another fmt: this folder precedes them.
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/ours)
   file(CREATE_LINK ${PBPROBE_FMT_INCLUDE}/fmt ${PROJECT_BINARY_DIR}/generated/ours/fmt SYMBOLIC)

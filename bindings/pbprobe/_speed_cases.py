@@ -14,6 +14,8 @@ from pathlib import Path
 
 import torch
 
+from pbprobe import ops
+
 LAYERS = Path(__file__).parent / "model_layers.json"
 CPU_TYPES = ("fp32", "bf16", "int8")
 GPU_TYPES = ("fp32", "tf32", "bf16", "fp16", "int8", "fp8-tensor", "fp8-row", "fp8-1x128", "fp8-1x128-1x128")
@@ -187,7 +189,7 @@ def _make_fp8(dtype: str, a: torch.Tensor, w: torch.Tensor, operands: Operands) 
         a,
         b,
         (scale_a, scale_b),
-        lambda: torch.ops.pbprobe.scaled_mm(a, b, scale_a, scale_b, None, None, torch.bfloat16, False),
+        lambda: ops.scaled_mm(a, b, scale_a, scale_b, None, None, torch.bfloat16, False),
         lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16),
         _make_check(a, w, of_rows, of_columns, 2.0**-10),
     )
@@ -202,9 +204,9 @@ def make_case(dtype: str, shape: Shape, operands: Operands) -> Case:
     if dtype.startswith("fp8"):
         return _make_fp8(dtype, a, w, operands)
     if dtype == "int8":
-        ours, theirs = (lambda: torch.ops.pbprobe.int_mm(a, b)), (lambda: torch._int_mm(a, b))
+        ours, theirs = (lambda: ops.int_mm(a, b)), (lambda: torch._int_mm(a, b))
     else:
-        ours, theirs = (lambda: torch.ops.pbprobe.mm(a, b)), (lambda: torch.mm(a, b))
+        ours, theirs = (lambda: ops.mm(a, b)), (lambda: torch.mm(a, b))
     return Case(a, b, (), ours, theirs, _make_check(a, w, 1.0, 1.0, 2.0**-9 if dtype == "tf32" else 0.0))
 
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import torch
+from torch.compiler import is_dynamo_compiling
 
 from pbprobe._package import no_operators
 
@@ -71,6 +72,24 @@ def _load() -> ctypes.CDLL:
 _library = _load()
 
 
+def _load_direct_calls() -> Sequence[Callable[..., torch.Tensor | None]]:
+    """Returns mm, linear and int_mm as calls without torch's dispatcher. Each computes a product of plain tensors in
+    CPU memory, and returns None if the dispatcher has to be called: for other tensors, in a mode, to raise an error.
+    """
+    load = getattr(ctypes.PyDLL(str(_LIBRARY)), "pbprobe_load_direct_calls", None)  # missing for torch before 2.10
+    functions = (ctypes.py_object * 3)()
+    if load is not None:
+        load.argtypes = [ctypes.POINTER(ctypes.py_object), *4 * [ctypes.py_object]]
+        load.restype = ctypes.c_bool
+        with torch.inference_mode():
+            if load(functions, None, torch.Tensor, torch.nn.Parameter, torch.autograd.forward_ad):
+                return tuple(functions)
+    return 3 * (lambda *_: None,)
+
+
+_direct_mm, _direct_linear, _direct_int_mm = _load_direct_calls()
+
+
 _PLAIN = (torch.Tensor, torch.nn.Parameter)  # not what brings a dispatch of its own
 
 
@@ -91,6 +110,8 @@ def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     CUDA, torch.float32 operands are rounded to TF32 if torch's settings allow it (torch.backends.cuda.matmul).
     Errors: RuntimeError for other shapes and types, and if this machine has no kernel for them.
     """
+    if not is_dynamo_compiling() and (done := _direct_mm(a, b)) is not None:
+        return done
     if _needs_no_autograd(a, b):
         with torch._C._AutoDispatchBelowAutograd():
             return torch.ops.pbprobe.mm.default(a, b)
@@ -102,6 +123,8 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
 
     Types and errors: as for mm(). The bias has the type of the operands.
     """
+    if not is_dynamo_compiling() and (done := _direct_linear(x, weight, bias)) is not None:
+        return done
     if _needs_no_autograd(x, weight, bias):
         with torch._C._AutoDispatchBelowAutograd():
             return torch.ops.pbprobe.linear.default(x, weight, bias)
@@ -113,6 +136,8 @@ def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
     Exact modulo 2^32, as torch._int_mm is. Errors: RuntimeError for other shapes and types.
     """
+    if not is_dynamo_compiling() and (done := _direct_int_mm(a, b)) is not None:
+        return done
     return torch.ops.pbprobe.int_mm.default(a, b)
 
 

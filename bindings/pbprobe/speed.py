@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Measures torch.ops.pbprobe beside torch on layers of real models, and prints Markdown tables.
+"""Measures pbprobe.ops beside torch on layers of real models, and prints Markdown tables.
 
     python -m pbprobe.speed                                     # every type; a GPU if there is one, else the CPU
     python -m pbprobe.speed --device cpu --dtype bf16 --threads 1 --threads all
