@@ -204,5 +204,31 @@ TEST(Owners, CopiesThatBoltMovedDoNotRun) {
   for (size_t i = 1; i < census.owners.size(); ++i) EXPECT_EQ(census.owners[i].code_class, CodeClass::unguarded) << i;
 }
 
+// Returns the class of a copy "f.org.0" that other code calls. `start` precedes an instruction of AVX-512 and a return.
+CodeClass decide_called_copy(std::vector<uint8_t> start, uint64_t target) {
+  start.insert(start.end(), {0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc1, 0xc3});
+  start.resize(32, 0xCC);
+  Elf elf;
+  elf.header.e_machine = EM_X86_64;
+  elf.file = Bytes(start, "libx.so");
+  elf.sections = {{"", {}}, {".bolt.org.text", {}}};
+  Census census;
+  census.functions.all = {{.address = 0x1000, .size = 16, .name = "_Z1fv.org.0", .section = 1},
+                          {.address = 0x1010, .offset = 16, .size = 16, .name = "_Z1gv", .section = 1}};
+  census.owners.resize(2);
+  census.targets = {{}, {target}};
+  set_aside_replaced(elf, Pointers(), census);
+  return census.owners[0].code_class;
+}
+
+TEST(Owners, CopyThatCodeEntersRuns) {
+  const std::vector<uint8_t> jump{0xE9, 0, 0x10, 0, 0};
+  EXPECT_NE(decide_called_copy({}, 0x1000), CodeClass::replaced);
+  EXPECT_NE(decide_called_copy({0x90}, 0x1000), CodeClass::replaced);
+  EXPECT_EQ(decide_called_copy(jump, 0x1000), CodeClass::replaced);
+  EXPECT_NE(decide_called_copy(jump, 0x1005), CodeClass::replaced);
+  EXPECT_EQ(decide_called_copy({}, 0x1010), CodeClass::replaced);
+}
+
 }  // namespace
 }  // namespace pbprobe
