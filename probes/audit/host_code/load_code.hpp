@@ -123,6 +123,7 @@ class LoadFollower {
     std::vector<size_t> parts;
   };
   std::unordered_map<std::string_view, Split> splits_;  // functions with parts, by their names
+  std::vector<bool> is_split_;                          // true for functions with parts, and for parts; or empty
   std::unordered_map<size_t, size_t> mains_;            // whole functions by parts
   std::set<size_t> entered_parts_;                      // parts that several functions enter
   std::unordered_map<size_t, uint16_t> overwritten_;    // registers that functions overwrite

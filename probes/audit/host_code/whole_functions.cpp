@@ -35,14 +35,21 @@ void LoadFollower::index_parts() {
     if (name.size() != all[i].name.size()) splits_[name].parts.push_back(i);
   }
   if (splits_.empty()) return;
+  is_split_.resize(all.size());
+  for (const auto& [name, split] : splits_) {
+    for (const size_t part : split.parts) is_split_[part] = true;
+  }
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].name.empty() || all[i].data) continue;
-    if (const auto found = splits_.find(all[i].name); found != splits_.end()) found->second.mains.push_back(i);
+    const auto found = splits_.find(all[i].name);
+    if (found == splits_.end()) continue;
+    found->second.mains.push_back(i);
+    is_split_[i] = true;
   }
 }
 
 size_t LoadFollower::find_main(size_t function) {
-  if (splits_.empty()) return function;
+  if (is_split_.empty() || !is_split_[function]) return function;
   const Function& self = functions_.all[function];
   const std::string_view name = find_whole_name(self.name);
   if (name.size() == self.name.size() || entered_parts_.contains(function)) return function;
@@ -62,7 +69,8 @@ size_t LoadFollower::find_main(size_t function) {
 std::vector<size_t> LoadFollower::list_parts(size_t function) {
   const size_t main = find_main(function);
   std::vector<size_t> parts{main};
-  const auto split = splits_.empty() ? splits_.end() : splits_.find(functions_.all[main].name);
+  if (is_split_.empty() || !is_split_[main]) return parts;
+  const auto split = splits_.find(functions_.all[main].name);
   if (split == splits_.end()) return parts;
   for (const size_t part : split->second.parts) {
     if (part != main && find_main(part) == main) parts.push_back(part);
