@@ -22,9 +22,9 @@ if(PBPROBE_SANITIZE)
   endif()
 endif()
 
-# Compile eight files of a room together, because half of the compile time goes into includes. The cross build compiles each
-# file separately and thus proves that its includes are complete. Exclude files with generated headers (OBJECT_DEPENDS) by
-# SKIP_UNITY_BUILD_INCLUSION: a batch does not wait for these headers.
+# Compile eight files of a room together, because half of the compile time goes into includes. Only a build with
+# -DPBPROBE_UNITY=OFF proves that the includes of each file are complete. Exclude files with generated headers
+# (OBJECT_DEPENDS) by SKIP_UNITY_BUILD_INCLUSION: a batch does not wait for these headers.
 option(PBPROBE_UNITY "Compile the files of a room eight at a time" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 if(PBPROBE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # GCC treats the files of a batch as headers
