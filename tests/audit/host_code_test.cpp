@@ -230,5 +230,31 @@ TEST(Owners, CopyThatCodeEntersRuns) {
   EXPECT_EQ(decide_called_copy({}, 0x1010), CodeClass::replaced);
 }
 
+// Returns the class of a second copy if code enters only the first copy, which begins with these bytes.
+CodeClass decide_copy_behind(std::vector<uint8_t> first) {
+  first.resize(16, 0xCC);
+  first.insert(first.end(), {0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc1, 0xc3});
+  first.resize(32, 0xCC);
+  Elf elf;
+  elf.header.e_machine = EM_X86_64;
+  elf.file = Bytes(first, "libx.so");
+  elf.sections = {{"", {}}, {".bolt.org.text", {}}};
+  Census census;
+  census.functions.all = {{.address = 0x1000, .size = 16, .name = "_Z1fv.org.0", .section = 1},
+                          {.address = 0x1010, .offset = 16, .size = 16, .name = "_Z1gv.org.0", .section = 1},
+                          {.address = 0x1020, .offset = 32, .size = 0, .name = "_Z1hv", .section = 1}};
+  census.owners.resize(3);
+  census.targets = {{0x1010}, {}, {0x1000}};
+  set_aside_replaced(elf, Pointers(), census);
+  return census.owners[1].code_class;
+}
+
+TEST(Owners, CopyOnTheWayOutOfAnotherCopyRuns) {
+  EXPECT_NE(decide_copy_behind({0xE9, 0x0B, 0, 0, 0}), CodeClass::replaced);                       // jmp to it
+  EXPECT_NE(decide_copy_behind({0xE8, 0x0B, 0, 0, 0, 0xE9, 0, 0x10, 0, 0}), CodeClass::replaced);  // call before a jmp
+  EXPECT_NE(decide_copy_behind({0xE8, 0x0B, 0, 0, 0, 0xC3}), CodeClass::replaced);                 // no jmp
+  EXPECT_EQ(decide_copy_behind({0xE9, 0, 0x10, 0, 0, 0xE8, 0x06, 0, 0, 0}), CodeClass::replaced);  // call behind a jmp
+}
+
 }  // namespace
 }  // namespace pbprobe

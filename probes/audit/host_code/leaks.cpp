@@ -4,6 +4,9 @@
 // Weak and inline functions that need more than other unguarded code. Their place in the file shows their object file,
 // and their callers show whether they run unguarded.
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "probes/audit/host_code/census.hpp"
@@ -176,16 +179,28 @@ class Leaks {
 
 namespace {
 
-// Reports whether the copy ends in a jump before it needs anything: BOLT overwrites the start of a function whose
-// callers it cannot change with a jump to the moved function.
-bool leads_away(const Elf& elf, const Function& copy) {
-  constexpr size_t kJump = 5;  // E9 and a displacement; aarch64: b, or adrp, add and br
+// Reports whether code ends in a jump to a fixed address: on x86-64 E9 and a displacement, on aarch64 b, or adrp, add
+// and br. A jump through a register otherwise may lead back, as that of a switch does.
+bool ends_in_fixed_jump(uint16_t machine, std::span<const uint8_t> code) {
+  constexpr size_t kJump = 5;
+  if (machine != EM_AARCH64) return code.size() >= kJump && code[code.size() - kJump] == 0xE9;
+  uint32_t words[3] = {};
+  if (code.size() > sizeof words) return false;
+  std::memcpy(words, code.data(), code.size());
+  if (code.size() == 4) return (words[0] & 0xFC000000) == 0x14000000;
+  return (words[0] & 0x9F000000) == 0x90000000 && (words[1] & 0xFF800000) == 0x91000000;
+}
+
+// BOLT overwrites the start of a function whose callers it cannot change with a jump to the moved function. Returns
+// the targets of the code before the jump, and of the jump; nullopt if more of the copy may run from its start.
+std::optional<CodeTargets> find_way_out(const Elf& elf, const Function& copy) {
+  const uint16_t machine = elf.header.e_machine;
   const auto code = get_code(elf, copy);
-  const auto flow = code.first(measure_flow(elf.header.e_machine, code));
-  const bool arm = elf.header.e_machine == EM_AARCH64;
-  const bool jumps =
-      arm ? flow.size() == 4 || flow.size() == 12 : flow.size() >= kJump && flow[flow.size() - kJump] == 0xE9;
-  return jumps && flow.size() < code.size() && find_code_counter(elf)(flow, copy.address, nullptr).features == 0;
+  const auto flow = code.first(measure_flow(machine, code));
+  CodeTargets targets;
+  if (flow.size() == code.size() || !ends_in_fixed_jump(machine, flow)) return std::nullopt;
+  if (find_code_counter(elf)(flow, copy.address, &targets).features != 0) return std::nullopt;
+  return targets;
 }
 
 }  // namespace
@@ -201,23 +216,25 @@ void set_aside_replaced(const Elf& elf, const Pointers& pointers, Census& census
     unused[i] = all[i].section == section && mark != std::string_view::npos &&
                 all[i].name.find_first_not_of("0123456789", mark + 5) == std::string_view::npos;
   }
-  std::vector<size_t> used;  // functions whose targets count
-  const auto use = [&](uint64_t target) {
-    const Function* copy = find_function(census.functions, target);
-    if (copy == nullptr) return;
-    const auto i = static_cast<size_t>(copy - all.data());
-    if (!unused[i] || (target == copy->address && leads_away(elf, *copy))) return;
-    unused[i] = false;
-    used.push_back(i);
-  };
+  std::vector<uint64_t> reached;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (!unused[i]) used.push_back(i);
+    if (!unused[i]) reached.insert(reached.end(), census.targets[i].begin(), census.targets[i].end());
   }
-  for (const auto& [place, pointer] : pointers.all()) use(pointer.target);
-  while (!used.empty()) {
-    const size_t function = used.back();
-    used.pop_back();
-    for (const uint64_t target : census.targets[function]) use(target);
+  for (const auto& [place, pointer] : pointers.all()) reached.push_back(pointer.target);
+  std::set<uint64_t> left;  // copies that are entered only to leave them
+  while (!reached.empty()) {
+    const uint64_t target = reached.back();
+    reached.pop_back();
+    const Function* copy = find_function(census.functions, target);
+    const size_t i = copy == nullptr ? all.size() : static_cast<size_t>(copy - all.data());
+    if (copy == nullptr || !unused[i] || (target == copy->address && left.contains(target))) continue;
+    const auto way_out = target == copy->address ? find_way_out(elf, *copy) : std::nullopt;
+    const CodeTargets& more = way_out ? *way_out : census.targets[i];
+    if (way_out)
+      left.insert(target);
+    else
+      unused[i] = false;
+    reached.insert(reached.end(), more.begin(), more.end());
   }
   for (size_t i = 0; i < all.size(); ++i) {
     if (unused[i]) census.owners[i] = {CodeClass::replaced, {}};
