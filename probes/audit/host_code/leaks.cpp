@@ -180,7 +180,7 @@ class Leaks {
 namespace {
 
 // Reports whether code ends in a jump to a fixed address: on x86-64 E9 and a displacement, on aarch64 b, or adrp, add
-// and br. A jump through a register otherwise may lead back, as that of a switch does.
+// and br. A jump through a register otherwise may lead back, like the jump of a switch.
 bool ends_in_fixed_jump(uint16_t machine, std::span<const uint8_t> code) {
   constexpr size_t kJump = 5;
   if (machine != EM_AARCH64) return code.size() >= kJump && code[code.size() - kJump] == 0xE9;
