@@ -31,6 +31,20 @@ extern "C" void run(int* x, int n) {{ if ({WIDE}) fast(x); else slow(x); {more} 
 """
 
 
+def label(first: str, case: str) -> str:
+    """Jumps to a label through memory, which is followed to none."""
+    jump = f"static void* volatile at; at = n > 1 ? &&one : &&two; {first} goto *at;"
+    return run(f"{jump} one: {case} return; two: slow(x); x[2] = 2;")
+
+
+def call(target: str) -> str:
+    """Asks before a call of hand-written code, and tests the word in r10 after it."""
+    word = "mov __cpu_model@GOTPCREL(%%rip), %%r10\\n mov 12(%%r10), %%r10d"
+    code = f'__asm__("{word}\\n call take\\n mov %%r10d, %0" : "=r"(word) : : "r10", "r11", "memory");'
+    take = f"""__asm__(".type take, @function\\n take: mov (%rdi), {target}\\n ret\\n .size take, . - take");"""
+    return run(f"unsigned word; {code} if (word & (1 << 15)) fast(x); else slow(x);", take)
+
+
 def offsets(entry: str) -> str:
     """Calls a function that only an offset in a table leads to."""
     table = f".pushsection .rodata\\n.balign 4\\noffsets: .long {entry} - offsets\\n.popsection"
@@ -84,6 +98,8 @@ PATHS = {
         run(f"if (n == 9) {{ note(x); fast(x); }} if ({WIDE}) x[1] = 1; else slow(x);", HELPERS),
         run(f"if (n == 8) {{ note(x); slow(x); }} if ({WIDE}) {{ if (n == 9) {{ note(x); fast(x); }} }}", HELPERS),
     ),
+    "label in memory": (label(f"if ({WIDE}) x[1] = 1;", "fast(x);"), label("x[1] = 1;", f"if ({WIDE}) fast(x);")),
+    "register of a callee": (call("%r10d"), call("%r11d")),
     "table of offsets": (offsets("_ZL4helpPi"), offsets("_ZL4slowPi")),
     "copy": (copy("left(x);"), copy()),
     "copy by a pointer": (copy("reinterpret_cast<void (**)(int*)>(x)[n] = left;"), copy()),

@@ -18,6 +18,10 @@ def choose(condition: str) -> str:
     return CLASSES + f'extern "C" void* make(int n) {{ {made} }}\n'
 
 
+def result(body: str) -> str:
+    return f'extern "C" bool run(int* x, int n) {{ {body} }}\n'
+
+
 RIGHT = {
     "two tail calls": run(IF % SVE),
     "inverted question": run(f"if (!{SVE}) slow(x); else fast(x);"),
@@ -35,6 +39,7 @@ RIGHT = {
     "local flag": run(f"static const bool has = {SVE}; {IF % 'has'}"),
     "helper": run(f"if ({SVE}) help(x);", "N static void help(int* x) { x[3] = 1; fast(x); x[4] = 1; }"),
     "object": choose(SVE),
+    "answer as the result": result(f"const bool has = ({SVE}) != 0; if (has && n > 1) fast(x); return has;"),
 }
 WRONG = {
     "inverted question": run(f"if (!{SVE}) fast(x); else slow(x);"),
@@ -59,6 +64,7 @@ WRONG = {
     "inverted resolver": resolved("unsigned long caps", f"return caps & {BIT} ? slow : fast;"),
     "object": choose("n > 1"),
     "object for another feature": choose(f"{HWCAP} & 2"),
+    "answer as the result": result(f"if (n > 1) fast(x); return ({SVE}) != 0;"),
 }
 
 
