@@ -13,6 +13,7 @@ namespace pbprobe {
 // anything that is timed. Returns the condition's last value.
 template <class Condition>
 bool spin_until(Condition&& condition) {
+  if (condition()) return true;
   const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
   do {
     for (int i = 0; i < 64; ++i) {
