@@ -183,19 +183,28 @@ struct Bias {
 };
 
 // Memory for run_gemm(). On a GPU torch frees it in the order of the stream, so it may go back before the kernel has
-// run. On the CPU, each thread keeps a small one, because allocating takes as long as a small GEMM.
+// run. On the CPU, each thread keeps what its calls needed, up to 32 MiB: new memory has pages that the kernel clears
+// first, which takes as long as a small GEMM.
 class Workspace {
  public:
   Workspace(int64_t bytes, std::optional<int32_t> gpu) {
-    constexpr int64_t kKept = 256 << 10;
+    constexpr int64_t kLeast = 256 << 10;
+    constexpr int64_t kMost = 32 << 20;
     if (bytes == 0) return;
-    if (gpu || bytes > kKept) {
+    if (gpu || bytes > kMost) {
       tensor_ = torch_abi::empty(std::array{bytes}, ScalarType::Byte, gpu);
       data_ = tensor_->data_ptr();
       return;
     }
     thread_local std::unique_ptr<std::byte[]> kept;
-    if (kept == nullptr) kept.reset(new std::byte[kKept]);  // not make_unique(), which writes zeros
+    thread_local int64_t size = 0;
+    if (bytes > size) {
+      const auto wanted = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(bytes, kLeast))));
+      size = 0;
+      kept.reset();
+      kept.reset(new std::byte[static_cast<size_t>(wanted)]);  // not make_unique(), which writes zeros
+      size = wanted;
+    }
     data_ = kept.get();
   }
 
