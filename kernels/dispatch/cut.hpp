@@ -18,6 +18,9 @@ namespace pbprobe {
 // must, and in few passes.
 [[nodiscard]] bool suits_in_place(const Kernel& kernel, const Problem& problem);
 
+// Returns how many columns of B a thread that works alone packs at a time: their panels stay in its second-level cache.
+[[nodiscard]] int64_t count_block_columns(const Kernel& kernel, int64_t k_block);
+
 // Fills in plan.cpu and the bytes that it needs, for a kernel that packs B, or for one that reads it in place.
 void cut_cpu(Plan& plan, int64_t threads);
 void cut_in_place(Plan& plan, int64_t threads);

@@ -23,15 +23,20 @@ int64_t choose_thread_count(double shares, int64_t threads) {
   return static_cast<int64_t>(std::clamp(shares, 1.0, static_cast<double>(threads)));
 }
 
-// Returns the work of a call in units of choose_thread_count(). Instructions are as wide for every type, so bytes of
-// packed elements measure their number. With few rows or columns, packing or reading the operands takes most of the
-// time; with short k, writing C.
-double count_shares(const Kernel& kernel, const Problem& p) {
-  constexpr double kWritten = 1 << 16;  // elements of C
-  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
-  const auto bytes = static_cast<double>(kernel.packed_bytes);
-  return m * n * k * bytes / static_cast<double>(kernel.least_work) + m * n / kWritten +
-         (m + n) * k * bytes / kReadBytes;
+// Returns the work of writing m × n of C, in units of choose_thread_count().
+double count_written(int64_t m, int64_t n) {
+  constexpr double kWritten = 1 << 16;  // elements
+  return static_cast<double>(m) * static_cast<double>(n) / kWritten;
+}
+
+// Returns the work of a call that computes m × n of C, in units of choose_thread_count(). Instructions are as wide for
+// every type, so bytes of packed elements measure their number. With few rows or columns, packing or reading the
+// operands takes most of the time; with short k, writing C.
+double count_shares(const Kernel& kernel, int64_t m, int64_t n, int64_t k) {
+  const double bytes = static_cast<double>(k) * static_cast<double>(kernel.packed_bytes);
+  const double multiplied = static_cast<double>(m) * static_cast<double>(n) * bytes;
+  return multiplied / static_cast<double>(kernel.least_work) + count_written(m, n) +
+         static_cast<double>(m + n) * bytes / kReadBytes;
 }
 
 // Returns how many packed rows a core's cache holds while the kernel reads the other operand in place.
@@ -40,12 +45,12 @@ int64_t count_cached_rows(const Kernel& kernel, int64_t k) {
   return std::max(kernel.cache_bytes / (kernel.packed_bytes * (k + 1)), kernel.tile.m);
 }
 
+constexpr int64_t kPiece = 1024;  // writing a piece of a row of C takes as long as reading these bytes
+
 // Cuts a pass between threads into at least two tasks each. Chooses the cut that reads and writes least while all
-// threads are busy. A thread reads rows of A and columns of B again for each task that is cut across them. A piece of a
-// row of C costs as much as another kilobyte.
+// threads are busy. A thread reads rows of A and columns of B again for each task that is cut across them.
 void cut_tasks(CpuBlocks& cpu, const Tile& tile, int64_t line, int64_t threads) {
   constexpr int64_t kTasksPerThread = 4;
-  constexpr int64_t kPiece = 1024;
   const int64_t wanted = threads * kTasksPerThread;
   const CpuBlocks all = cpu;
   int64_t most = 0;
@@ -70,6 +75,39 @@ void cut_tasks(CpuBlocks& cpu, const Tile& tile, int64_t line, int64_t threads) 
   }
 }
 
+// Rows and columns of C that one thread of a plan computes alone.
+struct AloneTask {
+  int64_t rows, columns;
+  double shares;  // the work of the task, in units of choose_thread_count()
+};
+
+// Cuts C into at most `threads` tasks, each with its own packed operands, so that the largest one ends first.
+AloneTask cut_alone(const Kernel& kernel, const Problem& p, int64_t threads) {
+  const auto cut = [&](int64_t down, int64_t across) {
+    const int64_t rows = even_part(p.m, divide_up(p.m, down), kernel.tile.m);
+    const int64_t columns = even_part(p.n, divide_up(p.n, across), kernel.tile.n);
+    const double pieces = columns < p.n ? static_cast<double>(rows * kPiece) / kReadBytes : 0;
+    return AloneTask{rows, columns, count_shares(kernel, std::min(rows, p.m), std::min(columns, p.n), p.k) + pieces};
+  };
+  AloneTask best = cut(1, 1);
+  for (int64_t down = 1; down <= threads; ++down) {
+    const AloneTask task = cut(down, threads / down);
+    if (task.shares < best.shares) best = task;
+    if (task.rows == kernel.tile.m) break;
+  }
+  return best;
+}
+
+// Reports whether threads that pack all they read end before threads that share what they pack: if what they pack
+// more is little, or little of their work. Many threads wait longer for each other's panels than few.
+bool suits_alone(const Kernel& kernel, const Problem& p, const AloneTask& task, int64_t threads) {
+  constexpr int64_t kManyThreads = 8;
+  const bool many = threads >= kManyThreads;
+  const int64_t lines = task.rows + task.columns - (p.m + p.n) / threads;
+  const double more = static_cast<double>(lines * p.k * kernel.packed_bytes) / kReadBytes;
+  return more <= (many ? 8 : 0.5) || more <= task.shares / (many ? 4 : 16);
+}
+
 }  // namespace
 
 bool swaps_operands(const Kernel& kernel, const Problem& problem) {
@@ -78,6 +116,11 @@ bool swaps_operands(const Kernel& kernel, const Problem& problem) {
   // Tiles hold C transposed, and either operand may be the packed one.
   const bool either = kernel.k_major && problem.a == problem.b && !a_is_km(problem.layout);
   return either && problem.n < problem.m;
+}
+
+int64_t count_block_columns(const Kernel& kernel, int64_t k_block) {
+  const int64_t line = round_up(std::max<int64_t>(k_block, 1), kernel.tile.k) * kernel.packed_bytes + kernel.line_bytes;
+  return std::max<int64_t>(kernel.cache_bytes / kernel.tile.n / line, 1) * kernel.tile.n;
 }
 
 bool suits_in_place(const Kernel& kernel, const Problem& problem) {
@@ -99,60 +142,90 @@ bool suits_in_place(const Kernel& kernel, const Problem& problem) {
 // Cuts a small-M problem over all of k: only A is packed, and the threads share the columns.
 void cut_in_place(Plan& plan, int64_t threads) {
   const Problem& p = plan.problem;
-  const bool swaps = swaps_operands(*plan.kernel, p);
+  const Kernel& kernel = *plan.kernel;
+  const bool swaps = swaps_operands(kernel, p);
   const int64_t rows = swaps ? p.n : p.m;
   const int64_t columns = swaps ? p.m : p.n;
-  const double bytes = static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
-  const double work = bytes * static_cast<double>(rows) / static_cast<double>(plan.kernel->least_work);
-  threads = choose_thread_count(bytes / kReadBytes + work, threads);
-  const Tile& tile = plan.tile;
-  constexpr int64_t kTasksPerThread = 8;
-  CpuBlocks& cpu = plan.cpu;
-  cpu.k_block = even_part(plan.problem.k, INT64_MAX, tile.k);
-  cpu.rows = cpu.task_rows = even_part(rows, count_cached_rows(*plan.kernel, p.k), tile.m);
-  cpu.columns = cpu.task_columns = even_part(columns, INT64_MAX, tile.n);
-  if (threads > 1) cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), tile.n);
-  cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));
+  const int64_t unit = kernel.tile.n;
   constexpr int64_t kAlign = 64;
-  cpu.packed_b_offset = cpu.partials_offset = round_up(cpu.rows * cpu.k_block * plan.kernel->packed_bytes, kAlign);
-  plan.workspace_bytes = cpu.packed_b_offset + kAlign;
+  CpuBlocks& cpu = plan.cpu;
+  cpu.k_block = even_part(p.k, INT64_MAX, kernel.tile.k);
+  cpu.rows = cpu.task_rows = even_part(rows, count_cached_rows(kernel, p.k), kernel.tile.m);
+  const int64_t packed_a = round_up(cpu.rows * cpu.k_block * kernel.packed_bytes, kAlign);
+  cpu.packed_b_offset = cpu.partials_offset = packed_a;
+  const double bytes = static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
+  const double shares = bytes / kReadBytes + count_written(rows, columns) +
+                        bytes * static_cast<double>(rows) / static_cast<double>(kernel.least_work);
+  // The rows of a tile register take long to pack beside their multiplication.
+  constexpr int64_t kAlonePerThread = 24 << 10;
+  cpu.alone = threads == 1 || shares < 2 || !kernel.k_major || packed_a <= threads * kAlonePerThread;
+  if (cpu.alone) {
+    constexpr int64_t kTasksPerShare = 4;  // once a second thread is worth calling
+    const int64_t tasks = shares < 1 ? 1 : choose_thread_count(kTasksPerShare * shares, threads);
+    // Vectors along k are read of up to four columns at once.
+    const bool along_k = swaps ? !a_is_km(p.layout) : b_is_nk(p.layout);
+    cpu.task_columns = even_part(columns, divide_up(columns, tasks), along_k && !kernel.k_major ? 12 : unit);
+    cpu.task_rows = round_up(rows, cpu.rows);
+    cpu.columns = cpu.task_columns;
+    cpu.threads = std::max<int64_t>(divide_up(columns, cpu.task_columns), 1);
+    cpu.own_bytes = packed_a;
+    plan.workspace_bytes = cpu.threads * packed_a + kAlign;
+  } else {
+    constexpr int64_t kTasksPerThread = 8;
+    threads = choose_thread_count(shares, threads);
+    cpu.columns = even_part(columns, INT64_MAX, unit);
+    cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), unit);
+    cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));
+    plan.workspace_bytes = packed_a + kAlign;
+  }
 }
 
 void cut_cpu(Plan& plan, int64_t threads) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
   const Tile& tile = kernel.tile;
-  constexpr int64_t kMaxBlock = 4096;     // rows or columns of a pass: bounds the workspace
-  constexpr int64_t kMaxBytes = 1 << 20;  // short rows or columns may be more, up to these bytes
+  constexpr int64_t kMaxBlock = 4096;           // rows or columns of a pass: bounds the workspace
+  constexpr int64_t kMaxBytes = 1 << 20;        // short rows or columns may be more, up to these bytes
+  constexpr int64_t kMostWorkspace = 32 << 20;  // bytes, if threads work alone
   CpuBlocks& cpu = plan.cpu;
-  threads = choose_thread_count(count_shares(kernel, p), threads);
+  const double shares = count_shares(kernel, p.m, p.n, p.k);
   cpu.k_block = even_part(p.k, kernel.k_block, tile.k);
   const int64_t line = cpu.k_block * kernel.packed_bytes + kernel.line_bytes;
   const int64_t most = std::max(kMaxBlock, kMaxBytes / line);
-  cpu.rows = even_part(p.m, most, tile.m);
-  cpu.columns = even_part(p.n, most, tile.n);
-  cpu.task_rows = even_part(cpu.rows, kernel.cache_bytes / line, tile.m);
-  cpu.task_columns = cpu.columns;
-  if (threads > 1) cut_tasks(cpu, tile, line, threads);
-  const int64_t tasks = divide_up(cpu.rows, cpu.task_rows) * divide_up(cpu.columns, cpu.task_columns);
-  cpu.threads = std::clamp<int64_t>(threads, 1, tasks);
   cpu.partials = p.k > cpu.k_block && size_of(p.c) < size_of(p.accumulator);
-  cpu.packed_b_offset = round_up(cpu.rows * line, kPackedAlign);
-  const int64_t packed_b = round_up(cpu.columns * line, kPackedAlign);
-  // If one task has all rows, no other one reads its columns of B: a thread packs some of them into its cache at a
-  // time.
-  if (cpu.threads > 1 && cpu.task_rows >= p.m && !p.prepacked_b) {
-    const int64_t fitting = std::max<int64_t>(kernel.cache_bytes / line / tile.n, 1) * tile.n;
-    cpu.own_columns = std::min(fitting, cpu.task_columns);
-    cpu.own_bytes = round_up(cpu.own_columns * line, kPackedAlign);
+  const auto cut_blocks = [&](int64_t rows, int64_t columns) {
+    cpu.rows = even_part(rows, most, tile.m);
+    cpu.columns = even_part(columns, most, tile.n);
+    cpu.packed_b_offset = round_up(cpu.rows * line, kPackedAlign);
+    cpu.partials_offset = cpu.packed_b_offset;
+    // The last pass may have a shorter k and pack more columns at a time.
+    const int64_t at_once = cpu.alone ? std::max(kernel.cache_bytes, tile.n * line) : INT64_MAX;
+    if (!p.prepacked_b) cpu.partials_offset += round_up(std::min(cpu.columns * line, at_once), kPackedAlign);
+    const int64_t partials = cpu.partials ? cpu.rows * cpu.columns * size_of(p.accumulator) : 0;
+    return round_up(cpu.partials_offset + partials, kPackedAlign);
+  };
+  const AloneTask task = cut_alone(kernel, p, p.prepacked_b || shares < 1 ? 1 : threads);
+  threads = choose_thread_count(shares, threads);
+  cpu.alone = threads == 1 || (!p.prepacked_b && suits_alone(kernel, p, task, threads));
+  if (cpu.alone) {
+    cpu.task_rows = task.rows;
+    cpu.task_columns = task.columns;
+    cpu.threads = std::max<int64_t>(divide_up(p.m, task.rows) * divide_up(p.n, task.columns), 1);
+    cpu.own_bytes = cut_blocks(task.rows, task.columns);
+    plan.workspace_bytes = cpu.threads * cpu.own_bytes + kPackedAlign;
+    cpu.alone = cpu.threads == 1 || plan.workspace_bytes <= kMostWorkspace;
   }
-  const int64_t shared_b = cpu.own_columns > 0 ? cpu.threads * cpu.own_bytes : packed_b;
-  cpu.partials_offset = cpu.packed_b_offset + (p.prepacked_b ? 0 : shared_b);
-  const int64_t partials = cpu.partials ? cpu.rows * cpu.columns * size_of(p.accumulator) : 0;
-  plan.workspace_bytes = cpu.partials_offset + partials + kPackedAlign;
+  if (!cpu.alone) {
+    plan.workspace_bytes = cut_blocks(p.m, p.n) + kPackedAlign;
+    cpu.task_rows = even_part(cpu.rows, kernel.cache_bytes / line, tile.m);
+    cpu.task_columns = cpu.columns;
+    cut_tasks(cpu, tile, line, threads);
+    const int64_t tasks = divide_up(cpu.rows, cpu.task_rows) * divide_up(cpu.columns, cpu.task_columns);
+    cpu.threads = std::clamp<int64_t>(threads, 1, tasks);
+  }
   if (!p.prepacked_b) return;
-  cpu.prepacked_block = packed_b;
-  plan.prepacked_bytes = packed_b * divide_up(p.n, cpu.columns) * divide_up(p.k, cpu.k_block);
+  cpu.prepacked_block = round_up(cpu.columns * line, kPackedAlign);
+  plan.prepacked_bytes = cpu.prepacked_block * divide_up(p.n, cpu.columns) * divide_up(p.k, cpu.k_block);
 }
 
 }  // namespace pbprobe

@@ -76,15 +76,13 @@ struct CpuPhase {
   int64_t rows, columns;  // size of one task
   // compute: what a task packs first, of rows or columns that no other one reads; compute itself: nothing
   CpuStep packs = CpuStep::compute;
-  int64_t own_columns = 0;  // CpuBlocks
-  int64_t own_bytes = 0;
 
   [[nodiscard]] int64_t count() const { return tasks[0] + tasks[1]; }
 
-  void run_task(const CpuCall& all, CpuFunction function, int64_t i, int64_t thread) const {
+  void run_task(const CpuCall& call, CpuFunction function, int64_t i) const {
     const CpuStep step = steps[i < tasks[0] ? 0 : 1];
     const int64_t index = i < tasks[0] ? i : i - tasks[0];
-    CpuTask task{step, 0, all.rows, 0, all.columns, {}};
+    CpuTask task{step, 0, call.rows, 0, call.columns, {}};
     if (step != CpuStep::pack_b) {
       task.first_row = index % down * rows;
       task.rows = rows;
@@ -93,27 +91,12 @@ struct CpuPhase {
       task.first_column = (step == CpuStep::compute ? index / down : index) * columns;
       task.columns = columns;
     }
-    if (own_columns > 0) return run_own_columns(all, function, task, thread);
     if (packs != CpuStep::compute) {
       CpuTask pack = task;
       pack.step = packs;
-      function(all, pack);
+      function(call, pack);
     }
-    function(all, task);
-  }
-
-  // Packs and computes a task's columns, some at a time, each as the columns of a call of its own.
-  void run_own_columns(const CpuCall& all, CpuFunction function, const CpuTask& task, int64_t thread) const {
-    CpuCall call = all;
-    call.packed_b = static_cast<std::byte*>(all.packed_b) + thread * own_bytes;
-    const int64_t end = std::min(task.first_column + task.columns, all.columns);
-    for (int64_t column = task.first_column; column < end; column += own_columns) {
-      call.column = all.column + column;
-      call.columns = std::min(own_columns, end - column);
-      if (all.partials != nullptr) call.partials = static_cast<int32_t*>(all.partials) + column;
-      for (const CpuStep step : {packs, CpuStep::compute})
-        function(call, {step, task.first_row, task.rows, 0, call.columns, {}});
-    }
+    function(call, task);
   }
 };
 
@@ -143,7 +126,7 @@ class TaskQueue {
           const int64_t task = queue_.take(share, end);
           if (task >= end) break;
           queue_.await_tasks(ended_);
-          phase.run_task(call, function, first + task - taken_[static_cast<size_t>(share)], thread_);
+          phase.run_task(call, function, first + task - taken_[static_cast<size_t>(share)]);
           queue_.ended_.fetch_add(1, std::memory_order_release);
         }
         taken_[static_cast<size_t>(share)] = end;
@@ -184,7 +167,7 @@ class TaskQueue {
 // Does every task, as TaskQueue::Worker does for the only thread of a call, without a queue.
 struct OnlyWorker {
   static void run_phase(const CpuPhase& phase, const CpuCall& call, CpuFunction function) {
-    for (int64_t i = 0; i < phase.count(); ++i) phase.run_task(call, function, i, 0);
+    for (int64_t i = 0; i < phase.count(); ++i) phase.run_task(call, function, i);
   }
 };
 
@@ -198,9 +181,7 @@ class SingleThreaded {
       : plan_(plan),
         all_(call),
         down_(plan.tile.m * count_panels(call)),
-        across_(plan.tile.n * std::max<int64_t>(plan.kernel->cache_bytes / plan.tile.n /
-                                                    std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1),
-                                                1)),
+        across_(count_block_columns(*plan.kernel, call.k_block)),
         wide_(call.k_block <= kShort && call.k_block < call.rows
                   ? across_
                   : std::min(plan.tile.n * count_panels(call), across_)) {}
@@ -324,8 +305,7 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, Worker& worker
     worker.run_phase(pack, call, plan.kernel->function);
   }
   const CpuPhase compute{
-      {CpuStep::compute, CpuStep::compute},           {down * across, 0}, down, cpu.task_rows, cpu.task_columns, fused,
-      fused == CpuStep::pack_b ? cpu.own_columns : 0, cpu.own_bytes};
+      {CpuStep::compute, CpuStep::compute}, {down * across, 0}, down, cpu.task_rows, cpu.task_columns, fused};
   worker.run_phase(compute, call, plan.kernel->function);
 }
 
@@ -335,18 +315,25 @@ void* locate_prepacked(const Plan& plan, void* packed_b, int64_t column, int64_t
   return static_cast<std::byte*>(packed_b) + (column / plan.cpu.columns * passes + pass) * plan.cpu.prepacked_block;
 }
 
+// Rows and columns of C that one call of visit_passes() computes.
+struct CpuRange {
+  int64_t first_row, end_row;
+  int64_t first_column, end_column;
+};
+
 // Calls function(call, whether to pack B) for each block of columns, rows and k, in the order of computation.
 template <class Function>
-void visit_passes(const Plan& plan, const Operands& operands, CpuCall call, const Function& function) {
+void visit_passes(const Plan& plan, const Operands& operands, CpuCall call, const CpuRange& range,
+                  const Function& function) {
   const Problem& p = plan.problem;
   const CpuBlocks& cpu = plan.cpu;
   const int64_t passes = std::max<int64_t>(1, divide_up(p.k, cpu.k_block));
-  for (int64_t column = 0; column < call.n; column += cpu.columns) {
+  for (int64_t column = range.first_column; column < range.end_column; column += cpu.columns) {
     call.column = column;
-    call.columns = std::min(cpu.columns, call.n - column);
-    for (int64_t row = 0; row < call.m; row += cpu.rows) {
+    call.columns = std::min(cpu.columns, range.end_column - column);
+    for (int64_t row = range.first_row; row < range.end_row; row += cpu.rows) {
       call.row = row;
-      call.rows = std::min(cpu.rows, call.m - row);
+      call.rows = std::min(cpu.rows, range.end_row - row);
       for (int64_t pass = 0; pass < passes; ++pass) {
         call.k_begin = pass * cpu.k_block;
         call.k_block = std::min(cpu.k_block, p.k - call.k_begin);
@@ -355,10 +342,27 @@ void visit_passes(const Plan& plan, const Operands& operands, CpuCall call, cons
         // Kernels read it only.
         if (p.prepacked_b) call.packed_b = locate_prepacked(plan, const_cast<void*>(operands.packed_b), column, pass);
         // With k in one pass, the columns' panels serve all blocks of rows.
-        function(call, !plan.kernel->in_place && !p.prepacked_b && (row == 0 || passes > 1));
+        function(call, !plan.kernel->in_place && !p.prepacked_b && (row == range.first_row || passes > 1));
       }
     }
   }
+}
+
+// Computes one task of a plan whose tasks share nothing.
+void run_alone(const Plan& plan, const Operands& operands, CpuCall call, int64_t task) {
+  const CpuBlocks& cpu = plan.cpu;
+  const int64_t down = divide_up(call.m, cpu.task_rows);
+  const int64_t row = task % down * cpu.task_rows;
+  const int64_t column = task / down * cpu.task_columns;
+  for (void** const memory : {&call.packed_a, &call.packed_b, &call.partials}) {
+    if (*memory != nullptr) *memory = static_cast<std::byte*>(*memory) + task * cpu.own_bytes;
+  }
+  const CpuRange range{row, std::min(row + cpu.task_rows, call.m), column, std::min(column + cpu.task_columns, call.n)};
+  OnlyWorker worker;
+  visit_passes(plan, operands, call, range, [&](const CpuCall& pass, bool) {
+    if (plan.kernel->in_place) return run_pass(plan, pass, false, worker);
+    SingleThreaded(plan, pass).run();
+  });
 }
 
 // Calls function(worker) once on each of `threads` threads.
@@ -384,11 +388,23 @@ void run_cpu(const Plan& plan, const Operands& operands, const Context& context)
   constexpr uintptr_t kAlign = 64;
   const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
   const CpuCall all = make_call(plan, operands, reinterpret_cast<std::byte*>(address));
-  if (plan.cpu.threads == 1 && !plan.kernel->in_place) {
-    return visit_passes(plan, operands, all, [&](const CpuCall& call, bool) { SingleThreaded(plan, call).run(); });
+  if (plan.cpu.alone) {
+    if (plan.cpu.threads == 1) return run_alone(plan, operands, all, 0);
+    struct State {
+      const Plan& plan;
+      const Operands& operands;
+      const CpuCall& call;
+    } state{plan, operands, all};
+    const auto work = [](void* pointer, int64_t task) {
+      const auto& shared = *static_cast<const State*>(pointer);
+      run_alone(shared.plan, shared.operands, shared.call, task);
+    };
+    return context.parallel_for(plan.cpu.threads, work, &state);
   }
+  const CpuRange range{0, all.m, 0, all.n};
   run_workers(plan.cpu.threads, context.parallel_for, [&](auto& worker) {
-    visit_passes(plan, operands, all, [&](const CpuCall& call, bool pack_b) { run_pass(plan, call, pack_b, worker); });
+    visit_passes(plan, operands, all, range,
+                 [&](const CpuCall& call, bool pack_b) { run_pass(plan, call, pack_b, worker); });
   });
 }
 

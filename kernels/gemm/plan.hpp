@@ -43,7 +43,8 @@ struct Grid {
 };
 
 // Cut of a CPU kernel: passes of `columns` × `rows` × `k_block` over packed panels. In each pass the threads take tasks
-// of `task_rows` × `task_columns` until all are taken. K is never split between threads.
+// of `task_rows` × `task_columns` until all are taken. If `alone`, each thread computes one task of C, in passes of its
+// own over panels of its own. K is never split between threads.
 struct CpuBlocks {
   int64_t rows = 0;
   int64_t columns = 0;
@@ -51,11 +52,11 @@ struct CpuBlocks {
   int64_t task_rows = 0;
   int64_t task_columns = 0;
   int64_t threads = 1;
+  bool alone = false;  // tasks share no packed operand, and wait for no other
   // Offsets of the packed panels and the partial sums in the workspace, each aligned to 64 bytes.
   int64_t packed_b_offset = 0;
   int64_t partials_offset = 0;
-  int64_t own_columns = 0;      // columns of B that each thread packs for itself at a time; 0: threads share a packed B
-  int64_t own_bytes = 0;        // memory of one thread for them
+  int64_t own_bytes = 0;        // if `alone`: the workspace of one thread
   int64_t prepacked_block = 0;  // bytes from one block of `columns` × `k_block` to the next in a prepacked B; 0: none
   bool partials = false;        // C is narrower than the accumulator, and k takes several passes
 };

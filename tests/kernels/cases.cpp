@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/dispatch/cut.hpp"
 #include "kernels/dispatch/run.hpp"
 
 namespace pbprobe::test {
@@ -23,31 +24,43 @@ Result<Plan> make_plan(const Kernel& kernel, const Backend& backend, const Probl
 
 namespace {
 
-// Moves the packed B behind the rest of the workspace: one for all threads, or a panel for each thread that packs the
-// columns of a task for itself.
-void move_packed_b(Plan& plan, bool has_own_columns) {
+// Cuts C into tiles that a thread each computes alone, or that all threads take with shared panels.
+void cut_tiles(Plan& plan, int64_t threads, bool alone) {
   CpuBlocks& cpu = plan.cpu;
+  const Kernel& kernel = *plan.kernel;
+  const Problem& p = plan.problem;
   constexpr int64_t kAlign = 64;
-  const int64_t line = cpu.k_block * plan.kernel->packed_bytes + plan.kernel->line_bytes;
-  cpu.own_columns = has_own_columns ? plan.tile.n : 0;
-  cpu.own_bytes = round_up(cpu.own_columns * line, kAlign);
-  cpu.packed_b_offset = round_up(plan.workspace_bytes, kAlign);
-  plan.workspace_bytes =
-      cpu.packed_b_offset + (has_own_columns ? cpu.threads * cpu.own_bytes : cpu.columns * line) + kAlign;
+  const int64_t line = cpu.k_block * kernel.packed_bytes + kernel.line_bytes;
+  const bool swaps = swaps_operands(kernel, p);
+  const int64_t m = swaps ? p.n : p.m;
+  const int64_t n = swaps ? p.m : p.n;
+  cpu.alone = alone;
+  cpu.threads = threads;
+  cpu.task_rows = kernel.tile.m;
+  cpu.task_columns = kernel.tile.n;
+  if (alone) {
+    if (kernel.in_place) cpu.task_rows = round_up(m, cpu.rows);
+    cpu.rows = std::min(cpu.rows, cpu.task_rows);
+    cpu.columns = cpu.task_columns;
+    cpu.threads = divide_up(m, cpu.task_rows) * divide_up(n, cpu.task_columns);
+  } else {
+    // Two threads share the columns, and three the rows, so that a task packs what no other one reads.
+    if (threads == 2 || kernel.in_place) cpu.task_rows = cpu.rows;
+    if (threads == 3 && !kernel.in_place) cpu.task_columns = cpu.columns;
+  }
+  cpu.packed_b_offset = round_up(cpu.rows * line, kAlign);
+  cpu.partials_offset = cpu.packed_b_offset + (kernel.in_place ? 0 : round_up(cpu.columns * line, kAlign));
+  const int64_t partials = cpu.partials ? cpu.rows * cpu.columns * size_of(p.accumulator) : 0;
+  cpu.own_bytes = round_up(cpu.partials_offset + partials, kAlign);
+  plan.workspace_bytes = cpu.own_bytes * (alone ? cpu.threads : 1) + kAlign;
 }
 
 }  // namespace
 
 Execute make_execute(const Kernel& kernel, Backend& backend, int64_t threads) {
   return [&kernel, &backend, threads](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(Plan plan, make_plan(kernel, backend, problem, threads));
-    if (kernel.function != nullptr && threads > 1) {
-      plan.cpu.threads = threads;
-      // Two threads share the columns, and three the rows, so that a task packs what no other one reads.
-      plan.cpu.task_rows = threads == 2 && !kernel.in_place ? plan.cpu.rows : kernel.tile.m;
-      plan.cpu.task_columns = threads == 3 && !kernel.in_place ? plan.cpu.columns : kernel.tile.n;
-      if (!kernel.in_place && !problem.prepacked_b) move_packed_b(plan, plan.cpu.task_rows >= problem.m);
-    }
+    PBPROBE_TRY(Plan plan, make_plan(kernel, backend, problem));
+    if (kernel.function != nullptr && threads > 1) cut_tiles(plan, threads, threads == kAlone && !problem.prepacked_b);
     return backend.run(plan, data);
   };
 }

@@ -24,13 +24,17 @@ TEST(CutCpu, CpuTasksCoverCOnceAndKIsNeverSplit) {
       EXPECT_LE(cpu.threads, threads);
       EXPECT_GE(cpu.threads, 1);
       EXPECT_EQ(cpu.task_rows % plan->tile.m, 0);
-      EXPECT_EQ(cpu.task_columns % plan->tile.n, 0);
       EXPECT_EQ(cpu.rows % plan->tile.m, 0);
-      EXPECT_EQ(cpu.columns % plan->tile.n, 0);
-      EXPECT_EQ(plan->split, 1);
-      const int64_t packed_lines = cpu.rows + (plan->kernel->in_place ? 0 : cpu.columns);
       EXPECT_EQ(plan->kernel->in_place, m <= 8 || n <= 8);
-      EXPECT_GE(plan->workspace_bytes, packed_lines * cpu.k_block * 4);
+      const bool swaps = plan->kernel->in_place && m > 8;
+      const int64_t tasks = divide_up(swaps ? n : m, cpu.task_rows) * divide_up(swaps ? m : n, cpu.task_columns);
+      if (cpu.alone) {
+        EXPECT_EQ(cpu.threads, tasks);
+        EXPECT_GE(plan->workspace_bytes, cpu.threads * cpu.rows * cpu.k_block * 4);
+      } else {
+        EXPECT_LE(cpu.threads, tasks);
+      }
+      EXPECT_EQ(plan->split, 1);
     }
   }
   EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());
@@ -51,21 +55,33 @@ TEST(CutCpu, CpuTasksOfShortKWriteWholeRowsByAllThreads) {
       const auto plan = plan_of(8000, 1406, 3, threads);
       ASSERT_TRUE(plan.ok()) << plan.error().message;
       EXPECT_EQ(plan->cpu.threads, threads) << kernel.name;
-      EXPECT_GE(plan->cpu.rows, 8000) << kernel.name;
+      EXPECT_GE(plan->cpu.rows * threads, 8000) << kernel.name;
       EXPECT_GE(plan->cpu.task_columns, 1406) << kernel.name << ", " << threads;
       if (threads > 1) {
-        EXPECT_LE(plan->cpu.task_rows, 8000 / threads) << kernel.name;
+        EXPECT_LE(plan->cpu.task_rows, 8000 / threads + kernel.tile.m) << kernel.name;
       }
     }
-    // Rows are not cut if columns suffice and A is packed for all of them, and the other way round.
+    // Rows are not cut if columns suffice, and the other way round.
     const auto flat = plan_of(2 * kernel.tile.m, 8192, 4096, 16);
-    EXPECT_EQ(flat->cpu.task_rows, flat->cpu.rows) << kernel.name;
-    EXPECT_GT(flat->cpu.own_columns, 0) << kernel.name;
-    EXPECT_LE(flat->cpu.own_columns, flat->cpu.task_columns) << kernel.name;
+    EXPECT_GE(flat->cpu.task_rows, 2 * kernel.tile.m) << kernel.name;
+    EXPECT_EQ(flat->cpu.threads, 16) << kernel.name;
     const auto tall = plan_of(8192, 2 * kernel.tile.n, 4096, 16);
-    EXPECT_EQ(tall->cpu.task_columns, tall->cpu.columns) << kernel.name;
-    EXPECT_EQ(tall->cpu.own_columns, 0) << kernel.name;
+    EXPECT_GE(tall->cpu.task_columns, 2 * kernel.tile.n) << kernel.name;
+    EXPECT_EQ(tall->cpu.threads, 16) << kernel.name;
   }
+}
+
+// Threads that share panels wait for each other: many threads longest.
+TEST(CutCpu, PacksForEachThreadIfManyThreadsOrLittleWorkIsCut) {
+  if (!is_built("avx512")) GTEST_SKIP() << "not built: make build TARGETS=avx512";
+  const auto plan_of = [](int64_t m, int64_t n, int64_t k, int64_t threads) {
+    return choose(make_problem(m, n, k, DType::fp32), cpu_host({"avx512"}), {}, {.threads = threads})->cpu;
+  };
+  EXPECT_TRUE(plan_of(44, 64, 576, 2).alone);
+  EXPECT_TRUE(plan_of(482, 128, 1152, 16).alone);
+  EXPECT_TRUE(plan_of(9, 1024, 1024, 4).alone);
+  EXPECT_FALSE(plan_of(60, 60, 8192, 2).alone) << "each thread would pack half as much again";
+  EXPECT_FALSE(plan_of(16384, 16384, 4096, 16).alone) << "workspace";
 }
 
 // Calling threads takes longer than a small GEMM.

@@ -133,10 +133,11 @@ void four_threads(const Kernel& kernel, Backend& backend) {
   for (DType type : list_types(kernel)) {
     const auto problem =
         make_kernel_problem(kernel, limit_rows(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 300, type);
-    std::vector<std::byte> bits[2];
-    for (int i = 0; i < 2; ++i) {
+    constexpr int64_t kThreads[] = {1, 4, kAlone};
+    std::vector<std::byte> bits[std::size(kThreads)];
+    for (size_t i = 0; i < std::size(kThreads); ++i) {
       const auto record = [&](const Problem& p, CheckData& data) -> Result<void> {
-        PBPROBE_CHECK(make_execute(kernel, backend, i == 0 ? 1 : 4)(p, data));
+        PBPROBE_CHECK(make_execute(kernel, backend, kThreads[i])(p, data));
         bits[i] = {data.c.data(), data.c.data() + data.c.length_bytes};
         return {};
       };
@@ -145,6 +146,7 @@ void four_threads(const Kernel& kernel, Backend& backend) {
       EXPECT_TRUE(result->passed) << result->what;
     }
     EXPECT_EQ(bits[0], bits[1]);
+    EXPECT_EQ(bits[0], bits[2]);
     expect_right(kernel, backend, problem, {}, 4);
   }
 }
@@ -155,7 +157,7 @@ void large(const Kernel& kernel, Backend& backend) {
     const int64_t part = emulated() ? 12 : 1;
     const auto problem =
         make_kernel_problem(kernel, limit_rows(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
-    for (const int64_t threads : {1, 2}) expect_right(kernel, backend, problem, {}, threads);
+    for (const int64_t threads : {int64_t{1}, int64_t{2}, kAlone}) expect_right(kernel, backend, problem, {}, threads);
     // Rows of C as a whole, and, of longer k, more columns than one pass of a CPU plan takes.
     for (const int64_t k : {19, emulated() ? 20 : 300})
       expect_right(kernel, backend, make_kernel_problem(kernel, limit_rows(kernel, 17), 4200, k, type, Layout::nn));
