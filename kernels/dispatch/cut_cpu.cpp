@@ -132,7 +132,7 @@ bool suits_in_place(const Kernel& kernel, const Problem& problem) {
   if (kernel.k_major) {
     // Other kernels write accumulators straight into C; this one transposes them first if nothing is swapped. With many
     // columns and short k, writing C takes most of the time either way.
-    const int64_t least_k = swaps ? rows / 2 : (problem.c == problem.accumulator ? 8 : 3) * rows;
+    const int64_t least_k = swaps ? rows / 4 : (problem.c == problem.accumulator ? 8 : 3) * rows;
     return along_k && problem.k >= least_k;
   }
   constexpr int64_t kLong = 256;  // more rows than a tile's read B again

@@ -138,7 +138,8 @@ TEST(CutCpu, ReadsLongOperandInPlaceUnlessCIsMostOfTheWork) {
   };
   EXPECT_EQ(kernel_of(7952, 64, 64), "gemv_bf16_16x16_amx");
   EXPECT_EQ(kernel_of(1487, 128, 1152), "gemv_bf16_16x16_amx");
-  EXPECT_EQ(kernel_of(1879, 256, 64), "gemm_bf16_32x32_amx");
+  EXPECT_EQ(kernel_of(1879, 256, 64), "gemv_bf16_16x16_amx");
+  EXPECT_EQ(kernel_of(1879, 256, 32), "gemm_bf16_32x32_amx");
 }
 
 }  // namespace
