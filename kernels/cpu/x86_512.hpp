@@ -24,7 +24,12 @@ struct Words512 {
 
   static __mmask16 first(int count) { return static_cast<__mmask16>((1U << count) - 1U); }
   static Words no_words() { return _mm512_setzero_si512(); }
-  static Words load_words(const void* p) { return _mm512_loadu_si512(p); }
+  // Loads into a register: GCC would read the words again as the memory operand of each instruction that uses them.
+  static Words load_words(const void* p) {
+    Words words = _mm512_loadu_si512(p);
+    __asm__("" : "+v"(words));
+    return words;
+  }
   static void store_words(void* p, Words w) { _mm512_storeu_si512(p, w); }
   static void store_words_part(void* p, Words w, int count) { _mm512_mask_storeu_epi32(p, first(count), w); }
   static Words broadcast(const void* p) {
@@ -184,7 +189,7 @@ struct Fma512 : Words512, FloatAccumulators512 {
   // kGroup · kLanes elements of one line, or the first `count` of them and zeros.
   template <bool kIsA>
   static Words load(const float* p) {
-    return _mm512_loadu_si512(p);
+    return load_words(p);
   }
   template <bool kIsA>
   static Words load(const Bf16* p) {
