@@ -168,8 +168,11 @@ void cut_in_place(Plan& plan, int64_t threads) {
     cpu.task_rows = round_up(rows, cpu.rows);
     cpu.columns = cpu.task_columns;
     cpu.threads = std::max<int64_t>(divide_up(columns, cpu.task_columns), 1);
-    cpu.own_bytes = packed_a;
-    plan.workspace_bytes = cpu.threads * packed_a + kAlign;
+    // Packed rows of FP32 are rows of whole vectors.
+    cpu.packed_a = p.a == DType::fp32 && p.b == DType::fp32 && (swaps ? b_is_nk(p.layout) : !a_is_km(p.layout)) &&
+                   (swaps ? p.ldb : p.lda) == p.k && p.k % kernel.tile.k == 0;
+    cpu.own_bytes = cpu.packed_a ? 0 : packed_a;
+    plan.workspace_bytes = cpu.packed_a ? 0 : cpu.threads * packed_a + kAlign;
   } else {
     constexpr int64_t kTasksPerThread = 8;
     threads = choose_thread_count(shares, threads);

@@ -292,7 +292,7 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, Worker& worker
   } else if (across == 1 && !plan.kernel->in_place && call.k_block > 0) {
     fused = CpuStep::pack_a;
   }
-  if (call.k_block > 0) {
+  if (call.k_block > 0 && !cpu.packed_a) {
     const int64_t a_panels = fused == CpuStep::pack_a ? 0 : divide_up(call.rows, plan.tile.m);
     const int64_t b_panels = pack_b && fused != CpuStep::pack_b ? divide_up(call.columns, plan.tile.n) : 0;
     const int64_t panels = std::clamp<int64_t>((a_panels + b_panels) / (2 * cpu.threads), 1, kPanels);
@@ -360,7 +360,12 @@ void run_alone(const Plan& plan, const Operands& operands, CpuCall call, int64_t
   const CpuRange range{row, std::min(row + cpu.task_rows, call.m), column, std::min(column + cpu.task_columns, call.n)};
   OnlyWorker worker;
   visit_passes(plan, operands, call, range, [&](const CpuCall& pass, bool) {
-    if (plan.kernel->in_place) return run_pass(plan, pass, false, worker);
+    if (plan.kernel->in_place) {
+      CpuCall rows = pass;
+      // Kernels read it only.
+      if (cpu.packed_a) rows.packed_a = const_cast<float*>(static_cast<const float*>(pass.a) + pass.row * pass.a_row);
+      return run_pass(plan, rows, false, worker);
+    }
     SingleThreaded(plan, pass).run();
   });
 }

@@ -35,6 +35,7 @@ void cut_tiles(Plan& plan, int64_t threads, bool alone) {
   const int64_t m = swaps ? p.n : p.m;
   const int64_t n = swaps ? p.m : p.n;
   cpu.alone = alone;
+  cpu.packed_a = alone && cpu.packed_a;
   cpu.threads = threads;
   cpu.task_rows = kernel.tile.m;
   cpu.task_columns = kernel.tile.n;

@@ -30,7 +30,8 @@ TEST(CutCpu, CpuTasksCoverCOnceAndKIsNeverSplit) {
       const int64_t tasks = divide_up(swaps ? n : m, cpu.task_rows) * divide_up(swaps ? m : n, cpu.task_columns);
       if (cpu.alone) {
         EXPECT_EQ(cpu.threads, tasks);
-        EXPECT_GE(plan->workspace_bytes, cpu.threads * cpu.rows * cpu.k_block * 4);
+        const int64_t packed = cpu.packed_a ? 0 : cpu.rows * cpu.k_block * 4;
+        EXPECT_GE(plan->workspace_bytes, cpu.threads * packed);
       } else {
         EXPECT_LE(cpu.threads, tasks);
       }
@@ -69,6 +70,19 @@ TEST(CutCpu, CpuTasksOfShortKWriteWholeRowsByAllThreads) {
     EXPECT_GE(tall->cpu.task_columns, 2 * kernel.tile.n) << kernel.name;
     EXPECT_EQ(tall->cpu.threads, 16) << kernel.name;
   }
+}
+
+TEST(CutCpu, ReadsRowsThatLieAsTheKernelPacksThem) {
+  if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
+  const auto reads = [](Problem problem) { return choose(problem, cpu_host({"avx2"}), {}, {})->cpu.packed_a; };
+  auto problem = make_problem(7, 300, 64, DType::fp32);
+  EXPECT_TRUE(reads(problem));
+  EXPECT_TRUE(reads(make_problem(300, 7, 64, DType::fp32))) << "B's columns are the rows";
+  EXPECT_FALSE(reads(make_problem(7, 300, 63, DType::fp32))) << "no whole vectors";
+  EXPECT_FALSE(reads(make_problem(7, 300, 64, DType::fp32, DType::fp32, Layout::tn)));
+  EXPECT_FALSE(reads(make_problem(7, 300, 64, DType::bf16, DType::bf16))) << "widened";
+  problem.lda += 8;
+  EXPECT_FALSE(reads(problem)) << "rows apart";
 }
 
 // Threads that share panels wait for each other: many threads longest.

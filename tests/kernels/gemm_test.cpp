@@ -132,7 +132,7 @@ void outputs(const Kernel& kernel, Backend& backend) {
 void four_threads(const Kernel& kernel, Backend& backend) {
   for (DType type : list_types(kernel)) {
     const auto problem =
-        make_kernel_problem(kernel, limit_rows(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 300, type);
+        make_kernel_problem(kernel, limit_rows(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 304, type);
     constexpr int64_t kThreads[] = {1, 4, kAlone};
     std::vector<std::byte> bits[std::size(kThreads)];
     for (size_t i = 0; i < std::size(kThreads); ++i) {
@@ -156,7 +156,7 @@ void large(const Kernel& kernel, Backend& backend) {
   for (DType type : list_types(kernel)) {
     const int64_t part = emulated() ? 12 : 1;
     const auto problem =
-        make_kernel_problem(kernel, limit_rows(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
+        make_kernel_problem(kernel, limit_rows(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4112 : 1031, type);
     for (const int64_t threads : {int64_t{1}, int64_t{2}, kAlone}) expect_right(kernel, backend, problem, {}, threads);
     // Rows of C as a whole, and, of longer k, more columns than one pass of a CPU plan takes.
     for (const int64_t k : {19, emulated() ? 20 : 300})
