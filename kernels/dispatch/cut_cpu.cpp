@@ -146,7 +146,6 @@ void cut_in_place(Plan& plan, int64_t threads) {
   const bool swaps = swaps_operands(kernel, p);
   const int64_t rows = swaps ? p.n : p.m;
   const int64_t columns = swaps ? p.m : p.n;
-  const int64_t unit = kernel.tile.n;
   constexpr int64_t kAlign = 64;
   CpuBlocks& cpu = plan.cpu;
   cpu.k_block = even_part(p.k, INT64_MAX, kernel.tile.k);
@@ -162,9 +161,11 @@ void cut_in_place(Plan& plan, int64_t threads) {
   if (cpu.alone) {
     constexpr int64_t kTasksPerShare = 4;  // once a second thread is worth calling
     const int64_t tasks = shares < 1 ? 1 : choose_thread_count(kTasksPerShare * shares, threads);
-    // Vectors along k are read of up to four columns at once.
+    // Kernels read vectors along k of up to four columns at once, of three or four if there are more rows.
     const bool along_k = swaps ? !a_is_km(p.layout) : b_is_nk(p.layout);
-    cpu.task_columns = even_part(columns, divide_up(columns, tasks), along_k && !kernel.k_major ? 12 : unit);
+    const int64_t at_once = rows <= 3 ? 4 : 12;
+    cpu.task_columns =
+        even_part(columns, divide_up(columns, tasks), along_k && !kernel.k_major ? at_once : kernel.tile.n);
     cpu.task_rows = round_up(rows, cpu.rows);
     cpu.columns = cpu.task_columns;
     cpu.threads = std::max<int64_t>(divide_up(columns, cpu.task_columns), 1);
@@ -176,8 +177,8 @@ void cut_in_place(Plan& plan, int64_t threads) {
   } else {
     constexpr int64_t kTasksPerThread = 8;
     threads = choose_thread_count(shares, threads);
-    cpu.columns = even_part(columns, INT64_MAX, unit);
-    cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), unit);
+    cpu.columns = even_part(columns, INT64_MAX, kernel.tile.n);
+    cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), kernel.tile.n);
     cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));
     plan.workspace_bytes = packed_a + kAlign;
   }
