@@ -47,13 +47,19 @@ def describe_shapes(row: dict[str, Any]) -> str:
     return "; ".join([f"{len(row['shapes'])} of {row['drawn']}", *parts])
 
 
+def list_targets(row: dict[str, Any]) -> str:
+    """Returns the targets of the row's kernels: "amx, avx512"."""
+    return ", ".join(sorted({shape["kernel"].rsplit("_", 1)[1] for shape in row["shapes"]}))
+
+
 def summary_lines(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yields the table of all rows: a line each."""
-    yield "| device | type | call | shapes | geometric mean | 5th percentile | least | from 1 on |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| device | type | call | kernels | shapes | geometric mean | 5th percentile | least | from 1 on |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for document in documents:
         for row in document["rows"]:
-            head = f"| {document['device']['name']} | {row['dtype']} | {describe_call(row)} | {describe_shapes(row)} |"
+            cells = (document["device"]["name"], row["dtype"], describe_call(row), list_targets(row), describe_shapes(row))
+            head = f"| {' | '.join(cells)} |"
             if not row["shapes"]:
                 yield f"{head} | | | |"
                 continue

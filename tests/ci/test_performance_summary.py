@@ -45,7 +45,7 @@ def test_refuses_rows_of_few_shapes(summary):
 
 def test_states_device_seed_counts_and_worst_shapes(summary):
     text = summary.render([document(100)])
-    assert "| A CPU | fp32 | 1 thread | 100 of 120; 20 exceed the budget | 1.97 | 2.00 | 0.50 | 99 % |" in text
+    assert "| A CPU | fp32 | 1 thread | fp32 | 100 of 120; 20 exceed the budget | 1.97 | 2.00 | 0.50 | 99 % |" in text
     assert "- A CPU (2 CPUs, load 1.5), torch 2.11.0, 2026-11-26, seed 3, m from 1 to 16384" in text
     assert "| A CPU | fp32 | 1 thread | qkv | 7x64x32 | 0.50 | 2.0 | 1.0 | gemm_fp32 | - | - |" in text
 
