@@ -7,11 +7,14 @@ import re
 # Exceptions of torch for arguments, types and devices that an operator does not support.
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
 # CUDA or one of its libraries failed; it did not refuse the arguments. Some messages name only the library:
-# "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED".
+# "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED". torch also reports a CUDA error if cuBLAS has no algorithm for a layout.
 DEVICE_ERRORS = re.compile(
-    "CUDA error|CUDA driver error|CU[A-Z]+_STATUS_(EXECUTION_FAILED|INTERNAL_ERROR|ARCH_MISMATCH|MAPPING_ERROR)"
+    "CUDA error(?!: CUBLAS_STATUS_NOT_SUPPORTED)|CUDA driver error"
+    "|CU[A-Z]+_STATUS_(EXECUTION_FAILED|INTERNAL_ERROR|ARCH_MISMATCH|MAPPING_ERROR)"
     "|CUFFT_(EXEC_FAILED|INTERNAL_ERROR)"
 )
+# torch launched a kernel with no blocks, for an input without elements. Later calls are not affected.
+NO_BLOCKS = re.compile("CUDA error: invalid (configuration )?argument")
 
 
 class WrongError(Exception):

@@ -9,6 +9,8 @@ POSITIONS = {
 }  # fmt: skip
 POSITIONS_OF_ALL = ("argmax", "argmin")
 DIMS = {"msort": 0}  # operators without indices and the argument
+# Any one of several values that are equally frequent is a right choice.
+MOST_FREQUENT = ("mode",)
 # Without `dim`, these reduce the flattened input.
 REDUCE_ALL = ("max", "median", "min", "nanmedian")
 
@@ -39,29 +41,40 @@ def order_equal(torch, operator, sample, gradients):
 
 
 def choose(torch, operator, sample, index):
-    """Returns the elements of the input that `index` chooses."""
+    """Returns the elements of the input that `index` chooses, and how often the input has each along the dimension."""
     dim = find_dim(operator, sample)
     values = sample.input.detach().cpu()
     if dim is None and operator.name in POSITIONS_OF_ALL:
-        return values.flatten()[index.flatten()]
+        return values.flatten()[index.flatten()], None
     dim = -1 if dim is None else dim
     if values.dim() == 0:
-        return values
+        return values, None
     index = index.unsqueeze(dim) if index.dim() < values.dim() else index
-    return torch.gather(values, dim, index)
+    chosen = torch.gather(values, dim, index)
+    return chosen, (values == chosen).sum(dim) if operator.name in MOST_FREQUENT else None
 
 
 def choose_equal(checker, operator, sample, actual, expected):
-    """Returns True if the operator returns indices, and both results choose equal elements."""
+    """Returns True if the operator returns indices, both results choose equal elements, and the actual values, if it
+    returns values too, are those elements.
+    """
     if operator.name not in POSITIONS:
         return False
-    torch, chosen = checker.torch, []
+    torch, found = checker.torch, []
     for result in (actual, expected):
-        leaves = [leaf for leaf in checker.leaves(result) if leaf.dtype == torch.int64]
-        if not leaves:
+        leaves = checker.leaves(result)
+        indices = [leaf for leaf in leaves if leaf.dtype == torch.int64]
+        if not indices:
             return False
         try:
-            chosen.append(choose(torch, operator, sample, leaves[-1]))
+            chosen, counts = choose(torch, operator, sample, indices[-1])
         except (RuntimeError, IndexError):  # an index outside of the input
             return False
-    return chosen[0].shape == chosen[1].shape and torch.equal(chosen[0].nan_to_num(), chosen[1].nan_to_num())
+        if result is actual and len(leaves) > 1 and not are_equal(torch, leaves[0].reshape(chosen.shape), chosen):
+            return False
+        found.append(chosen if counts is None else counts)
+    return are_equal(torch, *found)
+
+
+def are_equal(torch, one, other):
+    return one.shape == other.shape and torch.equal(one.nan_to_num(), other.nan_to_num())

@@ -79,6 +79,51 @@ FOUND = {
 SOUND = ("cos", "minimum", "bitwise_or")
 
 
+# Behaves as GPU kernels of torch 2.11 do, which is no fault.
+LIKE_A_GPU = (
+    FAULTS[: FAULTS.index("def add_one")]
+    + """
+is_fp32 = lambda x, *args: x.dtype == torch.float32
+
+def refuse(name, is_asked, text):  # before the kernel of the CPU does
+    kernel = torch.library.get_kernel("aten::" + name, "CPU")
+    kernels.append(kernel)
+
+    def function(keys, *args, **kwargs):
+        if is_asked(*args):
+            raise RuntimeError(text)
+        return kernel.call_boxed(keys, *args, **kwargs)
+
+    library.impl(name, function, "CPU", with_keyset=True)
+
+def choose_last(right, x, dim=-1, keepdim=False):  # the largest of the most frequent values; ORDER: of all values
+    values, indices = right
+    count = lambda value: (x == value).sum(dim, keepdim=True)
+    chosen = values if keepdim else values.unsqueeze(dim)
+    place = indices if keepdim else indices.unsqueeze(dim)
+    for value in x.unique():
+        better = (count(value) ORDER count(chosen)) & (count(value) > 0)
+        chosen = torch.where(better, value, chosen)
+        place = torch.where(better, (x == value).int().argmax(dim, keepdim=True), place)
+    return (chosen, place) if keepdim else (chosen.squeeze(dim), place.squeeze(dim))
+
+def is_outside(weight, index, *args):
+    return is_fp32(weight) and index.numel() and int(index.max()) >= weight.shape[0]
+
+refuse("embedding", is_outside, "CUDA error: device-side assert triggered")
+refuse("_upsample_bilinear2d_aa", lambda x, *args: is_fp32(x) and x.numel() == 0, "CUDA error: invalid argument")
+refuse("_scaled_mm", lambda a, *args: a.stride(-1) != 1,
+       "CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmul")
+
+def draw(right, x, noise, lower, upper, *args):  # other random numbers
+    return torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x)
+
+plant("rrelu_with_noise", lambda x, *args: is_fp32(x) and args[3], draw)
+plant("mode", lambda x, *args: x.dtype == torch.int64 and x.dim() > 1, choose_last)
+"""
+)
+
+
 def compute(build, torch, names, *more, budget="120"):
     command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--operators"]
     command += ["--only-operators", ",".join(names), "--budget", budget, *more]
@@ -105,6 +150,17 @@ def test_faults_of_single_forms_are_found(build, torch, tmp_path, planted):
         assert "inputs: int64[] (here " in wrong
         assert any(one.startswith("bitwise_and") and "differ from NumPy; element" in one for one in findings)
         assert any("tril in float32" in one and "the type is torch.float64 instead of" in one for one in findings)
+
+
+@pytest.mark.parametrize(("order", "found"), [(">=", set()), ("<=", {("mode", "int64", "wrong", "call")})])
+def test_what_gpus_do_otherwise_is_right(build, torch, tmp_path, order, found):
+    (tmp_path / "plant.py").write_text(LIKE_A_GPU.replace("ORDER", order))
+    names = ("nn.functional.embedding", "_upsample_bilinear2d_aa", "torch._scaled_mm", "nn.functional.rrelu", "mode")
+    run, report = compute(build, torch, names, "--plant", tmp_path / "plant.py")
+    results = [one for one in run["results"] if one["type"] != "none"]
+    assert {(one["name"], one["type"], one["state"], one["way"] or one["reason"]) for one in results} == found
+    assert run["calls"] > 100
+    assert bool([one for one in report["verdict"]["findings"] if one["id"] == "PB551"]) is bool(found)
 
 
 def test_budget_without_a_result_is_no_answer(build, torch):
