@@ -53,7 +53,7 @@ struct CpuBlocks {
   int64_t task_columns = 0;
   int64_t threads = 1;
   bool alone = false;     // tasks share no packed operand, and wait for no other
-  bool packed_a = false;  // the rows of A lie in memory as the kernel packs them, and are read there
+  bool packed_a = false;  // the kernel reads A's own rows, which have the form of packed ones
   // Offsets of the packed panels and the partial sums in the workspace, each aligned to 64 bytes.
   int64_t packed_b_offset = 0;
   int64_t partials_offset = 0;

@@ -13,7 +13,7 @@ from packages import get_reference
 # Classes of the database whose operators torch itself tests with empty inputs: values of results are compared too.
 TAKE_EMPTY = ("UnaryUfuncInfo", "BinaryUfuncInfo", "ReductionOpInfo")
 
-# torch reads beyond the input if lengths in the arguments are not those of the input: the process or the context ends.
+# torch reads beyond the input if lengths in the arguments differ from its own: the process or the context ends.
 UNCHECKED = {
     "_segment_reduce", "torch.ops.aten._efficient_attention_forward", "torch.ops.aten._flash_attention_forward",
 }  # fmt: skip

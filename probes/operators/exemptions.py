@@ -29,7 +29,7 @@ LARGE_VALUES_LOSE = {
     "special.airy_ai", "special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1",
     "special.spherical_bessel_j0", "nan_to_num", "round decimals_3",
 }  # fmt: skip
-# Of no rows, torch's predictions are a number, and its GPU kernel returns no elements.
+# torch predicts a number for no rows, and its GPU kernel returns no elements.
 EMPTY_FORMS_DIFFER = {"nn.functional.multilabel_margin_loss"}
 
 

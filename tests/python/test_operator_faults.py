@@ -153,7 +153,7 @@ def test_faults_of_single_forms_are_found(build, torch, tmp_path, planted):
 
 
 @pytest.mark.parametrize(("order", "found"), [(">=", set()), ("<=", {("mode", "int64", "wrong", "call")})])
-def test_what_gpus_do_otherwise_is_right(build, torch, tmp_path, order, found):
+def test_accepts_differences_of_gpus(build, torch, tmp_path, order, found):
     (tmp_path / "plant.py").write_text(LIKE_A_GPU.replace("ORDER", order))
     names = ("nn.functional.embedding", "_upsample_bilinear2d_aa", "torch._scaled_mm", "nn.functional.rrelu", "mode")
     run, report = compute(build, torch, names, "--plant", tmp_path / "plant.py")
