@@ -58,8 +58,8 @@ def summary_lines(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|---|"
     for document in documents:
         for row in document["rows"]:
-            cells = (document["device"]["name"], row["dtype"], describe_call(row), list_targets(row), describe_shapes(row))
-            head = f"| {' | '.join(cells)} |"
+            name, call = document["device"]["name"], describe_call(row)
+            head = f"| {name} | {row['dtype']} | {call} | {list_targets(row)} | {describe_shapes(row)} |"
             if not row["shapes"]:
                 yield f"{head} | | | |"
                 continue
