@@ -7,7 +7,6 @@ and the type that torch's FakeTensorMode predicts come from code that computes n
 """
 
 from errors import NO_BLOCKS, REFUSALS, WrongError, check_device
-from exemptions import EMPTY_FORMS_DIFFER
 from packages import get_reference
 
 # Classes of the database whose operators torch itself tests with empty inputs: values of results are compared too.
@@ -68,8 +67,6 @@ def predict_forms(checker, operator, arguments):
     """Returns shape and type of each result, or None if they depend on values, or torch cannot predict them."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    if operator.name in EMPTY_FORMS_DIFFER:
-        return None
     try:
         with FakeTensorMode() as mode:
             return list_forms(checker, checker.call(operator.op, checker.map(arguments, mode.from_tensor)))

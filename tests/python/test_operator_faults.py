@@ -115,6 +115,9 @@ refuse("_upsample_bilinear2d_aa", lambda x, *args: is_fp32(x) and x.numel() == 0
 refuse("_scaled_mm", lambda a, *args: a.stride(-1) != 1,
        "CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmul")
 
+plant("multilabel_margin_loss_forward", lambda x, *args: is_fp32(x) and x.numel() == 0,
+      lambda right, *args: (right[0].reshape(-1)[:0], right[1]))
+
 def draw(right, x, noise, lower, upper, *args):  # other random numbers
     return torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x)
 
@@ -155,7 +158,8 @@ def test_faults_of_single_forms_are_found(build, torch, tmp_path, planted):
 @pytest.mark.parametrize(("order", "found"), [(">=", set()), ("<=", {("mode", "int64", "wrong", "call")})])
 def test_accepts_differences_of_gpus(build, torch, tmp_path, order, found):
     (tmp_path / "plant.py").write_text(LIKE_A_GPU.replace("ORDER", order))
-    names = ("nn.functional.embedding", "_upsample_bilinear2d_aa", "torch._scaled_mm", "nn.functional.rrelu", "mode")
+    names = ("embedding", "multilabel_margin_loss", "rrelu")
+    names = (*(f"nn.functional.{name}" for name in names), "_upsample_bilinear2d_aa", "torch._scaled_mm", "mode")
     run, report = compute(build, torch, names, "--plant", tmp_path / "plant.py")
     results = [one for one in run["results"] if one["type"] != "none"]
     assert {(one["name"], one["type"], one["state"], one["way"] or one["reason"]) for one in results} == found
