@@ -29,7 +29,7 @@ LARGE_VALUES_LOSE = {
     "special.airy_ai", "special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1",
     "special.spherical_bessel_j0", "nan_to_num", "round decimals_3",
 }  # fmt: skip
-# Empty inputs are not compared: of no rows, a CPU computes a number, and a GPU no elements.
+# For no rows, a GPU returns no elements, and a CPU a number, so that empty inputs are not compared.
 EMPTY_DIFFERS = {"nn.functional.multilabel_margin_loss"}
 
 
