@@ -33,8 +33,10 @@ class LostError(BaseException):
     """
 
 
-def check_device(error):
-    """Raises LostError if the exception of torch is an error of CUDA, not a refusal."""
+def check_device(error, is_empty=False):
+    """Raises LostError if the exception of torch is an error of CUDA, not a refusal. is_empty: an input is."""
+    if is_empty and NO_BLOCKS.search(str(error)):
+        return
     if DEVICE_ERRORS.search(str(error)) and "out of memory" not in str(error):
         raise LostError(brief(error)) from error
 

@@ -225,7 +225,8 @@ class Checker:
             check_device(error)
             facts["reason"] = f"no reference: {brief(error)}"
             return "right"
-        is_random = not empties.is_empty(self, arguments) and self.is_random(reference, raised, expected)
+        is_empty = empties.is_empty(self, arguments)
+        is_random = not is_empty and self.is_random(reference, raised, expected)
         if operator.name in UNINITIALIZED or is_random:
             actual = self.call(operator.op, self.fresh(arguments))
             facts["calls"] += 1
@@ -233,13 +234,13 @@ class Checker:
                 raise WrongError("call", "has another shape")
             return "random"
         limits = find_limits(operator, dtype, self.request.device)
-        forms = empties.predict_forms(self, operator, arguments) if empties.is_empty(self, arguments) else None
+        forms = empties.predict_forms(self, operator, arguments) if is_empty else None
         neighbours = self.find_neighbours(operator if is_integer else None, reference, arguments)
         for way, compute in self.ways(operator, sample, expected):
             try:
                 actual = compute()
             except REFUSALS as error:
-                check_device(error)
+                check_device(error, is_empty)
                 if way == "call":
                     facts["reason"] = brief(error)
                     return "right"
