@@ -183,15 +183,14 @@ struct Bias {
 };
 
 // Memory for run_gemm(). On a GPU torch frees it in the order of the stream, so it may go back before the kernel has
-// run. On the CPU, each thread keeps what its calls needed, up to 32 MiB: new memory has pages that the kernel clears
+// run. On the CPU, each thread keeps what its calls needed, up to kKeptWorkspace: new memory has pages that the kernel clears
 // first, which takes as long as a small GEMM.
 class Workspace {
  public:
   Workspace(int64_t bytes, std::optional<int32_t> gpu) {
     constexpr int64_t kLeast = 256 << 10;
-    constexpr int64_t kMost = 32 << 20;
     if (bytes == 0) return;
-    if (gpu || bytes > kMost) {
+    if (gpu || bytes > kKeptWorkspace) {
       tensor_ = torch_abi::empty(std::array{bytes}, ScalarType::Byte, gpu);
       data_ = tensor_->data_ptr();
       return;

@@ -155,9 +155,14 @@ void cut_in_place(Plan& plan, int64_t threads) {
   const double bytes = static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
   const double shares = bytes / kReadBytes + count_written(rows, columns) +
                         bytes * static_cast<double>(rows) / static_cast<double>(kernel.least_work);
+  // Packed rows of FP32 are rows of whole vectors.
+  cpu.packed_a = p.a == DType::fp32 && p.b == DType::fp32 && (swaps ? b_is_nk(p.layout) : !a_is_km(p.layout)) &&
+                 (swaps ? p.ldb : p.lda) == p.k && p.k % kernel.tile.k == 0;
   // The rows of a tile register take long to pack beside their multiplication.
   constexpr int64_t kAlonePerThread = 24 << 10;
-  cpu.alone = threads == 1 || shares < 2 || !kernel.k_major || packed_a <= threads * kAlonePerThread;
+  const bool is_quick = !kernel.k_major || packed_a <= threads * kAlonePerThread;
+  const bool fits = cpu.packed_a || threads * packed_a + kAlign <= kKeptWorkspace;
+  cpu.alone = threads == 1 || shares < 2 || (is_quick && fits);
   if (cpu.alone) {
     constexpr int64_t kTasksPerShare = 4;  // once a second thread is worth calling
     const int64_t tasks = shares < 1 ? 1 : choose_thread_count(kTasksPerShare * shares, threads);
@@ -169,9 +174,6 @@ void cut_in_place(Plan& plan, int64_t threads) {
     cpu.task_rows = round_up(rows, cpu.rows);
     cpu.columns = cpu.task_columns;
     cpu.threads = std::max<int64_t>(divide_up(columns, cpu.task_columns), 1);
-    // Packed rows of FP32 are rows of whole vectors.
-    cpu.packed_a = p.a == DType::fp32 && p.b == DType::fp32 && (swaps ? b_is_nk(p.layout) : !a_is_km(p.layout)) &&
-                   (swaps ? p.ldb : p.lda) == p.k && p.k % kernel.tile.k == 0;
     cpu.own_bytes = cpu.packed_a ? 0 : packed_a;
     plan.workspace_bytes = cpu.packed_a ? 0 : cpu.threads * packed_a + kAlign;
   } else {
@@ -188,9 +190,8 @@ void cut_cpu(Plan& plan, int64_t threads) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
   const Tile& tile = kernel.tile;
-  constexpr int64_t kMaxBlock = 4096;           // rows or columns of a pass: bounds the workspace
-  constexpr int64_t kMaxBytes = 1 << 20;        // short rows or columns may be more, up to these bytes
-  constexpr int64_t kMostWorkspace = 32 << 20;  // bytes, if threads work alone
+  constexpr int64_t kMaxBlock = 4096;     // rows or columns of a pass: bounds the workspace
+  constexpr int64_t kMaxBytes = 1 << 20;  // short rows or columns may be more, up to these bytes
   CpuBlocks& cpu = plan.cpu;
   const double shares = count_shares(kernel, p.m, p.n, p.k);
   cpu.k_block = even_part(p.k, kernel.k_block, tile.k);
@@ -217,7 +218,7 @@ void cut_cpu(Plan& plan, int64_t threads) {
     cpu.threads = std::max<int64_t>(divide_up(p.m, task.rows) * divide_up(p.n, task.columns), 1);
     cpu.own_bytes = cut_blocks(task.rows, task.columns);
     plan.workspace_bytes = cpu.threads * cpu.own_bytes + kPackedAlign;
-    cpu.alone = cpu.threads == 1 || plan.workspace_bytes <= kMostWorkspace;
+    cpu.alone = cpu.threads == 1 || plan.workspace_bytes <= kKeptWorkspace;
   }
   if (!cpu.alone) {
     plan.workspace_bytes = cut_blocks(p.m, p.n) + kPackedAlign;

@@ -17,9 +17,10 @@ constexpr Layout kLayouts[] = {Layout::nt, Layout::nn, Layout::tn, Layout::tt};
 // For this very kernel, and no other, on one thread of a CPU.
 Result<Plan> make_plan(const Kernel& kernel, const Backend& backend, const Problem& problem, int64_t threads = 1);
 
-// Runs this very kernel, and no other. Several threads take a tile each, since small problems are not worth them; if
-// `threads` is kAlone, with packed operands of their own.
+// A number of threads that pack operands of their own.
 constexpr int64_t kAlone = 5;
+
+// Runs this very kernel, and no other. Several threads take a tile each, since small problems are not worth them.
 Execute make_execute(const Kernel& kernel, Backend& backend, int64_t threads = 1);
 
 // Both tiers of the checker.

@@ -98,6 +98,30 @@ TEST(CutCpu, PacksForEachThreadIfManyThreadsOrLittleWorkIsCut) {
   EXPECT_FALSE(plan_of(16384, 16384, 4096, 16).alone) << "workspace";
 }
 
+TEST(CutCpu, ThreadsThatPackForThemselvesNeedNoMoreThanTheKeptWorkspace) {
+  int64_t alone = 0;
+  int64_t shared = 0;
+  for (const auto& kernel : kernel_table()) {
+    const Target* target = find_target(kernel.target);
+    if (target->kind != TargetKind::cpu || !kernel.built) continue;
+    auto host = cpu_host({std::string(kernel.target)});
+    host.cpu.architecture = target->architecture;
+    for (const int64_t k : {512, 28672, 100003}) {
+      for (const int64_t m : {1, 8, 40, 300}) {
+        const auto plan = choose(make_problem(std::min(m, kernel.max_m), 8192, k, kernel.dtype, kernel.accumulator), host,
+                                 {}, {.kernel = std::string(kernel.name), .threads = 64});
+        ASSERT_TRUE(plan.ok()) << plan.error().message;
+        ++(plan->cpu.alone ? alone : shared);
+        if (plan->cpu.alone) {
+          EXPECT_LE(plan->workspace_bytes, kKeptWorkspace) << kernel.name << ", " << describe(plan->problem);
+        }
+      }
+    }
+  }
+  EXPECT_GT(alone, 0);
+  EXPECT_GT(shared, 0);
+}
+
 // Calling threads takes longer than a small GEMM.
 TEST(CutCpu, SmallGemmsTakeFewThreads) {
   for (const auto& kernel : kernel_table()) {
