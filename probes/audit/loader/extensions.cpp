@@ -5,8 +5,10 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -39,6 +41,19 @@ std::string own_machine() {
 bool is_driver_name(std::string_view name) {
   const bool cuda = name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0;
   return cuda || name.starts_with("nvml");
+}
+
+// Reports whether Python's import system finds a module by this end of a file name (importlib.machinery's
+// EXTENSION_SUFFIXES, PEP 3149): ".so", or a tag before it. A package opens a file of another name itself, and so
+// chooses between variants, as mpi4py does with MPI.mpich.cpython-313-x86_64-linux-gnu.so.
+bool has_module_suffix(std::string_view suffix) {
+  constexpr std::string_view kEnd = ".so";
+  constexpr std::array<std::string_view, 4> kTags{".abi3", ".cpython-", ".pypy", ".graalpy"};
+  if (!suffix.ends_with(kEnd)) return false;
+  suffix.remove_suffix(kEnd.size());
+  if (suffix.empty()) return true;
+  return suffix.rfind('.') == 0 &&
+         std::any_of(kTags.begin(), kTags.end(), [&](std::string_view tag) { return suffix.starts_with(tag); });
 }
 
 bool is_torch_library(const std::string& name) {
@@ -215,7 +230,9 @@ bool Extensions::is_for_this_python(const std::string& name) const {
 
 bool Extensions::is_module(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.ends_with(".so") && exports(path, "PyInit_" + name.substr(0, name.find('.')));
+  const size_t end = name.find('.');
+  return has_module_suffix(std::string_view(name).substr(std::min(end, name.size()))) &&
+         exports(path, "PyInit_" + name.substr(0, end));
 }
 
 bool Extensions::is_extension(const fs::path& path) {

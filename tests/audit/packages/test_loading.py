@@ -170,6 +170,16 @@ def test_requires_another_build_for_another_cuda_major(tmp_path):
     assert only_finding(row)["remedy"].startswith(f"{command} https://download.pytorch.org/whl/cu130, or")
 
 
+@pytest.mark.parametrize(("suffix", "found"), [(".mpich.abi3.so", []), (".abi3.so", ["PB161"])])
+def test_accepts_variants_of_which_a_package_opens_one(tmp_path, suffix, found):
+    """mpi4py: a module for each MPI, with names that Python's own import does not find."""
+    code = 'extern "C" void* PyInit_MPI() { return nullptr; }\n'
+    lacking = Library(code=code, needs=("libmpi.so.12",))
+    package = Package("ext", {f"ext/MPI{suffix}": lacking, "ext/MPI.openmpi.abi3.so": Library(code=code)})
+    row, _ = audited(environment(tmp_path, torch(), package), FAILED if found else PASSED)
+    assert [one["id"] for one in row["findings"]] == found
+
+
 def test_requires_a_torch_with_cuda(tmp_path):
     """facebookresearch/xformers#982: a torch of the CPU index beside a package of the CUDA index."""
     ext = extension(needs=("libtorch_cuda.so", "libcudart.so.12"), runpath=TO_TORCH)
