@@ -28,6 +28,7 @@ class ScriptedBackend : public Backend {
  public:
   Result<void> verify(const Plan& plan) override {
     ++verified;
+    now += check_us * 1e-6;
     if (plan.kernel->name == failing) return make_error(ErrorCode::device, "CUDA_ERROR_LAUNCH_FAILED");
     if (plan.kernel->name == wrong) return make_error(ErrorCode::malformed, "C[3,5] is 1, and must be 2");
     return {};
@@ -64,6 +65,7 @@ class ScriptedBackend : public Backend {
 
   double now = 0;
   double kernel_us = 1000;
+  double check_us = 0;
   std::string wrong;
   std::string failing;
   std::string failing_later;  // in a sample; then every launch fails, as a CUDA context is lost
@@ -164,6 +166,21 @@ TEST_F(RunCase, VerifiesWithoutTimingIfAsked) {
   backend_.wrong = "gemm_fp32_6x16_avx2";
   log = run();
   EXPECT_THAT(log.measurements.problems, ElementsAre(HasSubstr("gemm_fp32_6x16_avx2 is wrong")));
+}
+
+TEST_F(RunCase, ChecksTheChosenKernelFirstIfTimeIsShort) {
+  plans_.best = plans_.plans[1].kernel->name;
+  backend_.check_us = 6000;
+  EXPECT_EQ(run().measurements.rows.size(), 2U);
+  backend_.check_us = 12000;
+  const EventLog log = run();
+  ASSERT_EQ(log.measurements.rows.size(), 1U);
+  EXPECT_EQ(log.measurements.rows[0].kernel, plans_.best);
+  EXPECT_THAT(log.measurements.notes, Contains(HasSubstr("allowed 1 of 2 kernels; allow more with --budget")));
+  one_.timed = false;
+  backend_.verified = 0;
+  run();
+  EXPECT_EQ(backend_.verified, 2) << "a check that was asked for";
 }
 
 TEST_F(RunCase, ReportsWrongGpuKernelForAttribution) {
