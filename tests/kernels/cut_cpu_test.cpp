@@ -108,8 +108,8 @@ TEST(CutCpu, ThreadsThatPackForThemselvesNeedNoMoreThanTheKeptWorkspace) {
     host.cpu.architecture = target->architecture;
     for (const int64_t k : {512, 28672, 100003}) {
       for (const int64_t m : {1, 8, 40, 300}) {
-        const auto plan = choose(make_problem(std::min(m, kernel.max_m), 8192, k, kernel.dtype, kernel.accumulator), host,
-                                 {}, {.kernel = std::string(kernel.name), .threads = 64});
+        const auto plan = choose(make_problem(std::min(m, kernel.max_m), 8192, k, kernel.dtype, kernel.accumulator),
+                                 host, {}, {.kernel = std::string(kernel.name), .threads = 64});
         ASSERT_TRUE(plan.ok()) << plan.error().message;
         ++(plan->cpu.alone ? alone : shared);
         if (plan->cpu.alone) {
