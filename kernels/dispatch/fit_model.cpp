@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// pbprobe_fit_model SAMPLES.json [--write kernels/dispatch/fits.inc]: fits the costs of each family of GPU kernels
-// (kernels/dispatch/model.hpp) to measured times (tools/measure-candidates), by coordinate descent. Prints the loss of
-// choice before and after: the time of the kernel with the lowest predicted time over the fastest measured time.
+// pbprobe_fit_model SAMPLES.json [--check OTHERS.json] [--write kernels/dispatch/fits.inc]: fits the costs of each family
+// of GPU kernels (kernels/dispatch/model.hpp) to measured times (tools/measure-candidates), by an evolution strategy.
+// Prints the loss of choice before and after: the time of the kernel with the lowest predicted time over the fastest
+// measured time.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -282,22 +283,32 @@ void print_worst(const Samples& samples) {
   }
 }
 
-int run(const std::string& file, const std::string& output) {
-  Samples samples;
+std::set<FamilyId> list_families(const Samples& samples) {
+  std::set<FamilyId> families;
+  for (const Case& one : samples.cases) {
+    for (const Sample& sample : one.samples) families.insert(sample.family);
+  }
+  return families;
+}
+
+// Prints a message and returns nullopt if the file has no samples.
+std::optional<Samples> load_samples(const std::string& file) {
   try {
-    samples = read_samples(file);
+    Samples samples = read_samples(file);
+    if (!samples.cases.empty()) return samples;
+    fmt::print(stderr, "{}: has no samples of kernels that this program knows\n", file);
   } catch (const nlohmann::json::exception& error) {
     fmt::print(stderr, "{}: is no output of tools/measure-candidates: {}\n", file, error.what());
-    return 2;
   }
-  if (samples.cases.empty()) {
-    fmt::print(stderr, "{}: has no samples of kernels that this program knows\n", file);
-    return 2;
-  }
-  std::set<FamilyId> measured;
-  for (const Case& one : samples.cases) {
-    for (const Sample& sample : one.samples) measured.insert(sample.family);
-  }
+  return std::nullopt;
+}
+
+int run(const std::string& file, const std::string& others, const std::string& output) {
+  auto loaded = load_samples(file);
+  auto checked = others.empty() ? std::optional(Samples{}) : load_samples(others);
+  if (!loaded || !checked) return 2;
+  Samples& samples = *loaded;
+  const std::set<FamilyId> measured = list_families(samples);
   const Fit& before = find_fit(samples.gpu);
   Families families = before.families;
   for (const FamilyId id : measured) predict_family(samples, families[static_cast<size_t>(id)], id);
@@ -305,6 +316,10 @@ int run(const std::string& file, const std::string& output) {
   families = find_costs(samples, families, measured);
   print_loss("fitted", samples);
   print_worst(samples);
+  if (!checked->cases.empty()) {
+    for (const FamilyId id : list_families(*checked)) predict_family(*checked, families[static_cast<size_t>(id)], id);
+    print_loss("samples that were not fitted", *checked);
+  }
   if (output.empty() || write_row(output, samples.gpu.name, format_row(samples, families))) return 0;
   fmt::print(stderr, "{}: cannot be read or written: give kernels/dispatch/fits.inc, or a copy\n", output);
   return 2;
@@ -316,13 +331,17 @@ int run(const std::string& file, const std::string& output) {
 int main(int argc, char** argv) {
   CLI::App app("Fits the model of GPU kernels to measured times");
   std::string samples;
+  std::string others;
   std::string output;
   app.add_option("samples", samples, "JSON of tools/measure-candidates")->required();
+  app.add_option("--check", others,
+                 "JSON of tools/measure-candidates, with another seed, that the costs are not fitted to");
   app.add_option("--write", output, "File of fits whose row of the device is replaced");
   app.footer(
       "Examples:\n"
       "  pbprobe_fit_model samples.json                                       the losses, and the worst choices\n"
+      "  pbprobe_fit_model samples.json --check others.json                   and the loss of choice for other layers\n"
       "  pbprobe_fit_model samples.json --write kernels/dispatch/fits.inc     and this device's row");
   CLI11_PARSE(app, argc, argv);
-  return pbprobe::run(samples, output);
+  return pbprobe::run(samples, others, output);
 }
