@@ -29,8 +29,8 @@ LARGE_VALUES_LOSE = {
     "special.airy_ai", "special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1",
     "special.spherical_bessel_j0", "nan_to_num", "round decimals_3",
 }  # fmt: skip
-# Not called with empty inputs. For no rows, a GPU returns no elements, and a CPU a number; for no channels, a GPU divides
-# by their number, which ends the process.
+# Not called with empty inputs. For no rows, a GPU returns no elements, and a CPU a number; for no channels, a GPU
+# divides by their number, which ends the process.
 NO_EMPTY = {"nn.functional.multilabel_margin_loss", "native_batch_norm", "_native_batch_norm_legit"}
 
 
