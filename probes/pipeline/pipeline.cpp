@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 
 #include <gnu/libc-version.h>
@@ -91,6 +92,11 @@ Result<Report> parse_document(const fs::path& file, const std::string& text) {
 // Minimum time limits of steps, even if the audit left less time: a shorter limit would prove nothing about the build.
 constexpr double kMinMeasureSeconds = 2;
 constexpr double kMinLoadSeconds = 10;
+
+// Messages name these seconds.
+double floor_to_tenths(double seconds) {
+  return std::floor(10 * seconds) / 10;
+}
 constexpr double kMinCompilerSeconds = 60;
 constexpr double kMaxImportSeconds = 60;
 constexpr double kImportShare = 0.3;  // share of the budget, reserved for imports regardless of the measuring time
@@ -144,7 +150,7 @@ class Pipeline {
 
   // Without --budget, measuring gets at least kMinMeasureSeconds, even after a slow audit.
   double seconds_to_measure() const {
-    const double seconds = 0.6 * seconds_before_imports();
+    const double seconds = floor_to_tenths(0.6 * seconds_before_imports());
     return options_.budget_seconds > 0 ? seconds : std::max(seconds, kMinMeasureSeconds);
   }
 
@@ -318,7 +324,7 @@ class Pipeline {
                            .every_core = runs_kernels() && options_.depth != Depth::quick,
                            // No case begins after this time. The rest is for running cases on slow machines.
                            .budget_seconds = seconds_to_measure(),
-                           .limit_seconds = std::max(seconds_before_imports() - 0.5, kMinLoadSeconds)};
+                           .limit_seconds = std::max(floor_to_tenths(seconds_before_imports() - 0.5), kMinLoadSeconds)};
     if (request.budget_seconds < 0.5) {
       result_.report.problems.push_back("nothing was measured: the time budget was used up; increase --budget");
       return;
