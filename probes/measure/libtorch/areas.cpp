@@ -240,7 +240,7 @@ Result<void> linear_algebra_fp64(const Place& place) {
 Result<void> exceptions(const Place& place) {
   PBPROBE_TRY(const Array a, Array::make(place, Element::fp32, {2, 3}, pattern(6, 13)));
   PBPROBE_TRY(Array out, Array::make(place, Element::fp32, {2, 3}));
-  if (call(place, "aten::mm", "out", {&a.tensor(), &a.tensor(), &out.tensor()}).ok())
+  if (!throws([&] { return call(place, "aten::mm", "out", {&a.tensor(), &a.tensor(), &out.tensor()}).ok(); }))
     return make_error(ErrorCode::malformed, "a product of [2, 3] and [2, 3] was not an error");
   PBPROBE_CHECK(call(place, "aten::neg", "out", {&a.tensor(), &out.tensor()}), "after an exception");
   PBPROBE_TRY(const Values seen, out.read());

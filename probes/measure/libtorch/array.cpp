@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/libtorch/array.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -100,6 +103,18 @@ Result<void> call(const Place& place, const char* name, const char* overload, st
                   size_t results) {
   const auto done = place.library.call(name, overload, std::span(arguments.begin(), arguments.size()), results);
   return done.ok() ? Result<void>() : done.error();
+}
+
+bool throws(const std::function<bool()>& succeeds) {
+  const int output = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (output >= 0 && nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+  const bool threw = !succeeds();
+  if (output >= 0 && nowhere >= 0) dup2(output, STDERR_FILENO);
+  for (const int descriptor : {output, nowhere}) {
+    if (descriptor >= 0) close(descriptor);
+  }
+  return threw;
 }
 
 }  // namespace pbprobe::area

@@ -5,6 +5,7 @@
 // that name the wrong element.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string_view>
@@ -56,6 +57,9 @@ class Array {
 // Calls an operator that stores its result in an argument.
 [[nodiscard]] Result<void> call(const Place& place, const char* name, const char* overload,
                                 std::initializer_list<Argument> arguments, size_t results = 1);
+
+// Calls what must throw in libtorch, and discards what the shims print of the exception. Returns whether it threw.
+[[nodiscard]] bool throws(const std::function<bool()>& succeeds);
 
 // One area. `check` returns malformed (wrong), failed_child (libtorch threw) or unsupported (by libtorch or device).
 struct Program {

@@ -230,7 +230,7 @@ Result<void> attention_bf16(const Place& place) {
 Result<void> wrong_device(const Place& place) {
   if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "it is asked only of GPUs");
   constexpr int32_t kNoDevice = 99;
-  if (place.library.first_tensor(kNoDevice).ok())
+  if (!throws([&] { return place.library.first_tensor(kNoDevice).ok(); }))
     return make_error(ErrorCode::malformed, "a tensor on cuda:{} was not an error", kNoDevice);
   PBPROBE_CHECK(place.library.first_tensor(place.gpu->index()), "after the error");
   PBPROBE_TRY(const Array a, Array::make(place, Element::fp32, {3}, {1, 2, 3}));
