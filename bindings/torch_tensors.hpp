@@ -183,8 +183,8 @@ struct Bias {
 };
 
 // Memory for run_gemm(). On a GPU torch frees it in the order of the stream, so it may go back before the kernel has
-// run. On the CPU, each thread keeps what its calls needed, up to kKeptWorkspace: new memory has pages that the kernel clears
-// first, which takes as long as a small GEMM.
+// run. On the CPU, each thread keeps what its calls needed, up to kKeptWorkspace: new memory has pages that the kernel
+// clears first, which takes as long as a small GEMM.
 class Workspace {
  public:
   Workspace(int64_t bytes, std::optional<int32_t> gpu) {

@@ -84,7 +84,8 @@ struct GpuBlocks {
 };
 
 constexpr int64_t kPackedAlign = 64;
-// Bytes of a workspace that a caller keeps between calls. Plans in which each thread packs its own operands need no more.
+// Bytes of a workspace that a caller keeps between calls. Plans in which each thread packs its own operands need no
+// more.
 constexpr int64_t kKeptWorkspace = 32 << 20;
 
 struct Plan {
