@@ -136,7 +136,9 @@ def real_claim() -> str:
     """Returns the claim of the installed torch."""
     packages = pathlib.Path(os.environ["PBPROBE_TEST_TORCH"])
     version = re.search(r"__version__ = '([^'+]*)", (packages / "torch/version.py").read_text())[1]
-    return next(one.claim for one in builds.BUILDS if one.name.startswith(f"torch-{version}-") and MACHINE in one.name)
+    claim = next(one.claim for one in builds.BUILDS if one.name.startswith(f"torch-{version}-") and MACHINE in one.name)
+    minor = re.search(r"cpython-3(\d+)", next((packages / "torch").glob("_C.cpython-*.so")).name)[1]
+    return re.sub(r"python=3\.\d+", f"python=3.{minor}", claim)
 
 
 @functools.cache
