@@ -70,9 +70,10 @@ std::string_view text_after(std::string_view message, std::string_view mark) {
 
 std::string usage_words(const CLI::ParseError& error, const CLI::App& command) {
   const std::string message = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    const auto words = text_after(message, "expected: ");
-    return surplus_word(command, words.substr(0, words.find(' ')));
+  const bool is_required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (is_required || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    // In the order of the command line: the message reverses it.
+    if (const auto words = command.remaining(); !words.empty()) return surplus_word(command, words.front());
   }
   const std::string_view name = std::string_view(message).substr(0, message.find(':'));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && message.find("missing") != message.npos)

@@ -181,9 +181,10 @@ class Judge {
             .what = fmt::format("{} {} must be {}, and {}{}", row.claim, *row.claimed, name_of(*row.required), seen,
                                 detail),
             .where = std::nullopt,
-            .remedy = row.outcome == Outcome::fail
-                          ? "fix what the checks name"
-                          : "run it on a machine that can prove it, or ask for less: --require shipped"});
+            .remedy = row.outcome == Outcome::fail      ? "fix what the checks name"
+                      : *row.required == Level::shipped ? "leave it out of the claim: the files do not tell"
+                                                        : "run it on a machine that can prove it, or ask for less: "
+                                                          "--require shipped"});
   }
 
   void decide() {

@@ -55,6 +55,12 @@ def failed(report):
     return {finding["id"] for finding in report["verdict"]["findings"] if finding["severity"] == "fail"}
 
 
+def test_names_a_missing_artifact():
+    done = run("report", "no-such.whl", "--host", GB10)
+    assert done.returncode == COULD_NOT_RUN
+    assert "no-such.whl: no such file or folder" in " ".join((done.stdout + done.stderr).split())
+
+
 @pytest.mark.parametrize("sm, code", [("121", "native"), ("120", "same_major")])
 def test_judges_torches_for_a_gb10(tmp_path, sm, code):
     returned, report = judged(make_recorded_torch(tmp_path / "site", sm))

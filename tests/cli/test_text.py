@@ -61,12 +61,14 @@ def test_sixty_columns_keep_what_decides():
     ("words", "says", "help_of"),
     [
         ("repot", "unknown command repot: did you mean report?", "pbprobe"),
+        ("repot x y", "unknown command repot: did you mean report?", "pbprobe"),
         ("elephant", "unknown command elephant", "pbprobe"),
         ("report --fromat json", "unknown option --fromat: did you mean --format?", "pbprobe report"),
         ("gate torch.whl --claim", "--claim: its value is missing", "pbprobe gate"),
         ("audit", "ARTIFACT is required", "pbprobe audit"),
         ("compare one.json", "ARTIFACT: give at least 2", "pbprobe compare"),
-        ("recipes shwo", "A subcommand is required", "pbprobe recipes"),
+        ("recipes shwo", "unknown command shwo: did you mean show?", "pbprobe recipes"),
+        ("recipes", "A subcommand is required", "pbprobe recipes"),
         ("host one", "one: unexpected argument", "pbprobe host"),
     ],
 )

@@ -46,7 +46,8 @@ struct CudaVersions {
 };
 
 std::optional<CudaVersions> cuda_versions(const Facts& facts) {
-  if (!facts.inventory->cuda_version || !facts.host->driver.cuda_version) return std::nullopt;
+  if (facts.inventory == nullptr || !facts.inventory->cuda_version || !facts.host->driver.cuda_version)
+    return std::nullopt;
   const auto torch = parse_major_minor(*facts.inventory->cuda_version);
   const auto driver = parse_major_minor(*facts.host->driver.cuda_version);
   if (!torch || !driver) return std::nullopt;
