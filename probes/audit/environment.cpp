@@ -164,7 +164,17 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
   if (!extensions.not_started().empty())
     audited.notes.push_back(fmt::format("what would load is not known: {} needs {} itself, which is nowhere",
                                         extensions.interpreter().value_or(""), extensions.not_started()));
-  for (const auto& part : path) audit_folder(part, options, extensions, torch, each, audited);
+  bool has_libraries = false;
+  const auto seen = [&](AuditedPackage package) {
+    has_libraries = has_libraries || !package.inventory.files.empty();
+    each(std::move(package));
+  };
+  for (const auto& part : path) audit_folder(part, options, extensions, torch, seen, audited);
+  if (!audited.interpreter && has_libraries)
+    audited.notes.push_back(
+        fmt::format("what would load is not known: {} belongs to no Python, as after pip install --target; audit the "
+                    "environment that uses it",
+                    installed.folder.string()));
   return audited;
 }
 

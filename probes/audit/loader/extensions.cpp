@@ -295,7 +295,7 @@ std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, co
   loading.assumed = std::move(assumed);
   forgive_driver(loading);
   take_siblings(package, loading);
-  take_torch(path, loading);
+  take_torch(package, path, loading);
   for (auto& symbol : loading.unresolved) symbol.releases = TorchReleases::with(symbol.name).names();
   return {std::move(loading), std::move(process)};
 }
@@ -318,12 +318,17 @@ void Extensions::take_siblings(const InstalledPackage& package, Loading& loading
 }
 
 // Removes symbols of torch for files that link no torch, as in cuda-core: the package first opens torch's libraries
-// with RTLD_GLOBAL.
-void Extensions::take_torch(const fs::path& path, Loading& loading) {
+// with RTLD_GLOBAL. Without a torch, a package that does not require one does not load such a file.
+void Extensions::take_torch(const InstalledPackage& package, const fs::path& path, Loading& loading) {
   const auto& file = store_.at(path);
-  if (!with_torch_ || torch_.empty() || loading.unresolved.empty() || file.object == nullptr) return;
+  if (loading.unresolved.empty() || file.object == nullptr) return;
   const auto& needed = file.object->dynamic().needed;
   if (std::any_of(needed.begin(), needed.end(), is_torch_library)) return;
+  if (torch_.empty() && !required_packages(package.layout.packages.front().metadata).contains("torch")) {
+    std::erase_if(loading.unresolved,
+                  [](const UnresolvedSymbol& symbol) { return !TorchReleases::with(symbol.name).names().empty(); });
+  }
+  if (!with_torch_ || torch_.empty()) return;
   std::set<std::string> taken;
   std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
     const SymbolReference reference{.name = symbol.name, .hash = compute_gnu_hash(symbol.name)};

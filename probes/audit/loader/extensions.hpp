@@ -72,7 +72,7 @@ class Extensions {
   void mark_unopened(const InstalledPackage& package, std::vector<File>& files, const Loading& loading,
                      Process& process);
   void take_siblings(const InstalledPackage& package, Loading& loading);
-  void take_torch(const std::filesystem::path& path, Loading& loading);
+  void take_torch(const InstalledPackage& package, const std::filesystem::path& path, Loading& loading);
 
   const std::vector<InstalledPackages>& path_;
   std::filesystem::path root_;

@@ -76,10 +76,13 @@ bool is_closed(const fs::path& folder) {
   return fs::is_directory(folder, error) && access(folder.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
 }
 
+// Other packages have a version.py and a folder lib too, as numpy has: a torch has torch's name or torch's libraries.
 bool is_torch_folder(const fs::path& folder) {
-  if (is_closed(folder)) return folder.filename() == "torch";
-  return is_there(folder / "version.py") &&
-         (is_there(folder / "lib") || fs::is_symlink(folder / "lib") || find_build_lib(folder).has_value());
+  const bool is_named_torch = folder.filename() == "torch";
+  if (is_closed(folder)) return is_named_torch;
+  const fs::path libraries = folder / "lib";
+  return is_there(folder / "version.py") && ((is_named_torch && (is_there(libraries) || fs::is_symlink(libraries))) ||
+                                             holds_libtorch(libraries) || find_build_lib(folder).has_value());
 }
 
 std::string too_large(const std::string& name, uint64_t size) {

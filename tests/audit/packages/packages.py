@@ -107,3 +107,8 @@ def rows(*arguments: str | pathlib.Path, exit_code: int = PASSED) -> tuple[dict[
     assert result.returncode == exit_code, result.stdout + result.stderr
     document = json.loads(result.stdout)
     return {row["name"]: row for row in document["distributions"]}, document
+
+
+def list_notes(document: dict) -> list[str]:
+    """The notes, without the one that a folder belongs to no Python."""
+    return [note for note in document["notes"] if not note.startswith("what would load is not known: ")]

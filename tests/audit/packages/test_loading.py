@@ -238,6 +238,25 @@ def test_accepts_torch_symbols_in_a_file_without_torch(tmp_path):
     assert "which torch 2.11.0+cpu lacks: it loads with torch 2.8 to 2.10 only" in only_finding(row)["what"]
 
 
+@pytest.mark.parametrize(("requires", "found"), [("numpy", []), ("torch>=2.10", ["PB163"])])
+def test_accepts_a_bridge_to_a_torch_that_is_not_installed(tmp_path, requires, found):
+    site = environment(tmp_path, extension(needs=()))
+    with (site / "ext-1.0.dist-info/METADATA").open("a") as metadata:
+        metadata.write(f"Requires-Dist: {requires}\n")
+    row, _ = audited(site, FAILED if found else PASSED)
+    assert [one["id"] for one in row["findings"]] == found
+
+
+def test_notes_that_a_folder_belongs_to_no_python(tmp_path):
+    """pip install --target"""
+    extension(needs=("libgone.so.7",)).write(tmp_path / "target")
+    found, document = rows(tmp_path / "target", "--distributions")
+    assert (document["interpreter"], found["ext"]["findings"]) == (None, [])
+    assert [note for note in document["notes"] if "belongs to no Python, as after pip install --target" in note]
+    site = environment(tmp_path, torch(), extension())
+    assert rows(site, "--distributions")[1]["notes"] == []
+
+
 def test_accepts_symbols_of_another_torch_library(tmp_path):
     package = torch(exports="namespace c10 { void other() {} }\n")
     package.libraries["torch/lib/libtorch_python.so"] = Library(

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from packages import FAILED, PASSED, Library, Package, audit, read_audit_text, rows, wheel
+from packages import FAILED, PASSED, Library, Package, audit, list_notes, read_audit_text, rows, wheel
 
 ONE = Package("one", {"one/lib/libone.so": Library(), "one/lib/libtwo.so": Library(code="int two() { return 2; }\n")})
 OTHER = Package("other", {"other/_C.abi3.so": Library()})
@@ -46,7 +46,7 @@ def test_finds_no_fault_in_a_sound_environment(site):
         "changed_libraries": [],
         "reinstall": False,
     }
-    assert (document["reinstall"], document["problems"], document["notes"]) == (None, [], [])
+    assert (document["reinstall"], document["problems"], list_notes(document)) == (None, [], [])
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_notes_an_edited_text(site):
     (site / "other-1.0.dist-info/METADATA").write_text("Name: other\nVersion: 1.0\nSummary: edited\n")
     found, document = rows(site)
     assert found["other"]["recorded"]["first_changed"] == ["other-1.0.dist-info/METADATA"]
-    [note] = document["notes"]
+    [note] = list_notes(document)
     assert "1 changed of the " in note
     assert " files of its RECORD, no library among them; the first is other-1.0.dist-info/METADATA" in note
     assert document["reinstall"] is None
@@ -195,7 +195,7 @@ def test_names_the_index_of_pytorch_in_the_command(site):
     _, document = rows(site, exit_code=FAILED)
     command = "python -m pip install --force-reinstall --no-deps torchvision==0.26.0+cu130"
     assert document["reinstall"] == f"{command} --extra-index-url https://download.pytorch.org/whl/cu130"
-    assert document["notes"] == []
+    assert list_notes(document) == []
 
 
 def test_prints_the_conda_command_for_conda_packages(site):

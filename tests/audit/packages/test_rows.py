@@ -21,6 +21,7 @@ from packages import (
     Package,
     audit,
     device,
+    list_notes,
     ptx_version,
     read_audit_text,
     rows,
@@ -54,7 +55,7 @@ def test_lists_the_links_of_each_row(site):
     jsonschema.validate(document, json.loads((SOURCE / "docs/environment.schema.json").read_text()))
     assert list(found) == ["cpp-extension", "plain", "stable-extension"]
     assert document["without_files"] == 1
-    assert (document["problems"], document["notes"]) == ([], [])
+    assert (document["problems"], list_notes(document)) == ([], [])
     cpp, plain, safe = found.values()
     assert (cpp["torch_abi"], cpp["torch_symbols"], cpp["first_torch_symbols"]) == ("cxx", 1, ["_ZN3c104warnEi"])
     assert (cpp["python"], cpp["cuda"], cpp["version"]) == (["cp311"], ["12"], "1.0")
@@ -200,7 +201,7 @@ def test_assigns_folders_by_name_without_a_record(site):
     CODE.but(recorded=False).write(site)
     found, document = rows(site)
     assert set(found["code"]["cubin"]) == {"sm_75", "sm_120"}
-    [note] = document["notes"]
+    [note] = list_notes(document)
     assert note.startswith("code-1.0.dist-info: its RECORD names no files")
 
 
@@ -229,7 +230,7 @@ def test_follows_and_notes_a_link_that_leads_out(site, tmp_path):
     (site / "code/_C.abi3.so").symlink_to(outside)
     found, document = rows(site)
     assert set(found["code"]["cubin"]) == {"sm_75", "sm_120"}
-    [note] = document["notes"]
+    [note] = list_notes(document)
     assert "links lead out of the environment in the way to 1 of its files, the first code/_C.abi3.so" in note
 
 
