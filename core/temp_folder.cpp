@@ -64,7 +64,8 @@ void remove_patiently(const char* name) noexcept {
 
 Result<TempFolder> TempFolder::make() {
   std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
+  fs::path parent = fs::temp_directory_path(error);
+  if (const char* const named = std::getenv("TMPDIR"); error && named != nullptr) parent = named;
   const std::string pattern = (parent / "pbprobe-XXXXXX").string();
   FolderName* const folder = error ? nullptr : keep(pattern);
   if (folder == nullptr || mkdtemp(folder->name.data()) == nullptr) {

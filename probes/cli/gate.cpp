@@ -212,10 +212,12 @@ void add_evidence(CLI::App& command, GateArguments& options) {
 void add_emulation(CLI::App& command, GateArguments& options) {
   command.add_option("--budget", options.request.budget_seconds, "Time limit for runs on the machine, in seconds")
       ->check(number_between(kMinSeconds, kMaxSeconds));
-  command.add_flag("!--no-emulated-run", options.request.emulated_loads,
-                   "Do not load libtorch on an emulated CPU of each claimed CPU row");
-  command.add_flag("!--no-import", options.request.imports,
-                   "Do not import an installed torch with the Python of its environment, or of its version on PATH");
+  command.add_flag_callback(
+      "--no-emulated-run", [&options] { options.request.emulated_loads = false; },
+      "Do not load libtorch on an emulated CPU of each claimed CPU row");
+  command.add_flag_callback(
+      "--no-import", [&options] { options.request.imports = false; },
+      "Do not import an installed torch with the Python of its environment, or of its version on PATH");
   auto* emulate = command.add_option("--emulate", options.emulation.cpu,
                                      "Start libtorch on this QEMU CPU instead, as for `pbprobe report`");
   command.add_option("--program", options.emulation.program, "pbprobe built for the emulated platform")->needs(emulate);

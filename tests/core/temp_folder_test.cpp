@@ -90,7 +90,7 @@ TEST_F(TempFolders, NamesTmpdirInError) {
   auto made = TempFolder::make();
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, ErrorCode::unreadable);
-  EXPECT_THAT(made.error().message, ::testing::StartsWith("no temporary folder can be made as "));
+  EXPECT_THAT(made.error().message, ::testing::StartsWith("no temporary folder can be made as /made/up/pbprobe-"));
   EXPECT_THAT(made.error().message, ::testing::EndsWith("No such file or directory: set TMPDIR"));
 }
 
