@@ -3,10 +3,12 @@
 #include "probes/audit/host_code/functions.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <tuple>
 
 #include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/host_code/code.hpp"
 #include "probes/audit/host_code/loaded.hpp"
 
 namespace pbprobe {
@@ -169,8 +171,8 @@ void settle(const Elf& elf, std::vector<Function>& functions, bool marks) {
   }
 }
 
-// Code behind the known end of a function is assembly without a frame: makes it a nameless function.
-void split_uncovered(std::vector<Function>& functions, const FunctionEnds& ends) {
+// Takes code behind the known end of a function, which is code without a frame, and returns it.
+std::vector<Function> split_uncovered(std::vector<Function>& functions, const FunctionEnds& ends) {
   constexpr uint64_t kMostPadding = 64;
   std::vector<Function> rest;
   for (auto& function : functions) {
@@ -183,8 +185,78 @@ void split_uncovered(std::vector<Function>& functions, const FunctionEnds& ends)
                     .section = function.section});
     function.size = known;
   }
+  return rest;
+}
+
+// Code without frames, which may be many functions: OpenSSL can be built without frames.
+class Uncovered {
+ public:
+  Uncovered(const Elf& elf, const std::vector<Function>& functions, const std::vector<Function>& rest)
+      : elf_(elf), functions_(functions) {
+    for (const auto& function : rest) rest_.emplace(function.address, function);
+  }
+
+  // Returns the code, cut where a call or a pointer of the file enters it.
+  Result<std::vector<Function>> cut() {
+    PBPROBE_TRY(const Pointers pointers, Pointers::read(elf_));
+    for (const auto& function : functions_) follow(function);
+    for (const auto& [place, pointer] : pointers.all()) enter(pointer.target);
+    for (size_t next = 0; next < cut_.size(); ++next) follow(Function(cut_[next]));
+    for (const auto& [address, function] : rest_) cut_.push_back(function);
+    return std::move(cut_);
+  }
+
+ private:
+  void follow(const Function& function) {
+    const auto code = elf_.file.span().subspan(function.offset, function.size);
+    const CodeTrace trace =
+        elf_.header.e_machine == EM_AARCH64 ? trace_aarch64(code, function.address) : trace_x86(code, function.address);
+    for (const uint64_t target : trace.calls) enter(target);
+  }
+
+  void enter(uint64_t address) {
+    const auto after = rest_.upper_bound(address);
+    if (after == rest_.begin() || address - std::prev(after)->first >= std::prev(after)->second.size) return;
+    const Function rest = std::prev(after)->second;
+    const auto part = [&](uint64_t begin, uint64_t end) {
+      Function function = rest;
+      function.address = begin;
+      function.offset += begin - rest.address;
+      function.size = end - begin;
+      return function;
+    };
+    const uint64_t end = rest.address + rest.size;
+    Function function = part(address, end);
+    function.size = measure_flow(elf_.header.e_machine, elf_.file.span().subspan(function.offset, function.size));
+    rest_.erase(rest.address);
+    if (address > rest.address) rest_.emplace(rest.address, part(rest.address, address));
+    const uint64_t behind = address + function.size;
+    if (behind < end) rest_.emplace(behind, part(behind, end));
+    cut_.push_back(function);
+  }
+
+  const Elf& elf_;
+  const std::vector<Function>& functions_;
+  std::map<uint64_t, Function> rest_;  // by address
+  std::vector<Function> cut_;
+};
+
+uint64_t count_bytes(const std::vector<Function>& functions) {
+  uint64_t bytes = 0;
+  for (const auto& function : functions) bytes += function.size;
+  return bytes;
+}
+
+// Makes functions of code behind the known ends of functions. If that is much of the file, calls and pointers tell
+// where functions begin.
+Result<void> add_uncovered(const Elf& elf, std::vector<Function>& functions, const FunctionEnds& ends) {
+  std::vector<Function> rest = split_uncovered(functions, ends);
+  if (count_bytes(rest) > count_bytes(functions) / 4) {
+    PBPROBE_TRY(rest, Uncovered(elf, functions, rest).cut());
+  }
   functions.insert(functions.end(), rest.begin(), rest.end());
   std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  return {};
 }
 
 // Finds the ends of functions that ld.so calls: frame_dummy() of the C library's start files has no frame. None ends
@@ -257,7 +329,7 @@ Result<Functions> list_functions(const Elf& elf) {
     PBPROBE_CHECK(trust_frames(elf, functions.all));
   } else {
     add_flow_ends(elf, loader, functions.all, ends);
-    split_uncovered(functions.all, ends);
+    PBPROBE_CHECK(add_uncovered(elf, functions.all, ends));
   }
   if (!is_object_file(elf)) PBPROBE_CHECK(add_starts(elf, functions));
   return functions;
