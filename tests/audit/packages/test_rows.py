@@ -6,6 +6,7 @@ import json
 import os
 import struct
 import subprocess
+import zipfile
 
 import jsonschema
 import pytest
@@ -170,6 +171,19 @@ def test_lists_the_same_rows_for_a_folder_of_wheels(site, tmp_path):
     assert found == installed
     [problem] = document["problems"]
     assert "broken-1.0-py3-none-any.whl" in problem
+
+
+def test_reads_no_wheel_for_another_system(tmp_path):
+    """A folder dist of cibuildwheel: a file of Mach-O is no broken one."""
+    wheel(PLAIN, tmp_path)
+    for tag in ("macosx_11_0_arm64", "win_amd64"):
+        file = wheel(PLAIN.but(version="2.0", tag=f"cp311-cp311-{tag}"), tmp_path)
+        with zipfile.ZipFile(file, "a") as archive:
+            archive.writestr("plain/_C.cpython-311-darwin.so", b"\xcf\xfa\xed\xfe" + bytes(100))
+    found, document = rows(tmp_path)
+    assert [row["version"] for row in found.values()] == ["1.0"]
+    assert len([note for note in document["notes"] if "for another system than Linux" in note]) == 2
+    assert document["problems"] == []
 
 
 def test_torch_is_one_row_among_them_where_rows_are_asked_for(site):
