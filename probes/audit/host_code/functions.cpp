@@ -237,7 +237,7 @@ class Uncovered {
 
   const Elf& elf_;
   const std::vector<Function>& functions_;
-  std::map<uint64_t, Function> rest_;  // by address
+  std::map<uint64_t, Function> rest_;  // keys: addresses
   std::vector<Function> cut_;
 };
 
