@@ -5,20 +5,30 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
 from pbprobe import ops
+from pbprobe._speed_options import CPU_TYPES, GPU_TYPES, load_layers
 
-LAYERS = Path(__file__).parent / "model_layers.json"
-CPU_TYPES = ("fp32", "bf16", "int8")
-GPU_TYPES = ("fp32", "tf32", "bf16", "fp16", "int8", "fp8-tensor", "fp8-row", "fp8-1x128", "fp8-1x128-1x128")
+__all__ = [
+    "CPU_TYPES",
+    "GPU_TYPES",
+    "Call",
+    "Case",
+    "Operands",
+    "Shape",
+    "draw_shapes",
+    "load_layers",
+    "make_case",
+    "needed_bytes",
+    "torch_settings",
+]
+
 _FLOATS = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _BLOCK = 128  # elements along k that share a scale
 _EDGE = 16  # first and last rows and columns that are compared
@@ -51,14 +61,6 @@ class Case:
     ours: Call
     theirs: Call
     check: Callable[[torch.Tensor], bool]
-
-
-def load_layers(path: Path = LAYERS) -> list[tuple[str, int, int]]:
-    """Returns the layers of a file: name, n and k. Errors: OSError, ValueError for a file without layers."""
-    layers = [(name, int(n), int(k)) for name, n, k in json.loads(path.read_text())["layers"]]
-    if not layers:
-        raise ValueError(f"{path}: has no layers")
-    return layers
 
 
 def draw_shapes(

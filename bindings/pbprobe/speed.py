@@ -15,7 +15,7 @@ result is compared with FP64, calls alternate, and a time is the median. Ratio: 
 successive calls ("eager"). "tf32": both round FP32 operands to TF32. Shapes
 that other work disturbs are measured again, and omitted if the disturbance continues.
 
-Exit code: 0; 1 if a result of pbprobe is wrong; 2 if nothing was measured.
+Exit code: 0; 1 if a result of pbprobe is wrong; 2 if an option is wrong, nothing was measured or not all was written.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import contextlib
 import datetime
 import functools
 import json
+import math
 import os
 import re
 import statistics
@@ -33,6 +34,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from pbprobe import _speed_options
+
+if __name__ == "__main__":  # --help and wrong usage do not wait for torch
+    _speed_options.parse(__doc__)
 
 import torch
 
@@ -44,7 +50,8 @@ _ROUNDS = {"cpu": 7, "cuda": 9}  # the first one warms up
 _SAMPLE_US = {"cpu": 5e3, "cuda": 2e3}  # what the calls of one sample take together: slices of 10 ms or less alternate
 _MOST_SPREAD = 1.5  # median over least sample of either side: above it, other work disturbed the shape
 _ATTEMPTS = 3
-_MOST_FLOP = {"cpu": 4e10, "cuda": 4e13}
+_LATE_ROUNDS = 3  # of a shape that exceeds the budget
+_PROGRESS_S = 10.0  # between lines on stderr
 
 Sample = Callable[[], float]  # microseconds of one call
 
@@ -101,21 +108,29 @@ def _repeats(call: cases.Call, mode: str | None) -> int:
     return max(1 if mode is None else 2, min(most, int(_SAMPLE_US[device] / max(sample(), 1.0))))
 
 
-def compare(case: cases.Case, mode: str | None) -> tuple[list[float], list[float]] | None:
+def compare(
+    case: cases.Case, mode: str | None, end: float = math.inf, look: Callable[[], None] = lambda: None
+) -> tuple[list[float], list[float]] | None:
     """Returns microseconds of pbprobe's call and of torch's call: interleaved samples, without the first round.
 
-    Returns None if other work on the machine disturbed every attempt.
+    Returns None if other work on the machine disturbed every attempt. After `end`, a time of time.monotonic(), an
+    attempt has fewer rounds, and no other attempt begins. look: called before each round.
     """
     repeats = _repeats(case.ours, mode)
     samples = [make_sample(call, mode, repeats) for call in (case.ours, case.theirs)]
     for _ in range(_ATTEMPTS):
         times: tuple[list[float], list[float]] = ([], [])
-        for _ in range(_ROUNDS["cpu" if mode is None else "cuda"]):
+        for at in range(_ROUNDS["cpu" if mode is None else "cuda"]):
+            if at >= _LATE_ROUNDS and time.monotonic() > end:
+                break
+            look()
             for sample, of_one in zip(samples, times, strict=True):
                 of_one.append(sample())
         ours, theirs = times[0][1:], times[1][1:]
         if max(statistics.median(side) / min(side) for side in (ours, theirs)) <= _MOST_SPREAD:
             return ours, theirs
+        if time.monotonic() > end:
+            break
     return None
 
 
@@ -144,11 +159,11 @@ class Row:
             self.result[key] = 0
         self.result["wrong_shapes"] = []
 
-    def measure(self, shape: cases.Shape) -> None:
-        """Adds a shape's figures to the result, or counts why it has none."""
+    def measure(self, shape: cases.Shape, end: float, look: Callable[[], None]) -> None:
+        """Adds a shape's figures to the result, or counts why it has none. end and look: compare()'s."""
         self.result["drawn"] += 1
         try:
-            why = self._measure(shape)
+            why = self._measure(shape, end, look)
         except torch.OutOfMemoryError:
             why = "too_large"
         if why:
@@ -156,7 +171,7 @@ class Row:
         if why == "wrong":
             self.result["wrong_shapes"].append([shape.layer, shape.m, shape.n, shape.k])
 
-    def _measure(self, shape: cases.Shape) -> str | None:
+    def _measure(self, shape: cases.Shape, end: float, look: Callable[[], None]) -> str | None:
         dtype = self.result["dtype"]
         if cases.needed_bytes(dtype, shape) > _free_bytes(self._device) * 0.8:
             return "too_large"
@@ -164,7 +179,7 @@ class Row:
         first, why = _call_both(case)
         if why or first is None:
             return why
-        times = compare(case, self._mode)
+        times = compare(case, self._mode, end, look)
         if times is None:
             return "disturbed"
         ours, theirs = times
@@ -184,19 +199,22 @@ class Row:
         )
         return None
 
-    def find_fastest(self, count: int, budget: float) -> None:
-        """Adds the fastest kernel to each of the `count` worst shapes, within `budget` seconds."""
+    def find_fastest(self, count: int, budget: float, look: Callable[[], None]) -> None:
+        """Adds the fastest kernel to each of the `count` worst shapes that begin within `budget` seconds."""
         end = time.monotonic() + budget
         for worst in sorted(self.result["shapes"], key=lambda one: one["ratio"])[:count]:
+            if time.monotonic() > end:
+                break
             shape = cases.Shape(worst["layer"], worst["m"], worst["n"], worst["k"])
             with contextlib.suppress(torch.OutOfMemoryError):
                 case = cases.make_case(self.result["dtype"], shape, self._operands)
-                name, us, complete = self._fastest(case, worst["kernel"], end)
+                name, us, complete = self._fastest(case, worst["kernel"], end, look)
                 worst.update(fastest_kernel=name, fastest_us=round(us, 2), all_kernels=complete)
 
-    def _fastest(self, case: cases.Case, chosen: str, end: float) -> tuple[str, float, bool]:
+    def _fastest(self, case: cases.Case, chosen: str, end: float, look: Callable[[], None]) -> tuple[str, float, bool]:
         best, best_us = chosen, self._time(case.ours)
         for name in _rivals(chosen):
+            look()
             if time.monotonic() > end:
                 return best, best_us, False
             with contextlib.suppress(RuntimeError), ops.use(name):  # RuntimeError: it does not compute this problem
@@ -243,28 +261,42 @@ def _call_both(case: cases.Case) -> tuple[torch.Tensor | None, str | None]:
     return (ours, None) if case.check(theirs) else (None, "torch_wrong")
 
 
-def _show(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+class Progress:
+    """Prints a line on stderr about every 10 s: other texts are dropped."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Prints the text if the last one is old enough."""
+        if time.monotonic() - self._last >= _PROGRESS_S:
+            self._last = time.monotonic()
+            print(f"pbprobe.speed: {text}", file=sys.stderr, flush=True)
 
 
 def measure_row(
-    row: Row, shapes: Sequence[cases.Shape], budget: float, worst: int, show: Callable[[str], None] = _show
+    row: Row, shapes: Sequence[cases.Shape], budget: float, worst: int, show: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Measures the shapes within `budget` seconds, then the fastest kernels of the worst within a quarter of it."""
+    """Measures the shapes that begin within `budget` seconds, then the fastest kernels of the worst within a quarter.
+
+    show: called often, with a line about the progress.
+    """
     start = time.monotonic()
     name = f"{row.result['dtype']}, {table.describe_call(row.result)}"
+    at = 0
+
+    def look() -> None:
+        show(f"{name}: {at} of {len(shapes)} shapes, {time.monotonic() - start:.0f} s of {budget:.0f} s")
+
     with torch.no_grad(), cases.torch_settings(row.result["dtype"]):
         for at, shape in enumerate(shapes):
             if time.monotonic() - start > budget:
                 row.result["not_reached"] = len(shapes) - at
                 row.result["drawn"] = len(shapes)
                 break
-            show(f"{name}: shape {at + 1} of {len(shapes)}, {time.monotonic() - start:.0f} of {budget:.0f} s")
-            row.measure(shape)
-        show(f"{name}: the fastest kernels of the worst shapes")
-        row.find_fastest(worst, budget / 4)
-    show("")
+            look()
+            row.measure(shape, start + budget, look)
+        row.find_fastest(worst, budget / 4, lambda: show(f"{name}: the fastest kernels of the worst shapes"))
     return row.result
 
 
@@ -320,39 +352,6 @@ def _host_times(both: Sequence[cases.Call], device: str, calls: int) -> list[lis
     return times
 
 
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m pbprobe.speed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    gpu = torch.cuda.is_available()
-    parser.add_argument("--device", choices=["cpu", *(["cuda"] if gpu else [])], default="cuda" if gpu else "cpu")
-    parser.add_argument("--dtype", choices=cases.GPU_TYPES, action="append", help="repeatable; default: all")
-    parser.add_argument("--threads", action="append", help="CPU: a number, or all; repeatable; default: 1 and all")
-    parser.add_argument("--mode", choices=["eager", "graph"], action="append", help="GPU: repeatable; default: both")
-    parser.add_argument("--count", type=int, default=120, help="shapes of each row; default: %(default)s")
-    parser.add_argument("--seed", type=int, default=1, help="seed of shapes and operands; default: %(default)s")
-    parser.add_argument("--budget", type=float, default=60, help="seconds of each row; default: %(default)s")
-    parser.add_argument("--most-m", type=int, default=16384, help="largest m; default: %(default)s")
-    parser.add_argument("--most-flop", type=float, help="operations of a shape; default: 4e10 on a CPU, 4e13 on a GPU")
-    parser.add_argument("--layers", type=Path, default=cases.LAYERS, help="JSON file; default: the file in the package")
-    parser.add_argument("--worst", type=int, default=5, help="worst shapes to print; default: %(default)s")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every shape to FILE, after each row")
-    parser.add_argument("--host", action="store_true", help="print the host's time of a call instead")
-    options = parser.parse_args(arguments)
-    for name in ("count", "most_m", "budget", "worst"):
-        if getattr(options, name) < (0 if name == "worst" else 1):
-            parser.error(f"--{name.replace('_', '-')} {getattr(options, name)}: give at least 1")
-    if any(each != "all" and not (each.isdigit() and int(each) > 0) for each in options.threads or []):
-        parser.error(f"--threads {', '.join(options.threads)}: give a number from 1 on, or all")
-    types = cases.CPU_TYPES if options.device == "cpu" else cases.GPU_TYPES
-    for dtype in options.dtype or []:
-        if dtype not in types:
-            parser.error(f"--dtype {dtype}: only GPUs have it: give one of {', '.join(types)}")
-    options.dtype = options.dtype or types
-    options.most_flop = options.most_flop or _MOST_FLOP[options.device]
-    return options
-
-
 def _ways(options: argparse.Namespace) -> list[tuple[int | None, str | None]]:
     """Returns how to call: the threads on a CPU, the mode on a GPU."""
     if options.device == "cuda":
@@ -369,9 +368,10 @@ def _format(document: dict[str, Any]) -> str:
 
 
 def _measure_all(options: argparse.Namespace, document: dict[str, Any]) -> None:
-    layers = cases.load_layers(options.layers)
-    shapes = list(cases.draw_shapes(layers, options.count, options.seed, options.most_m, options.most_flop))
+    drawn = cases.draw_shapes(options.layers, options.count, options.seed, options.most_m, options.most_flop)
+    shapes = list(drawn)
     every = torch.get_num_threads()
+    show = Progress()
     try:
         for dtype in options.dtype:
             for threads, mode in _ways(options):
@@ -379,7 +379,7 @@ def _measure_all(options: argparse.Namespace, document: dict[str, Any]) -> None:
                     torch.set_num_threads(threads)
                 row = Row(options.device, dtype, threads, mode, options.seed)
                 document["rows"].append(row.result)
-                measure_row(row, shapes, options.budget, options.worst)
+                measure_row(row, shapes, options.budget, options.worst, show)
                 torch.set_num_threads(every)
                 if options.json:
                     options.json.write_text(_format(document))
@@ -389,7 +389,7 @@ def _measure_all(options: argparse.Namespace, document: dict[str, Any]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses the command line, measures and prints. Returns the exit code."""
-    options = _parse(arguments)
+    options = _speed_options.parse(__doc__, arguments, torch.cuda.is_available())
     if options.host:
         for line in host_rows([options.device]):
             print(line, flush=True)
@@ -405,8 +405,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "most_flop": options.most_flop,
         "rows": [],
     }
-    with contextlib.suppress(KeyboardInterrupt):  # what was measured is printed
+    written = True
+    try:
         _measure_all(options, document)
+    except KeyboardInterrupt:  # what was measured is printed
+        pass
+    except OSError as error:
+        written = False
+        print(f"pbprobe.speed: --json {options.json}: not written: {error.strerror}", file=sys.stderr)
     print(table.describe_conditions(document), end="\n\n")
     print("\n".join(table.summary_lines([document])), end="\n\n")
     print("\n".join(table.worst_lines([document], options.worst)))
@@ -415,7 +421,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"WRONG: pbprobe, {row['dtype']}, {table.describe_call(row)}: {layer}, m {m}, n {n}, k {k}")
     if any(row["wrong"] for row in document["rows"]):
         return 1
-    return 0 if any(row["shapes"] for row in document["rows"]) else 2
+    return 0 if written and any(row["shapes"] for row in document["rows"]) else 2
 
 
 if __name__ == "__main__":

@@ -3,7 +3,11 @@
 """python -m pbprobe.speed: operators beside torch's own, on layers of models."""
 
 import json
+import math
+import os
 import re
+import time
+from pathlib import Path
 
 import pytest
 
@@ -13,11 +17,12 @@ pytest.importorskip("pbprobe.ops", reason="built without a torch", exc_type=Impo
 import torch
 
 from pbprobe import _speed_cases as cases
+from pbprobe import _speed_options, ops, speed
 from pbprobe import _speed_table as table
-from pbprobe import ops, speed
 
 pytestmark = pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")
 
+TOO_MANY = str(len(os.sched_getaffinity(0)) + 1)
 SMALL = {"layers": [["one", 40, 64], ["two", 65, 48]]}
 
 
@@ -155,14 +160,107 @@ def test_budget_ends_row_and_is_named(layers, capsys):
     [
         (["--dtype", "fp16"], "only GPUs have it"),
         (["--threads", "0"], "--threads 0: give a number"),
+        (["--threads", TOO_MANY], f"--threads {TOO_MANY}: this process may use 1 to "),
         (["--count", "0"], "--count 0: give at least 1"),
+        (["--budget", "nan"], "--budget nan: give at least 1"),
+        (["--mode", "graph"], "--mode graph: only GPUs have CUDA graphs"),
+        (["--most-flop", "10"], "--most-flop 10: a row of the smallest layer takes 5120"),
+        (["--json", "/nosuch/x.json"], "--json /nosuch/x.json: cannot be written (No such file or directory)"),
+        (["--layers", "/nosuch.json"], "--layers /nosuch.json: cannot be read (No such file or directory)"),
     ],
 )
 def test_rejects_wrong_usage(layers, arguments, message, capsys):
     with pytest.raises(SystemExit) as exited:
         measure(layers, *arguments)
     assert exited.value.code == 2
-    assert message in capsys.readouterr().err
+    refusal = capsys.readouterr().err
+    assert message in refusal and refusal.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("not json", "is not JSON"),
+        ("{}", "has no layers"),
+        ("[]", "has no layers"),
+        ('{"layers": []}', "has no layers"),
+        ('[["x", "a", 4]]', "has no layers"),
+        ('{"layers": [["x", "a", 4]]}', '["x", "a", 4] is not a layer'),
+        ('{"layers": [["x", 0, 4]]}', '["x", 0, 4] is not a layer'),
+        ('{"layers": [["x", 4, -1]]}', '["x", 4, -1] is not a layer'),
+        ('{"layers": [["x", 4]]}', '["x", 4] is not a layer'),
+    ],
+)
+def test_rejects_files_without_layers(layers, text, message, capsys):
+    layers.write_text(text)
+    with pytest.raises(SystemExit) as exited:
+        measure(layers)
+    assert exited.value.code == 2
+    refusal = capsys.readouterr().err
+    assert message in refusal and 'give {"layers": [["name", n, k], ...]}' in refusal and refusal.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments, code", [(["--help"], 0), (["--threads", "0"], 2), (["--json", "/nosuch/x"], 2)])
+def test_prints_help_and_refusals_without_torch(python, tmp_path, arguments, code):
+    (tmp_path / "torch.py").write_text("raise ImportError('not yet')")
+    path = os.pathsep.join([str(tmp_path), str(Path(speed.__file__).parents[1])])
+    result = python("-m", "pbprobe.speed", *arguments, env={"PYTHONPATH": path})
+    assert result.returncode == code, result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_check_of_output_leaves_files_alone(layers, tmp_path):
+    kept, absent = tmp_path / "kept.json", tmp_path / "absent.json"
+    kept.write_text("before")
+    for path in (kept, absent):
+        _speed_options.parse(None, ["--layers", str(layers), "--json", str(path)])
+    assert kept.read_text() == "before" and not absent.exists()
+
+
+def test_file_that_becomes_unwritable_does_not_lose_table(layers, tmp_path, monkeypatch, capsys):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    assert measure(layers, "--dtype", "fp32", "--threads", "1", "--json", str(tmp_path / "speed.json")) == 2
+    printed = capsys.readouterr()
+    assert "| 4 of 4 |" in printed.out and "No space left on device" in printed.err
+
+
+def test_prints_progress_without_terminal(layers, monkeypatch, capsys):
+    monkeypatch.setattr(speed, "_PROGRESS_S", 0.0)
+    assert measure(layers, "--dtype", "fp32", "--threads", "1") == 0
+    assert re.search(r"^pbprobe.speed: fp32, 1 thread: 3 of 4 shapes, \d+ s of 60 s$", capsys.readouterr().err, re.M)
+
+
+def test_progress_is_printed_every_ten_seconds(monkeypatch, capsys):
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    progress = speed.Progress()
+    for now in range(101, 131):
+        progress(f"at {now}")
+    assert capsys.readouterr().err == "pbprobe.speed: at 110\npbprobe.speed: at 120\npbprobe.speed: at 130\n"
+
+
+def test_budget_ends_rounds_and_attempts(monkeypatch):
+    monkeypatch.setattr(speed, "_MOST_SPREAD", 0.0)  # every attempt is disturbed
+    case = cases.make_case("fp32", cases.Shape("layer", 4, 5, 6), cases.Operands("cpu", 1))
+    rounds = []
+    assert speed.compare(case, None, time.monotonic(), lambda: rounds.append(1)) is None
+    assert len(rounds) == 3  # the first warms up
+    assert speed.compare(case, None, math.inf, lambda: rounds.append(1)) is None
+    assert len(rounds) == 3 + 3 * 7
+
+
+def test_budget_ends_search_of_fastest_kernels(monkeypatch):
+    monkeypatch.setattr(speed, "_MOST_SPREAD", math.inf)
+    row = speed.Row("cpu", "fp32", 1, None, 1)
+    row.measure(cases.Shape("layer", 4, 5, 6), math.inf, lambda: None)
+    assert len(row.result["shapes"]) == 1
+    made = []
+    monkeypatch.setattr(cases, "make_case", lambda *_: made.append(1))
+    row.find_fastest(5, -1, lambda: None)
+    assert not made
 
 
 def test_summary_has_mean_percentile_and_least():
