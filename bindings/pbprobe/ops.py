@@ -11,8 +11,8 @@
     with ops.use("gemm_fp32_6x16_avx2"):      # this kernel and no other, or an error that says why not
         z = ops.mm(a, b)
 
-They work under torch.compile, torch.export, autograd (mm, linear) and CUDA graphs, and give the same bits every time.
-Errors are RuntimeError, as torch's own operators raise.
+They work under torch.compile, torch.export, autograd and torch.func (mm, linear) and CUDA graphs, and give the same
+bits every time. Errors are RuntimeError, as torch's own operators raise, and TypeError for what is no tensor.
 
 int_mm's INT32 wraps around as torch._int_mm's does: for operands of -128, from a k of 131072 on (uint8: 65794);
 scaled_int_mm adds parts of such a k in FP32.
@@ -22,14 +22,19 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import torch
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+from torch.autograd.function import FunctionCtx, _SingleLevelFunction
 from torch.compiler import is_dynamo_compiling
 
+from pbprobe import _fakes
 from pbprobe._package import no_operators
 
 __all__ = [
@@ -82,7 +87,7 @@ def _load_direct_calls() -> Sequence[Callable[..., torch.Tensor | None]]:
         load.argtypes = [ctypes.POINTER(ctypes.py_object), *4 * [ctypes.py_object]]
         load.restype = ctypes.c_bool
         with torch.inference_mode():
-            if load(functions, None, torch.Tensor, torch.nn.Parameter, torch.autograd.forward_ad):
+            if load(functions, None, torch.Tensor, torch.nn.Parameter, forward_ad):
                 return tuple(functions)
     return 3 * (lambda *_: None,)
 
@@ -90,17 +95,28 @@ def _load_direct_calls() -> Sequence[Callable[..., torch.Tensor | None]]:
 _direct_mm, _direct_linear, _direct_int_mm = _load_direct_calls()
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)  # not what brings a dispatch of its own
+_PLAIN = (torch.Tensor, torch.nn.Parameter, type(None), bool, torch.dtype)  # not what brings a dispatch of its own
 
 
-def _needs_no_autograd(*tensors: torch.Tensor | None) -> bool:
-    """Reports whether torch's Python part of autograd can be skipped: it takes time even without a gradient."""
-    if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
-        return False
-    graph = torch.is_grad_enabled()
-    return all(
-        tensor is None or (type(tensor) in _PLAIN and not (graph and tensor.requires_grad)) for tensor in tensors
-    )
+def _needs_autograd(*arguments: object) -> bool:
+    if torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0:
+        return True
+    return torch.is_grad_enabled() and any(getattr(each, "requires_grad", False) for each in arguments)
+
+
+def _call(operator: Callable[..., torch.Tensor], *arguments: object) -> torch.Tensor:
+    """Calls an operator, if possible without torch's Python part of autograd: it takes time even without a gradient."""
+    plain = not torch.compiler.is_compiling() and all(type(value) in _PLAIN for value in arguments)
+    if plain and not _needs_autograd(*arguments):
+        with torch._C._AutoDispatchBelowAutograd():
+            return operator(*arguments)
+    return operator(*arguments)
+
+
+def _require_tensors(operator: str, **operands: object) -> None:
+    for name, operand in operands.items():
+        if not hasattr(type(operand), "__torch_function__"):  # torch.Tensor, and what stands for it in a trace
+            raise TypeError(f"pbprobe::{operator}: {name} must be a torch.Tensor: got {type(operand).__name__}")
 
 
 def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -112,10 +128,8 @@ def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """
     if not is_dynamo_compiling() and (done := _direct_mm(a, b)) is not None:
         return done
-    if _needs_no_autograd(a, b):
-        with torch._C._AutoDispatchBelowAutograd():
-            return torch.ops.pbprobe.mm.default(a, b)
-    return torch.ops.pbprobe.mm.default(a, b)
+    _require_tensors("mm", a=a, b=b)
+    return _call(torch.ops.pbprobe.mm.default, a, b)
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
@@ -125,10 +139,8 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
     """
     if not is_dynamo_compiling() and (done := _direct_linear(x, weight, bias)) is not None:
         return done
-    if _needs_no_autograd(x, weight, bias):
-        with torch._C._AutoDispatchBelowAutograd():
-            return torch.ops.pbprobe.linear.default(x, weight, bias)
-    return torch.ops.pbprobe.linear.default(x, weight, bias)
+    _require_tensors("linear", x=x, weight=weight)
+    return _call(torch.ops.pbprobe.linear.default, x, weight, bias)
 
 
 def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -138,6 +150,7 @@ def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """
     if not is_dynamo_compiling() and (done := _direct_int_mm(a, b)) is not None:
         return done
+    _require_tensors("int_mm", a=a, b=b)
     return torch.ops.pbprobe.int_mm.default(a, b)
 
 
@@ -146,9 +159,11 @@ def scaled_int_mm(
 ) -> torch.Tensor:
     """Returns scale_a[i] · scale_b[j] · Σ a[i,k] · b[k,j] as c[m,n] of out_dtype: torch.bfloat16, float16 or float32.
 
-    scale_a has m elements of torch.float32, or is [m,1]; scale_b n, or is [1,n]. Errors: as for int_mm().
+    scale_a has m elements of torch.float32, or is [m,1]; scale_b n, or is [1,n]. Errors: as for int_mm(), and
+    NotImplementedError for a derivative.
     """
-    return torch.ops.pbprobe.scaled_int_mm.default(a, b, scale_a, scale_b, out_dtype)
+    _require_tensors("scaled_int_mm", a=a, b=b, scale_a=scale_a, scale_b=scale_b)
+    return _call(torch.ops.pbprobe.scaled_int_mm.default, a, b, scale_a, scale_b, out_dtype)
 
 
 def scaled_mm(
@@ -179,13 +194,13 @@ def scaled_mm(
     """
     blocks_a, tensor_a = _one_or_two("scale_a", scale_a)
     blocks_b, tensor_b = _one_or_two("scale_b", scale_b)
-    return torch.ops.pbprobe.scaled_mm.default(
-        a, b, blocks_a, blocks_b, bias, scale_result, out_dtype, use_fast_accum, tensor_a, tensor_b
-    )
+    _require_tensors("scaled_mm", a=a, b=b, scale_a=blocks_a, scale_b=blocks_b)
+    more = bias, scale_result, out_dtype, use_fast_accum, tensor_a, tensor_b
+    return _call(torch.ops.pbprobe.scaled_mm.default, a, b, blocks_a, blocks_b, *more)
 
 
 def _one_or_two(name: str, scale: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor | None]:
-    if isinstance(scale, torch.Tensor):
+    if not isinstance(scale, Sequence):
         return scale, None
     if len(scale) not in (1, 2):
         raise RuntimeError(f"pbprobe::scaled_mm: expected {name} of one tensor, or of two: got {len(scale)}")
@@ -311,6 +326,7 @@ def which(
     """Returns the public name of the kernel that mm(a, b) takes for these tensors on this machine: int_mm for integers,
     scaled_mm (to BF16) for FP8, by default with a scale of each row and column.
     """
+    _require_tensors("which", a=a, b=b)
     return _library.pbprobe_kernel_name(torch.ops.pbprobe.which(a, b, scale_a, scale_b)).decode()
 
 
@@ -360,94 +376,115 @@ def use(kernel: str, parts: int | None = None, cluster: tuple[int, int] = (1, 1)
         _library.pbprobe_force_kernel(before, *cut)
 
 
-def _product_shape(a: torch.Tensor, b: torch.Tensor) -> list[int]:
-    torch._check(
-        a.dim() == b.dim() and a.dim() in (2, 3),
-        lambda: f"expected two matrices, or two batches of as many: got {list(a.shape)} and {list(b.shape)}",
-    )
-    torch._check(
-        a.shape[-1] == b.shape[-2] and a.shape[:-2] == b.shape[:-2],
-        lambda: f"a and b cannot be multiplied: {list(a.shape)} and {list(b.shape)}",
-    )
-    return [*a.shape[:-1], b.shape[-1]]
+for _name in ("mm", "linear", "int_mm", "scaled_int_mm", "scaled_mm"):
+    torch.library.register_fake(f"pbprobe::{_name}", getattr(_fakes, _name))
 
 
-@torch.library.register_fake("pbprobe::mm")
-def _(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return a.new_empty(_product_shape(a, b))
+class _Operator(_SingleLevelFunction):
+    """An operator at one level of torch.func's transforms: forward() calls it at the next level, below autograd.
+
+    Inputs: that call; whether gradients and forward gradients are enabled; the operator's arguments.
+    """
+
+    @staticmethod
+    def forward(call: Callable[..., torch.Tensor], enabled: tuple[bool, bool], *arguments: object) -> torch.Tensor:
+        backward, forward = enabled  # torch disables both here, and the next levels may need them
+        with torch.set_grad_enabled(backward), forward_ad._set_fwd_grad_enabled(forward):
+            return call(*arguments)
 
 
-@torch.library.register_fake("pbprobe::linear")
-def _(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    torch._check(
-        weight.dim() == 2 and x.shape[-1] == weight.shape[1],
-        lambda: f"expected x [..., k] and weight [n, k]: got {list(x.shape)} and {list(weight.shape)}",
-    )
-    return x.new_empty([*x.shape[:-1], weight.shape[0]])
+class _Product(_Operator):
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple, output: torch.Tensor) -> None:
+        """Keeps each operand only for the gradient of the other one: frozen weights keep no activations in memory."""
+        a, b = inputs[2:4]
+        need_a, need_b = ctx.needs_input_grad[2:4]
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(a if need_b else None, b if need_a else None)
+        ctx.save_for_forward(a, b)  # until the call ends
+        ctx.shapes = a.shape, b.shape
 
 
-@torch.library.register_fake("pbprobe::int_mm")
-def _(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return a.new_empty(_product_shape(a, b), dtype=torch.int32)
+class _Mm(_Product):
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        a, b = ctx.saved_tensors
+        need_a, need_b = (need and grad is not None for need in ctx.needs_input_grad[2:])
+        return (
+            None,
+            None,
+            mm(grad, b.transpose(-2, -1)) if need_a else None,
+            mm(a.transpose(-2, -1), grad) if need_b else None,
+        )
+
+    @staticmethod
+    def jvp(ctx: FunctionCtx, *tangents: torch.Tensor | None) -> torch.Tensor:
+        a, b = ctx.saved_tensors
+        of_a, of_b = tangents[2:]
+        terms = [mm(of_a, b)] if of_a is not None else []
+        terms += [mm(a, of_b)] if of_b is not None else []
+        return functools.reduce(torch.add, terms)
 
 
-@torch.library.register_fake("pbprobe::scaled_int_mm")
-def _(
-    a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, out_dtype: torch.dtype
-) -> torch.Tensor:
-    return a.new_empty(_product_shape(a, b), dtype=out_dtype)
+class _Linear(_Product):
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        needs = ctx.needs_input_grad[2:]  # a bias that was not given is not an input
+        if grad is None:
+            return None, None, *(None for _ in needs)
+        x, weight = ctx.saved_tensors
+        x_shape, (n, k) = ctx.shapes
+        need_x, need_weight, *need_bias = needs
+        count = math.prod(x_shape[:-1])  # -1 is ambiguous where n or k is 0
+        rows = grad.reshape(count, n)
+        return (
+            None,
+            None,
+            mm(rows, weight).reshape(x_shape) if need_x else None,
+            mm(rows.t(), x.reshape(count, k)) if need_weight else None,
+            *(rows.sum(0) if need else None for need in need_bias),
+        )
+
+    @staticmethod
+    def jvp(ctx: FunctionCtx, *tangents: torch.Tensor | None) -> torch.Tensor:
+        x, weight = ctx.saved_tensors
+        of_x, of_weight, *of_bias = tangents[2:]
+        terms = [linear(of_x, weight)] if of_x is not None else []
+        terms += [linear(x, of_weight)] if of_weight is not None else []
+        terms += [tangent.expand(*x.shape[:-1], -1) for tangent in of_bias if tangent is not None]
+        return functools.reduce(torch.add, terms)
 
 
-@torch.library.register_fake("pbprobe::scaled_mm")
-def _(
-    a: torch.Tensor,
-    b: torch.Tensor,
-    scale_a: torch.Tensor,
-    scale_b: torch.Tensor,
-    bias: torch.Tensor | None = None,
-    scale_result: torch.Tensor | None = None,
-    out_dtype: torch.dtype | None = None,
-    use_fast_accum: bool = False,
-    tensor_scale_a: torch.Tensor | None = None,
-    tensor_scale_b: torch.Tensor | None = None,
-) -> torch.Tensor:
-    torch._check(a.dim() == 2, lambda: f"expected matrices: got {list(a.shape)} and {list(b.shape)}")
-    torch._check(
-        out_dtype in (torch.bfloat16, torch.float16, torch.float32),
-        lambda: f"expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {out_dtype}",
-    )
-    return a.new_empty(_product_shape(a, b), dtype=out_dtype)
+class _NotDifferentiable(_Operator):
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple, output: torch.Tensor) -> None:
+        """Keeps nothing."""
+
+    @staticmethod
+    def backward(*_: object) -> None:
+        raise NotImplementedError("pbprobe::scaled_int_mm and scaled_mm are not differentiable: detach their operands")
+
+    jvp = backward
 
 
-def _keep_operands(ctx: torch.autograd.function.FunctionCtx, inputs: tuple, output: torch.Tensor) -> None:
-    """Keeps each operand only for the gradient of the other one: frozen weights keep no activations in memory."""
-    a, b = inputs[:2]
-    need_a, need_b = ctx.needs_input_grad[:2]
-    ctx.save_for_backward(a if need_b else None, b if need_a else None)
-    ctx.shapes = a.shape, b.shape
+def _add_derivatives(name: str, function: type[_Operator]) -> None:
+    operator = getattr(torch.ops.pbprobe, name).default
+
+    def differentiate(keys: torch._C.DispatchKeySet, *arguments: object) -> torch.Tensor:
+        def call(*arguments: object) -> torch.Tensor:
+            with torch._C._AutoDispatchBelowAutograd():
+                return operator.redispatch(keys & torch._C._after_autograd_keyset, *arguments)
+
+        if not _needs_autograd(*arguments):
+            return call(*arguments)
+        with enable_single_level_autograd_function():
+            return function.apply(call, (torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()), *arguments)
+
+    _autograd.impl(name, differentiate, "Autograd", with_keyset=True)
 
 
-def _mm_backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-    a, b = ctx.saved_tensors
-    need_a, need_b = ctx.needs_input_grad
-    return (
-        mm(grad, b.transpose(-2, -1)) if need_a else None,
-        mm(a.transpose(-2, -1), grad) if need_b else None,
-    )
-
-
-def _linear_backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-    x, weight = ctx.saved_tensors
-    x_shape, (n, k) = ctx.shapes
-    need_x, need_weight, *need_bias = ctx.needs_input_grad  # a bias that was not given is not an input
-    count = math.prod(x_shape[:-1])  # -1 is ambiguous where n or k is 0
-    rows = grad.reshape(count, n)
-    return (
-        mm(rows, weight).reshape(x_shape) if need_x else None,
-        mm(rows.t(), x.reshape(count, k)) if need_weight else None,
-        *(rows.sum(0) if need else None for need in need_bias),
-    )
-
-
-torch.library.register_autograd("pbprobe::mm", _mm_backward, setup_context=_keep_operands)
-torch.library.register_autograd("pbprobe::linear", _linear_backward, setup_context=_keep_operands)
+_autograd = torch.library.Library("pbprobe", "IMPL")
+_add_derivatives("mm", _Mm)
+_add_derivatives("linear", _Linear)
+_add_derivatives("scaled_int_mm", _NotDifferentiable)
+_add_derivatives("scaled_mm", _NotDifferentiable)
