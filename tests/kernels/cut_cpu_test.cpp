@@ -118,6 +118,7 @@ TEST(CutCpu, ThreadsThatPackForThemselvesNeedNoMoreThanTheKeptWorkspace) {
       }
     }
   }
+  if (alone + shared == 0) GTEST_SKIP() << "no CPU kernel is built";
   EXPECT_GT(alone, 0);
   EXPECT_GT(shared, 0);
 }
