@@ -325,8 +325,11 @@ void Extensions::take_torch(const InstalledPackage& package, const fs::path& pat
   const auto& needed = file.object->dynamic().needed;
   if (std::any_of(needed.begin(), needed.end(), is_torch_library)) return;
   if (torch_.empty() && !required_packages(package.layout.packages.front().metadata).contains("torch")) {
-    std::erase_if(loading.unresolved,
-                  [](const UnresolvedSymbol& symbol) { return !TorchReleases::with(symbol.name).names().empty(); });
+    // A name of another library can have the digest of a name in torch, so that the name itself counts too.
+    const auto is_of_torch = [](const UnresolvedSymbol& symbol) {
+      return classify_torch_name(symbol.name) != TorchName::none && !TorchReleases::with(symbol.name).names().empty();
+    };
+    if (std::erase_if(loading.unresolved, is_of_torch) > 0) loading.assumed.emplace_back("libtorch_cpu.so");
   }
   if (!with_torch_ || torch_.empty()) return;
   std::set<std::string> taken;

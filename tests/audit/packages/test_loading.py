@@ -24,6 +24,7 @@ POOL = (  # in 2.9 only
     "namespace c10::cuda { namespace CUDACachingAllocator { struct CUDAAllocator; }\n"
     "struct MemPool { MemPool(CUDACachingAllocator::CUDAAllocator*, bool, bool); }; }\n"
 )
+COLLIDING = 'extern "C" int av_frame_alloc25810();\n' + MODULE.format("av_frame_alloc25810();")  # a digest of torch's
 TO_TORCH = ("$ORIGIN/../torch/lib",)
 
 
@@ -189,13 +190,12 @@ def test_requires_a_torch_with_cuda(tmp_path):
 
 def test_does_not_blame_torch_for_a_colliding_name(tmp_path):
     """torchcodec without FFmpeg: av_frame_alloc25810 has the digest of a name in torch 2.8 to 2.10."""
-    uses = 'extern "C" int av_frame_alloc25810();\n' + MODULE.format("av_frame_alloc25810();")
-    lacking = extension(code=uses, needs=("libc10.so", "libavutil.so.56"), runpath=TO_TORCH)
+    lacking = extension(code=COLLIDING, needs=("libc10.so", "libavutil.so.56"), runpath=TO_TORCH)
     row, _ = audited(environment(tmp_path / "library", torch(), lacking), FAILED)
     assert row["loading"][0]["unresolved"][0]["releases"] == ["2.8", "2.9", "2.10"]
     finding = only_finding(row)
     assert (finding["id"], "needs libavutil.so.56" in finding["what"]) == ("PB161", True)
-    row, _ = audited(environment(tmp_path / "symbol", torch(), extension(code=uses, runpath=TO_TORCH)), FAILED)
+    row, _ = audited(environment(tmp_path / "symbol", torch(), extension(code=COLLIDING, runpath=TO_TORCH)), FAILED)
     finding = only_finding(row)
     assert (finding["id"], "torch 2.11" in finding["what"]) == ("PB163", False)
 
@@ -238,13 +238,18 @@ def test_accepts_torch_symbols_in_a_file_without_torch(tmp_path):
     assert "which torch 2.11.0+cpu lacks: it loads with torch 2.8 to 2.10 only" in only_finding(row)["what"]
 
 
-@pytest.mark.parametrize(("requires", "found"), [("numpy", []), ("torch>=2.10", ["PB163"])])
-def test_accepts_a_bridge_to_a_torch_that_is_not_installed(tmp_path, requires, found):
-    site = environment(tmp_path, extension(needs=()))
+@pytest.mark.parametrize(
+    ("requires", "code", "found"),
+    [("numpy", USES_FREE, []), ("torch>=2.10", USES_FREE, ["PB163"]), ("numpy", COLLIDING, ["PB163"])],
+    ids=["no torch required", "torch required", "another library's symbol"],
+)
+def test_accepts_a_bridge_to_a_torch_that_is_not_installed(tmp_path, requires, code, found):
+    site = environment(tmp_path, extension(code=code, needs=()))
     with (site / "ext-1.0.dist-info/METADATA").open("a") as metadata:
         metadata.write(f"Requires-Dist: {requires}\n")
     row, _ = audited(site, FAILED if found else PASSED)
     assert [one["id"] for one in row["findings"]] == found
+    assert row["loading"][0]["assumed"] == ([] if found else ["libtorch_cpu.so"])
 
 
 def test_notes_that_a_folder_belongs_to_no_python(tmp_path):
