@@ -141,11 +141,16 @@ def change_claimed_cubins(
         containers = fatbins.read(elves.get_section_bytes(tree.read(path), holder(tree.read(path))))
         sm, share = rng.choice(sorted({one.sm for row in containers for one in row if wanted(one)})), 1.0
 
+    done: list[fatbins.Entry] = []
+
     def changed(one: fatbins.Entry) -> fatbins.Entry:
-        return change(one) if any_cubin(one) and one.sm == sm and rng.random() < share else one
+        if not any_cubin(one) or one.sm != sm or rng.random() >= share:
+            return one
+        done.append(one)
+        return change(one)
 
     rewritten(tree, path, lambda containers: fatbins.each(containers, changed))
-    return f"{path.rsplit('/', 1)[-1]}: {what}, sm_{sm}, {share:.0%} of the units"
+    return f"{path.rsplit('/', 1)[-1]}: {what}, sm_{sm}, {len(done)} units" if done else None
 
 
 def any_cubin(one: fatbins.Entry) -> bool:

@@ -407,10 +407,13 @@ def run_all(how: How, indices: range, jobs: int) -> int:
     made = time.monotonic() - start
     outcomes = []
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for outcome in pool.map(functools.partial(mutated, how), indices, chunksize=1 if real else 8):
-            outcomes.append(outcome)
-            if outcome.wrong:
-                print(format_outcome(outcome, how.seed), flush=True)
+        try:
+            for outcome in pool.map(functools.partial(mutated, how), indices, chunksize=1 if real else 8):
+                outcomes.append(outcome)
+                if outcome.wrong:
+                    print(format_outcome(outcome, how.seed), flush=True)
+        except KeyboardInterrupt:  # what was judged is printed
+            pool.shutdown(wait=False, cancel_futures=True)
     wrong = print_summary(outcomes)
     took = time.monotonic() - start
     print(f"Seed {how.seed}; {made:.0f} s to make the builds, {took:.0f} s in all.")
