@@ -53,7 +53,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Case:
-    """A shape with its operands: our call, torch's call, and what both must give."""
+    """A shape with its operands: our call, the call of torch or another peer, and what both must give."""
 
     a: torch.Tensor
     b: torch.Tensor  # [k,n]: a view of the weight [n,k]

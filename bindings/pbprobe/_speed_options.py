@@ -13,6 +13,7 @@ from typing import NoReturn
 
 LAYERS = Path(__file__).parent / "model_layers.json"
 CPU_TYPES = ("fp32", "bf16", "int8")
+PEERS = ("torch", "openblas")
 GPU_TYPES = ("fp32", "tf32", "bf16", "fp16", "int8", "fp8-tensor", "fp8-row", "fp8-1x128", "fp8-1x128-1x128")
 _MOST_FLOP = {"cpu": 4e10, "cuda": 4e13}
 _EXPECTED = 'give {"layers": [["name", n, k], ...]} with n and k from 1 on'
@@ -50,6 +51,13 @@ def _make_parser(description: str | None) -> _Parser:
     )
     parser.add_argument("--device", choices=["cpu", "cuda"], help="default: cuda if torch has a GPU, else cpu")
     parser.add_argument("--dtype", choices=GPU_TYPES, action="append", help="repeatable; default: all")
+    parser.add_argument(
+        "--peer",
+        choices=PEERS,
+        default="torch",
+        help="what pbprobe is compared with: torch, or for fp32 on a CPU the OpenBLAS in the wheels of numpy (needs "
+        "numpy and threadpoolctl); default: %(default)s",
+    )
     parser.add_argument("--threads", action="append", help="CPU: a number, or all; repeatable; default: 1 and all")
     parser.add_argument("--mode", choices=["eager", "graph"], action="append", help="GPU: repeatable; default: both")
     parser.add_argument("--count", type=int, default=120, help="shapes of each row; default: %(default)s")
@@ -89,6 +97,10 @@ def _refuse_numbers(options: argparse.Namespace) -> str | None:
 
 def _refuse_device(options: argparse.Namespace, gpu: bool | None) -> str | None:
     """Returns why the device does not go with other options, or None."""
+    if options.peer == "openblas" and (options.device == "cuda" or (options.dtype or ["fp32"]) != ["fp32"]):
+        return "--peer openblas: it computes fp32 on CPUs only: give --device cpu --dtype fp32"
+    if options.peer != "torch" and options.host:
+        return "--host: only torch is measured there: leave --peer out"
     if options.device == "cuda":
         if gpu is False:
             return "--device cuda: torch has no GPU here: give --device cpu"
@@ -129,7 +141,8 @@ def parse(
     if refused:
         parser.error(refused)
     if options.device:
-        options.dtype = options.dtype or (CPU_TYPES if options.device == "cpu" else GPU_TYPES)
+        every = CPU_TYPES if options.device == "cpu" else GPU_TYPES
+        options.dtype = options.dtype or (every if options.peer == "torch" else ["fp32"])
         options.most_flop = _MOST_FLOP[options.device] if options.most_flop is None else options.most_flop
     try:
         options.layers = load_layers(options.layers)

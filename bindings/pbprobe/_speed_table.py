@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ SCHEMA = "pbprobe.speed/1"
 def summarize(shapes: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Returns the geometric mean, the 5th percentile, the least and the share of ratios from 1 on.
 
-    Requires at least one shape, each with its "ratio": torch's time over ours.
+    Requires at least one shape, each with its "ratio": the peer's time over ours.
     """
     ratios = sorted(shape["ratio"] for shape in shapes)
     return {
@@ -35,10 +36,10 @@ def describe_call(row: dict[str, Any]) -> str:
 def describe_shapes(row: dict[str, Any]) -> str:
     """Returns how many shapes were measured of how many, and what became of the others."""
     others = (
-        ("refused_by_torch", "torch refuses {}"),
+        ("refused_by_peer", "the peer refuses {}"),
         ("refused", "pbprobe refuses {}"),
         ("wrong", "pbprobe is wrong on {}"),
-        ("torch_wrong", "torch is wrong on {}"),
+        ("peer_wrong", "the peer is wrong on {}"),
         ("too_large", "{} exceed the memory"),
         ("disturbed", "{} disturbed by other work"),
         ("not_reached", "{} exceed the budget"),
@@ -54,12 +55,13 @@ def list_targets(row: dict[str, Any]) -> str:
 
 def summary_lines(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yields the table of all rows: a line each."""
-    yield "| device | type | call | kernels | shapes | geometric mean | 5th percentile | least | from 1 on |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| device | type | call | peer | kernels | shapes | geometric mean | 5th percentile | least | from 1 on |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for document in documents:
+        peer = re.sub(r"\+\w+| \(.*", "", document["peer"])
         for row in document["rows"]:
             name, call = document["device"]["name"], describe_call(row)
-            head = f"| {name} | {row['dtype']} | {call} | {list_targets(row)} | {describe_shapes(row)} |"
+            head = f"| {name} | {row['dtype']} | {call} | {peer} | {list_targets(row)} | {describe_shapes(row)} |"
             if not row["shapes"]:
                 yield f"{head} | | | |"
                 continue
@@ -73,7 +75,7 @@ def summary_lines(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
 def worst_lines(documents: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
     """Yields the table of each row's worst shapes, `count` of each row at most."""
     yield (
-        "| device | type | call | layer | mxnxk | torch / pbprobe | pbprobe, µs | torch, µs | kernel | fastest kernel "
+        "| device | type | call | layer | mxnxk | peer / pbprobe | pbprobe, µs | peer, µs | kernel | fastest kernel "
         "| fastest, µs |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
@@ -84,7 +86,7 @@ def worst_lines(documents: Sequence[dict[str, Any]], count: int) -> Iterator[str
                 yield (
                     f"| {document['device']['name']} | {row['dtype']} | {describe_call(row)} | {shape['layer']} "
                     f"| {shape['m']}x{shape['n']}x{shape['k']} | {shape['ratio']:.2f} | {shape['ours_us']:.1f} "
-                    f"| {shape['torch_us']:.1f} | {shape['kernel']} | {shape.get('fastest_kernel') or '-'} "
+                    f"| {shape['peer_us']:.1f} | {shape['kernel']} | {shape.get('fastest_kernel') or '-'} "
                     f"| {'-' if fastest is None else f'{fastest:.1f}'} |"
                 )
 
@@ -93,9 +95,10 @@ def describe_conditions(document: dict[str, Any]) -> str:
     """Returns a sentence with the device, the versions, the seed and the command."""
     device = document["device"]
     driver = f", driver {device['driver']}" if device.get("driver") else ""
+    peer = "" if document["peer"].startswith("torch ") else f", {document['peer']}"
     load = f", load {device['load']:.1f}" if device.get("load") is not None else ""
     return (
-        f"{device['name']} ({device['cpus']} CPUs{load}{driver}), torch {document['torch']}, {document['date']}, seed "
-        f"{document['seed']}, m from 1 to {document['most_m']}, at most {document['most_flop']:.0e} operations: "
+        f"{device['name']} ({device['cpus']} CPUs{load}{driver}), torch {document['torch']}{peer}, {document['date']}, "
+        f"seed {document['seed']}, m from 1 to {document['most_m']}, at most {document['most_flop']:.0e} operations: "
         f"`{document['command']}`"
     )

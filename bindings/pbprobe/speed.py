@@ -1,19 +1,20 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Measures pbprobe.ops beside torch on layers of real models, and prints Markdown tables.
+"""Measures pbprobe.ops beside torch or OpenBLAS on layers of real models, and prints Markdown tables.
 
     python -m pbprobe.speed                                     # every type; a GPU if there is one, else the CPU
     python -m pbprobe.speed --device cpu --dtype bf16 --threads 1 --threads all
     python -m pbprobe.speed --device cuda --dtype fp8-row --mode graph --count 400 --budget 300
     python -m pbprobe.speed --json speed.json                   # every shape, for docs/samples
     python -m pbprobe.speed --host                              # what a call takes of the host's time
+    python -m pbprobe.speed --device cpu --peer openblas        # beside OpenBLAS instead of torch, FP32 only
     ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 python -m pbprobe.speed --device cpu
 
 m is drawn log-uniform from 1 to --most-m; n and k are the sizes of a layer. Both sides get the same operands. Each
-result is compared with FP64, calls alternate, and a time is the median. Ratio: torch's time over pbprobe's time; above
-1 pbprobe is faster. A CPU time is the time of the call. A GPU time is the device time of a CUDA graph ("graph") or of
-successive calls ("eager"). "tf32": both round FP32 operands to TF32. Shapes
-that other work disturbs are measured again, and omitted if the disturbance continues.
+result is compared with FP64, calls alternate, and a time is the median. Ratio: the time of the peer divided by the
+time of pbprobe; above 1 pbprobe is faster. A CPU time is the time of the call. A GPU time is the device time of a
+CUDA graph ("graph") or of successive calls ("eager"). "tf32": both round FP32 operands to TF32. Shapes that other work
+disturbs are measured again, and omitted if the disturbance continues.
 
 Exit code: 0; 1 if a result of pbprobe is wrong; 2 if an option is wrong, nothing was measured or not all was written.
 """
@@ -43,6 +44,7 @@ if __name__ == "__main__":  # --help and wrong usage do not wait for torch
 import torch
 
 from pbprobe import _speed_cases as cases
+from pbprobe import _speed_peers as peers
 from pbprobe import _speed_table as table
 from pbprobe import ops
 
@@ -111,7 +113,7 @@ def _repeats(call: cases.Call, mode: str | None) -> int:
 def compare(
     case: cases.Case, mode: str | None, end: float = math.inf, look: Callable[[], None] = lambda: None
 ) -> tuple[list[float], list[float]] | None:
-    """Returns microseconds of pbprobe's call and of torch's call: interleaved samples, without the first round.
+    """Returns microseconds of pbprobe's call and of the peer's call: interleaved samples, without the first round.
 
     Returns None if other work on the machine disturbed every attempt. After `end`, a time of time.monotonic(), an
     attempt has fewer rounds, and no other attempt begins. look: called before each round.
@@ -150,12 +152,15 @@ def _free_bytes(device: str) -> int:
 class Row:
     """One row of the table: a type, on a device, called in one way."""
 
-    def __init__(self, device: str, dtype: str, threads: int | None, mode: str | None, seed: int) -> None:
+    def __init__(
+        self, device: str, dtype: str, threads: int | None, mode: str | None, seed: int, peer: peers.Peer
+    ) -> None:
         self._device = device
+        self._peer = peer
         self._operands = cases.Operands(device, seed)
         self._mode = mode
         self.result: dict[str, Any] = {"dtype": dtype, "threads": threads, "mode": mode, "drawn": 0, "shapes": []}
-        for key in ("refused_by_torch", "refused", "wrong", "torch_wrong", "too_large", "disturbed", "not_reached"):
+        for key in ("refused_by_peer", "refused", "wrong", "peer_wrong", "too_large", "disturbed", "not_reached"):
             self.result[key] = 0
         self.result["wrong_shapes"] = []
 
@@ -175,7 +180,7 @@ class Row:
         dtype = self.result["dtype"]
         if cases.needed_bytes(dtype, shape) > _free_bytes(self._device) * 0.8:
             return "too_large"
-        case = cases.make_case(dtype, shape, self._operands)
+        case = self._peer.use(cases.make_case(dtype, shape, self._operands))
         first, why = _call_both(case)
         if why or first is None:
             return why
@@ -192,7 +197,7 @@ class Row:
                 **{name: getattr(shape, name) for name in "mnk"},
                 "ratio": round(other / mine, 4),
                 "ours_us": round(mine, 2),
-                "torch_us": round(other, 2),
+                "peer_us": round(other, 2),
                 "spread": [round(min(ours) / mine, 3), round(max(ours) / mine, 3)],
                 "kernel": ops.which(case.a, case.b, *case.scales),
             }
@@ -257,8 +262,8 @@ def _call_both(case: cases.Case) -> tuple[torch.Tensor | None, str | None]:
     except torch.OutOfMemoryError:
         raise
     except RuntimeError:
-        return None, "refused_by_torch"
-    return (ours, None) if case.check(theirs) else (None, "torch_wrong")
+        return None, "refused_by_peer"
+    return (ours, None) if case.check(theirs) else (None, "peer_wrong")
 
 
 class Progress:
@@ -367,7 +372,7 @@ def _format(document: dict[str, Any]) -> str:
     return json.dumps(document).replace('{"layer"', '\n{"layer"') + "\n"
 
 
-def _measure_all(options: argparse.Namespace, document: dict[str, Any]) -> None:
+def _measure_all(options: argparse.Namespace, peer: peers.Peer, document: dict[str, Any]) -> None:
     drawn = cases.draw_shapes(options.layers, options.count, options.seed, options.most_m, options.most_flop)
     shapes = list(drawn)
     every = torch.get_num_threads()
@@ -377,9 +382,10 @@ def _measure_all(options: argparse.Namespace, document: dict[str, Any]) -> None:
             for threads, mode in _ways(options):
                 if threads:
                     torch.set_num_threads(threads)
-                row = Row(options.device, dtype, threads, mode, options.seed)
+                row = Row(options.device, dtype, threads, mode, options.seed, peer)
                 document["rows"].append(row.result)
-                measure_row(row, shapes, options.budget, options.worst, show)
+                with peer.limit(threads or every):
+                    measure_row(row, shapes, options.budget, options.worst, show)
                 torch.set_num_threads(every)
                 if options.json:
                     options.json.write_text(_format(document))
@@ -394,10 +400,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in host_rows([options.device]):
             print(line, flush=True)
         return 0
+    try:
+        peer = peers.PEERS[options.peer]()
+    except RuntimeError as error:
+        print(f"pbprobe.speed: --peer {options.peer}: {error}", file=sys.stderr)
+        return 2
     document: dict[str, Any] = {
         "schema": table.SCHEMA,
         "device": describe_device(options.device),
         "torch": torch.__version__,
+        "peer": peer.name,
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "command": " ".join(["python -m pbprobe.speed", *(sys.argv[1:] if arguments is None else arguments)]),
         "seed": options.seed,
@@ -407,7 +419,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     written = True
     try:
-        _measure_all(options, document)
+        _measure_all(options, peer, document)
     except KeyboardInterrupt:  # what was measured is printed
         pass
     except OSError as error:

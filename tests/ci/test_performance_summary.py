@@ -20,14 +20,15 @@ def summary():
 
 def document(count):
     shape = {"layer": "qkv", "m": 7, "n": 64, "k": 32, "ours_us": 2.0, "kernel": "gemm_fp32"}
-    shapes = [{**shape, "torch_us": 2.0 * ratio, "ratio": ratio} for ratio in (0.5, *[2.0] * (count - 1))]
+    shapes = [{**shape, "peer_us": 2.0 * ratio, "ratio": ratio} for ratio in (0.5, *[2.0] * (count - 1))]
     counts = dict.fromkeys(
-        ("refused_by_torch", "refused", "wrong", "torch_wrong", "too_large", "disturbed", "not_reached"), 0
+        ("refused_by_peer", "refused", "wrong", "peer_wrong", "too_large", "disturbed", "not_reached"), 0
     )
     row = {"dtype": "fp32", "threads": 1, "mode": None, "drawn": 120, "shapes": shapes, **counts, "not_reached": 20}
     return {
         "device": {"name": "A CPU", "cpus": 2, "load": 1.5, "driver": None},
         "torch": "2.11.0",
+        "peer": "torch 2.11.0+cpu",
         "date": "2026-11-26",
         "seed": 3,
         "most_m": 16384,
@@ -45,7 +46,8 @@ def test_refuses_rows_of_few_shapes(summary):
 
 def test_states_device_seed_counts_and_worst_shapes(summary):
     text = summary.render([document(100)])
-    assert "| A CPU | fp32 | 1 thread | fp32 | 100 of 120; 20 exceed the budget | 1.97 | 2.00 | 0.50 | 99 % |" in text
+    figures = "100 of 120; 20 exceed the budget | 1.97 | 2.00 | 0.50 | 99 % |"
+    assert f"| A CPU | fp32 | 1 thread | torch 2.11.0 | fp32 | {figures}" in text
     assert "- A CPU (2 CPUs, load 1.5), torch 2.11.0, 2026-11-26, seed 3, m from 1 to 16384" in text
     assert "| A CPU | fp32 | 1 thread | qkv | 7x64x32 | 0.50 | 2.0 | 1.0 | gemm_fp32 | - | - |" in text
 

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import torch
 
 from pbprobe import _speed_cases as cases
 from pbprobe import _speed_options, ops, speed
+from pbprobe import _speed_peers as peers
 from pbprobe import _speed_table as table
 
 pytestmark = pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")
@@ -99,7 +101,44 @@ def test_measures_each_row_and_names_kernels(layers, tmp_path, capsys):
         assert sum("fastest_kernel" in shape for shape in row["shapes"]) == 1
     text = capsys.readouterr().out
     assert "seed 1" in text and f"torch {torch.__version__}" in text
-    assert re.search(r"\| 1 thread \| [a-z0-9_, ]+ \| 4 of 4 \|", text)
+    assert re.search(r"\| 1 thread \| torch [\d.]+ \| [a-z0-9_, ]+ \| 4 of 4 \|", text)
+
+
+def test_openblas_is_measured_in_the_same_threads(layers, monkeypatch, capsys):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    np = pytest.importorskip("numpy")
+    threads, matmul = [], np.matmul
+
+    def spy(a, b):
+        found = threadpoolctl.ThreadpoolController().select(internal_api="openblas").info()
+        threads.append({each["num_threads"] for each in found})
+        return matmul(a, b)
+
+    monkeypatch.setattr(np, "matmul", spy)
+    assert measure(layers, "--peer", "openblas", "--threads", "1", "--count", "1") == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"\| fp32 \| 1 thread \| OpenBLAS [\d.]+ \| \w+ \| 1 of 1 \|", printed)
+    assert re.search(r"OpenBLAS [\d.]+ \(\w+\) of numpy [\d.]+, 20", printed)
+    assert {1} in threads and all(each == {1} for each in threads)
+    monkeypatch.setattr(np, "matmul", lambda a, b: matmul(a, b) * 2)
+    assert measure(layers, "--peer", "openblas", "--threads", "1", "--count", "1") == 2
+    assert "the peer is wrong on 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "missing, message",
+    [("threadpoolctl", "threadpoolctl is not installed: pip install"), ("pools", "here has no OpenBLAS: pip install")],
+)
+def test_missing_openblas_is_refused(layers, monkeypatch, capsys, missing, message):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    pytest.importorskip("numpy")
+    if missing == "pools":
+        monkeypatch.setattr(threadpoolctl.ThreadpoolController, "info", lambda _: [])
+    else:
+        monkeypatch.setitem(sys.modules, missing, None)
+    assert measure(layers, "--peer", "openblas") == 2
+    refusal = capsys.readouterr().err
+    assert message in refusal and refusal.count("\n") == 1
 
 
 def test_wrong_result_is_named_and_fails(layers, monkeypatch, capsys):
@@ -144,12 +183,12 @@ def test_refusals_are_counted(layers, monkeypatch, capsys):
 
     monkeypatch.setattr(torch, "_int_mm", refuse)
     assert measure(layers, "--dtype", "int8", "--threads", "1") == 2
-    assert "| 0 of 4; torch refuses 4 |" in capsys.readouterr().out
+    assert "| 0 of 4; the peer refuses 4 |" in capsys.readouterr().out
 
 
 def test_budget_ends_row_and_is_named(layers, capsys):
     shapes = list(cases.draw_shapes(cases.load_layers(layers), 50, 1, 64, 1e9))
-    row = speed.Row("cpu", "fp32", 1, None, 1)
+    row = speed.Row("cpu", "fp32", 1, None, 1, peers.Torch())
     result = speed.measure_row(row, shapes, 0, 0, show=lambda text: None)
     assert result["not_reached"] > 0 and result["drawn"] == 50
     assert f"{result['not_reached']} exceed the budget" in table.describe_shapes(result)
@@ -166,6 +205,8 @@ def test_budget_ends_row_and_is_named(layers, capsys):
         (["--mode", "graph"], "--mode graph: only GPUs have CUDA graphs"),
         (["--most-flop", "10"], "--most-flop 10: a row of the smallest layer takes 5120"),
         (["--json", "/nosuch/x.json"], "--json /nosuch/x.json: cannot be written (No such file or directory)"),
+        (["--peer", "openblas", "--dtype", "bf16"], "--peer openblas: it computes fp32 on CPUs only"),
+        (["--peer", "openblas", "--host"], "--host: only torch is measured there"),
         (["--layers", "/nosuch.json"], "--layers /nosuch.json: cannot be read (No such file or directory)"),
     ],
 )
@@ -254,7 +295,7 @@ def test_budget_ends_rounds_and_attempts(monkeypatch):
 
 def test_budget_ends_search_of_fastest_kernels(monkeypatch):
     monkeypatch.setattr(speed, "_MOST_SPREAD", math.inf)
-    row = speed.Row("cpu", "fp32", 1, None, 1)
+    row = speed.Row("cpu", "fp32", 1, None, 1, peers.Torch())
     row.measure(cases.Shape("layer", 4, 5, 6), math.inf, lambda: None)
     assert len(row.result["shapes"]) == 1
     made = []
