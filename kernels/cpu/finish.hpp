@@ -35,8 +35,10 @@ using SixteenHalves = uint16_t __attribute__((vector_size(32)));
   __builtin_memcpy(&bits, &values, sizeof bits);
   const SixteenBits rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
   const SixteenBits quiet = bits >> 16 | 0x40U;
-  const SixteenBits chosen = (bits & 0x7fffffffU) > 0x7f800000U ? quiet : rounded;
-  halves = __builtin_convertvector(chosen, SixteenHalves);
+  // Signed, and without "?:": gcc compares and chooses vectors wider than the registers element by element.
+  const SixteenIntegers magnitude = reinterpret_cast<SixteenIntegers>(bits & 0x7fffffffU);
+  const SixteenBits nan = reinterpret_cast<SixteenBits>((0x7f800000 - magnitude) >> 31);
+  halves = __builtin_convertvector((quiet & nan) | (rounded & ~nan), SixteenHalves);
 }
 
 // Rounds sums of FP32 by the target's own instruction. It flushes numbers below 2⁻¹²⁶ to zero, as its products do.

@@ -306,8 +306,12 @@ struct Gemv {
   // Called: inlined into each of the kernels above it would make them four times as long.
   [[gnu::noinline]] static void put_finished(const CpuCall& call, const Accumulator* results, int64_t row,
                                              int64_t column, int64_t columns) {
-    if (!call.transposed) return finish_row(call, results, call.row + row, column, columns);
-    for (int64_t j = 0; j < columns; ++j) finish_element(call, results[j], column + j, call.row + row);
+    constexpr int64_t kFew = 4;  // finish_row() takes as long for one column as for sixteen
+    const int64_t mine = call.row + row;
+    if (columns > kFew && !call.transposed) return finish_row(call, results, mine, column, columns);
+    for (int64_t j = column; j < column + columns; ++j, ++results) {
+      finish_element(call, *results, call.transposed ? j : mine, call.transposed ? mine : j);
+    }
   }
 
   // --- B[k,n] ---
