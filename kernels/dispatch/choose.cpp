@@ -395,9 +395,12 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
           ? fmt::format("{} is faster than earlier rows of the table on this vendor's CPUs", plan.kernel->target)
           : "first of the table that this CPU runs";
   if (gpu == nullptr) {
-    why += fmt::format("; {} of {}×{} tasks, k in {} passes of {}", plan.cpu.threads == 1 ? "one thread" : "threads",
-                       plan.cpu.task_rows, plan.cpu.task_columns,
-                       divide_up(std::max<int64_t>(plan.problem.k, 1), plan.cpu.k_block), plan.cpu.k_block);
+    why +=
+        fmt::format("; {} of {}×{} tasks, k in {} passes of {}", plan.cpu.threads == 1 ? "one thread" : "threads",
+                    plan.cpu.task_rows, plan.cpu.task_columns,
+                    divide_up(std::max<int64_t>(plan.split > 1 ? plan.cpu.part : plan.problem.k, 1), plan.cpu.k_block),
+                    plan.cpu.k_block);
+    if (plan.split > 1) why += fmt::format("; split-K: {} parts of {}", plan.split, plan.cpu.part);
     if (plan.problem.prepacked_b) why += "; B was packed beforehand";
     if (swaps_operands(*plan.kernel, plan.problem)) why += "; C's columns are computed as rows";
   } else {
@@ -463,8 +466,6 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   if (gpu) {
     PBPROBE_CHECK(cut_gpu(plan, *gpu, options.parts, options.cluster));
     if (!reads_any_address(*plan.kernel) && !problem.c_is_nm) PBPROBE_CHECK(plan_otherwise(plan, *gpu, options));
-  } else if (plan.kernel->in_place) {
-    cut_in_place(plan, options.threads);
   } else {
     cut_cpu(plan, options.threads);
   }

@@ -21,8 +21,10 @@ namespace pbprobe {
 // Returns how many columns of B a thread that works alone packs at a time: their panels stay in its second-level cache.
 [[nodiscard]] int64_t count_block_columns(const Kernel& kernel, int64_t k_block);
 
-// Fills in plan.cpu and the bytes that it needs, for a kernel that packs B, or for one that reads it in place.
+// Fills in plan.cpu, plan.split and the bytes that they need.
 void cut_cpu(Plan& plan, int64_t threads);
-void cut_in_place(Plan& plan, int64_t threads);
+
+// Returns a part of k of a split plan as a plan of its own: its C is [m, n] of accumulators.
+[[nodiscard]] Plan make_part(const Plan& plan, int64_t part);
 
 }  // namespace pbprobe

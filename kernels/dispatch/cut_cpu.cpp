@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <optional>
 
 #include "kernels/dispatch/cut.hpp"
 
@@ -23,6 +24,11 @@ int64_t choose_thread_count(double shares, int64_t threads) {
   return static_cast<int64_t>(std::clamp(shares, 1.0, static_cast<double>(threads)));
 }
 
+// Tasks of a unit of work, once a second thread is worth calling, if threads do not wait for each other's panels.
+constexpr int64_t kTasksPerShare = 4;
+// The work in whose time threads wait for each other.
+constexpr double kWait = 0.25;
+
 // Returns the work of writing m × n of C, in units of choose_thread_count().
 double count_written(int64_t m, int64_t n) {
   constexpr double kWritten = 1 << 16;  // elements
@@ -37,6 +43,13 @@ double count_shares(const Kernel& kernel, int64_t m, int64_t n, int64_t k) {
   const double multiplied = static_cast<double>(m) * static_cast<double>(n) * bytes;
   return multiplied / static_cast<double>(kernel.least_work) + count_written(m, n) +
          static_cast<double>(m + n) * bytes / kReadBytes;
+}
+
+// Returns the work of a kernel that reads `columns` in place, in units of choose_thread_count(), without packing.
+double count_in_place(const Kernel& kernel, const Problem& p, int64_t rows, int64_t columns) {
+  const double bytes = static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
+  return bytes / kReadBytes + count_written(rows, columns) +
+         bytes * static_cast<double>(rows) / static_cast<double>(kernel.least_work);
 }
 
 // Returns how many packed rows a core's cache holds while the kernel reads the other operand in place.
@@ -108,6 +121,34 @@ bool suits_alone(const Kernel& kernel, const Problem& p, const AloneTask& task, 
   return more <= (many ? 8 : 0.5) || more <= task.shares / (many ? 4 : 16);
 }
 
+// Returns the work of the slowest thread of a plan that is not split, in units of choose_thread_count().
+// Packing long rows of little work waits for memory: it takes three times as long as count_shares() says.
+double count_slowest(const Plan& plan) {
+  const Problem& p = plan.problem;
+  const Kernel& kernel = *plan.kernel;
+  const CpuBlocks& cpu = plan.cpu;
+  const auto threads = static_cast<double>(cpu.threads);
+  const auto count_packed = [&](int64_t lines) {
+    return static_cast<double>(lines * p.k * kernel.packed_bytes) / kReadBytes;
+  };
+  if (kernel.in_place) {
+    const bool swaps = swaps_operands(kernel, p);
+    const int64_t rows = swaps ? p.n : p.m;
+    const auto packers = static_cast<double>(cpu.alone ? 1 : std::min(cpu.threads, divide_up(rows, kernel.tile.m)));
+    const double packed = cpu.packed_a ? 0 : 3 * count_packed(rows) / packers;
+    return count_in_place(kernel, p, rows, swaps ? p.m : p.n) / threads + packed + (cpu.alone ? 0 : kWait);
+  }
+  if (cpu.alone) {
+    const int64_t rows = std::min(cpu.task_rows, p.m);
+    const int64_t columns = std::min(cpu.task_columns, p.n);
+    return count_shares(kernel, rows, columns, p.k) + 2 * count_packed(rows + columns);
+  }
+  const int64_t tasks = divide_up(p.m, cpu.task_rows) * divide_up(p.n, cpu.task_columns);
+  const double busy = static_cast<double>(tasks) / static_cast<double>(round_up(tasks, cpu.threads));
+  const auto waits = static_cast<double>(2 * divide_up(p.k, cpu.k_block));
+  return (count_shares(kernel, p.m, p.n, p.k) / busy + 2 * count_packed(p.m + p.n)) / threads + waits * kWait;
+}
+
 }  // namespace
 
 bool swaps_operands(const Kernel& kernel, const Problem& problem) {
@@ -139,6 +180,8 @@ bool suits_in_place(const Kernel& kernel, const Problem& problem) {
   return rows <= kernel.tile.m || (along_k && problem.k >= kLong);
 }
 
+namespace {
+
 // Cuts a small-M problem over all of k: only A is packed, and the threads share the columns.
 void cut_in_place(Plan& plan, int64_t threads) {
   const Problem& p = plan.problem;
@@ -152,9 +195,7 @@ void cut_in_place(Plan& plan, int64_t threads) {
   cpu.rows = cpu.task_rows = even_part(rows, count_cached_rows(kernel, p.k), kernel.tile.m);
   const int64_t packed_a = round_up(cpu.rows * cpu.k_block * kernel.packed_bytes, kAlign);
   cpu.packed_b_offset = cpu.partials_offset = packed_a;
-  const double bytes = static_cast<double>(columns) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
-  const double shares = bytes / kReadBytes + count_written(rows, columns) +
-                        bytes * static_cast<double>(rows) / static_cast<double>(kernel.least_work);
+  const double shares = count_in_place(kernel, p, rows, columns);
   // Packed rows of FP32 are rows of whole vectors.
   cpu.packed_a = p.a == DType::fp32 && p.b == DType::fp32 && (swaps ? b_is_nk(p.layout) : !a_is_km(p.layout)) &&
                  (swaps ? p.ldb : p.lda) == p.k && p.k % kernel.tile.k == 0;
@@ -164,7 +205,6 @@ void cut_in_place(Plan& plan, int64_t threads) {
   const bool fits = cpu.packed_a || threads * packed_a + kAlign <= kKeptWorkspace;
   cpu.alone = threads == 1 || shares < 2 || (is_quick && fits);
   if (cpu.alone) {
-    constexpr int64_t kTasksPerShare = 4;  // once a second thread is worth calling
     const int64_t tasks = shares < 1 ? 1 : choose_thread_count(kTasksPerShare * shares, threads);
     // Kernels read vectors along k of up to four columns at once, of three or four if there are more rows.
     const bool along_k = swaps ? !a_is_km(p.layout) : b_is_nk(p.layout);
@@ -186,7 +226,8 @@ void cut_in_place(Plan& plan, int64_t threads) {
   }
 }
 
-void cut_cpu(Plan& plan, int64_t threads) {
+// Cuts a problem whose operands are packed.
+void cut_packed(Plan& plan, int64_t threads) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
   const Tile& tile = kernel.tile;
@@ -231,6 +272,72 @@ void cut_cpu(Plan& plan, int64_t threads) {
   if (!p.prepacked_b) return;
   cpu.prepacked_block = round_up(cpu.columns * line, kPackedAlign);
   plan.prepacked_bytes = cpu.prepacked_block * divide_up(p.n, cpu.columns) * divide_up(p.k, cpu.k_block);
+}
+
+void cut_whole(Plan& plan, int64_t threads) {
+  plan.kernel->in_place ? cut_in_place(plan, threads) : cut_packed(plan, threads);
+}
+
+// Splits k into `parts`, each cut for a thread or more. Returns nullopt if the sums take too much memory.
+std::optional<Plan> split_k(const Plan& whole, int64_t parts, int64_t threads) {
+  constexpr int64_t kUnit = 128;  // elements: whole vectors and cache lines of every type
+  const Problem& p = whole.problem;
+  Plan plan = whole;
+  plan.cpu.part = round_up(divide_up(p.k, parts), kUnit);
+  plan.split = divide_up(p.k, plan.cpu.part);
+  Plan part = make_part(plan, 0);
+  for (int64_t each = threads / plan.split;; each = 1) {  // one thread shares no panels
+    part.cpu = {};
+    cut_whole(part, each);
+    if (part.cpu.alone) break;
+  }
+  part.cpu.part = plan.cpu.part;
+  plan.cpu = part.cpu;
+  plan.cpu.part_bytes = round_up(part.workspace_bytes, kPackedAlign);
+  plan.cpu.sums_offset = plan.split * plan.cpu.part_bytes;
+  plan.workspace_bytes = plan.cpu.sums_offset + plan.split * p.m * p.n * size_of(p.accumulator) + kPackedAlign;
+  plan.cpu.threads *= plan.split;
+  if (plan.workspace_bytes > kKeptWorkspace) return std::nullopt;
+  return plan;
+}
+
+}  // namespace
+
+Plan make_part(const Plan& plan, int64_t part) {
+  Plan own;
+  own.kernel = plan.kernel;
+  own.tile = plan.tile;
+  own.problem = plan.problem;
+  own.cpu = plan.cpu;
+  own.cpu.threads = plan.cpu.threads / plan.split;
+  Problem& p = own.problem;
+  p.k = std::min(plan.cpu.part, p.k - part * plan.cpu.part);
+  p.c = p.accumulator;
+  p.ldc = p.n;
+  p.bias = p.scale_a = p.scale_b = false;
+  return own;
+}
+
+void cut_cpu(Plan& plan, int64_t threads) {
+  cut_whole(plan, threads);
+  const Problem& p = plan.problem;
+  constexpr int64_t kLeastPart = 512;  // bytes of a row
+  constexpr double kGain = 0.8;  // part of the estimated time that pays for what the estimate leaves out
+  threads = choose_thread_count(kTasksPerShare * count_shares(*plan.kernel, p.m, p.n, p.k), threads);
+  double best = kGain * count_slowest(plan);
+  if (p.prepacked_b || best < kWait) return;
+  const Plan whole = plan;
+  for (int64_t parts = 2; parts <= threads; parts = parts < threads ? std::min(2 * parts, threads) : threads + 1) {
+    if (p.k * size_of(p.a) < parts * kLeastPart) return;
+    const auto split = split_k(whole, parts, threads);
+    if (!split) continue;
+    // The sums come from other cores, which takes longer than to write them.
+    const double sums = 2 * count_written(p.m, p.n) * static_cast<double>(parts) / static_cast<double>(threads);
+    const double work = count_slowest(make_part(*split, 0)) + sums + kWait;
+    if (work >= best) continue;
+    best = work;
+    plan = *split;
+  }
 }
 
 }  // namespace pbprobe

@@ -10,6 +10,7 @@
 
 #include "core/spin.hpp"
 #include "kernels/dispatch/cut.hpp"
+#include "kernels/dispatch/sum_parts.hpp"
 
 namespace pbprobe {
 namespace {
@@ -112,22 +113,24 @@ class TaskQueue {
    public:
     Worker(TaskQueue& queue, int64_t thread) : queue_(queue), thread_(thread) {}
 
-    void run_phase(const CpuPhase& phase, const CpuCall& call, CpuFunction function) {
+    // Calls run_task(i) for each i of `count` on one of the threads.
+    template <class Task>
+    void run_phase(int64_t count, const Task& run_task) {
       const int64_t shares = queue_.shares_;
       for (int64_t i = 0; i < shares; ++i) {
         const int64_t share = (thread_ + i) % shares;
-        const int64_t first = phase.count() * share / shares;
-        const int64_t end = taken_[static_cast<size_t>(share)] + phase.count() * (share + 1) / shares - first;
+        const int64_t first = count * share / shares;
+        const int64_t end = taken_[static_cast<size_t>(share)] + count * (share + 1) / shares - first;
         for (;;) {
           const int64_t task = queue_.take(share, end);
           if (task >= end) break;
           queue_.await_tasks(ended_);
-          phase.run_task(call, function, first + task - taken_[static_cast<size_t>(share)]);
+          run_task(first + task - taken_[static_cast<size_t>(share)]);
           queue_.ended_.fetch_add(1, std::memory_order_release);
         }
         taken_[static_cast<size_t>(share)] = end;
       }
-      ended_ += phase.count();
+      ended_ += count;
     }
 
    private:
@@ -162,8 +165,9 @@ class TaskQueue {
 
 // Does every task, as TaskQueue::Worker does for the only thread of a call, without a queue.
 struct OnlyWorker {
-  static void run_phase(const CpuPhase& phase, const CpuCall& call, CpuFunction function) {
-    for (int64_t i = 0; i < phase.count(); ++i) phase.run_task(call, function, i);
+  template <class Task>
+  static void run_phase(int64_t count, const Task& run_task) {
+    for (int64_t i = 0; i < count; ++i) run_task(i);
   }
 };
 
@@ -298,11 +302,11 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, Worker& worker
                         a_tasks,
                         plan.tile.m * panels,
                         plan.tile.n * panels};
-    worker.run_phase(pack, call, plan.kernel->function);
+    worker.run_phase(pack.count(), [&](int64_t i) { pack.run_task(call, plan.kernel->function, i); });
   }
   const CpuPhase compute{
       {CpuStep::compute, CpuStep::compute}, {down * across, 0}, down, cpu.task_rows, cpu.task_columns, fused};
-  worker.run_phase(compute, call, plan.kernel->function);
+  worker.run_phase(compute.count(), [&](int64_t i) { compute.run_task(call, plan.kernel->function, i); });
 }
 
 // Returns the address of the panels of one block of columns and k in a prepacked B.
@@ -385,12 +389,39 @@ void run_workers(int64_t threads, const ParallelFor& parallel_for, const Functio
   parallel_for(threads, work, &state);
 }
 
+// Computes the tasks of each part of k, and then adds up the sums of all parts.
+void run_split(const Plan& plan, const Operands& operands, std::byte* workspace, const ParallelFor& parallel_for) {
+  const Problem& p = plan.problem;
+  const CpuBlocks& cpu = plan.cpu;
+  std::byte* const sums = workspace + cpu.sums_offset;
+  const int64_t tasks = cpu.threads / plan.split;
+  const auto run_task = [&](int64_t i) {
+    const int64_t part = i / tasks;
+    const Plan own = make_part(plan, part);
+    const int64_t first = part * cpu.part;
+    const int64_t a = first * (a_is_km(p.layout) ? p.lda : 1) * size_of(p.a);
+    const int64_t b = first * (b_is_nk(p.layout) ? 1 : p.ldb) * size_of(p.b);
+    const Operands its{.a = static_cast<const std::byte*>(operands.a) + a,
+                       .b = static_cast<const std::byte*>(operands.b) + b,
+                       .c = sums + part * p.m * p.n * size_of(p.accumulator)};
+    run_alone(own, its, make_call(own, its, workspace + part * cpu.part_bytes), i % tasks);
+  };
+  const int64_t rows = divide_up(p.m, 2 * cpu.threads);
+  run_workers(cpu.threads, parallel_for, [&](auto& worker) {
+    worker.run_phase(cpu.threads, run_task);
+    worker.run_phase(divide_up(p.m, rows),
+                     [&](int64_t i) { sum_parts(plan, operands, sums, i * rows, std::min((i + 1) * rows, p.m)); });
+  });
+}
+
 }  // namespace
 
 void run_cpu(const Plan& plan, const Operands& operands, const Context& context) {
   constexpr uintptr_t kAlign = 64;
   const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
-  const CpuCall all = make_call(plan, operands, reinterpret_cast<std::byte*>(address));
+  auto* const workspace = reinterpret_cast<std::byte*>(address);
+  if (plan.split > 1) return run_split(plan, operands, workspace, context.parallel_for);
+  const CpuCall all = make_call(plan, operands, workspace);
   if (plan.cpu.alone) {
     if (plan.cpu.threads == 1) return run_alone(plan, operands, all, 0);
     struct State {
@@ -423,7 +454,7 @@ void prepack_cpu(const Plan& plan, const void* b, void* packed_b, const Parallel
         call.packed_b = locate_prepacked(plan, packed_b, call.column, call.k_begin / plan.cpu.k_block);
         const int64_t columns = plan.tile.n * kPanels;
         const CpuPhase pack{{CpuStep::pack_b, CpuStep::pack_b}, {divide_up(call.columns, columns), 0}, 1, 0, columns};
-        worker.run_phase(pack, call, plan.kernel->function);
+        worker.run_phase(pack.count(), [&](int64_t i) { pack.run_task(call, plan.kernel->function, i); });
       }
     }
   });

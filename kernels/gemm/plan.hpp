@@ -44,7 +44,7 @@ struct Grid {
 
 // Cut of a CPU kernel: passes of `columns` × `rows` × `k_block` over packed panels. In each pass the threads take tasks
 // of `task_rows` × `task_columns` until all are taken. If `alone`, each thread computes one task of C, in passes of its
-// own over panels of its own. K is never split between threads.
+// own over panels of its own. With Plan::split > 1 this is the cut of each part of k, and `alone`.
 struct CpuBlocks {
   int64_t rows = 0;
   int64_t columns = 0;
@@ -60,6 +60,10 @@ struct CpuBlocks {
   int64_t own_bytes = 0;        // if `alone`: the workspace of one thread
   int64_t prepacked_block = 0;  // bytes from one block of `columns` × `k_block` to the next in a prepacked B; 0: none
   bool partials = false;        // C is narrower than the accumulator, and k takes several passes
+  // Plan::split > 1: length of a part, bytes of its workspace, and where in the workspace the parts put their sums.
+  int64_t part = 0;
+  int64_t part_bytes = 0;
+  int64_t sums_offset = 0;
 };
 
 // Cut of a GPU kernel: split-K, and passes over operands that its instruction cannot read in place. Offsets are in the

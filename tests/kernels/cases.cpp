@@ -135,6 +135,34 @@ void few_columns(const Kernel& kernel, Backend& backend) {
   }
 }
 
+void long_k(const Kernel& kernel, Backend& backend) {
+  constexpr int64_t kThreads = 16;
+  int turn = 0;
+  int split = 0;
+  const Execute execute = [&](const Problem& problem, CheckData& data) -> Result<void> {
+    PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, problem, kThreads));
+    split += plan.split > 1 ? 1 : 0;
+    return backend.run(plan, data);
+  };
+  for (DType type : list_types(kernel)) {
+    for (DType c : {kernel.accumulator, DType::fp32, DType::bf16}) {
+      for (Layout layout : kLayouts) {
+        for (const auto& [m, n, k] : {std::array<int64_t, 3>{37, 33, 4700}, {limit_rows(kernel, 70), 90, 2101}}) {
+          auto problem = spaced(make_problem(limit_rows(kernel, m), n, k, type, c, layout), turn % 3);
+          const bool finished = c != DType::int32;
+          problem.bias = finished && turn % 2 == 1;
+          problem.scale_a = finished && turn / 2 % 2 == 1;
+          problem.scale_b = finished && turn / 4 % 2 == 1;
+          const auto result = check(problem, execute, {.misalign = turn++ % 2});
+          ASSERT_TRUE(result.ok()) << result.error().message;
+          ASSERT_TRUE(result->passed) << kernel.name << ": " << result->what;
+        }
+      }
+    }
+  }
+  EXPECT_GT(split, 0) << kernel.name;
+}
+
 void prepacked(const Kernel& kernel, Backend& backend) {
   const auto& t = kernel.tile;
   const int64_t depth = kernel.k_block > 0 ? kernel.k_block : 64;

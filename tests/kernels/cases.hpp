@@ -46,6 +46,8 @@ int64_t limit_rows(const Kernel& kernel, int64_t rows);
 // Checks a kernel that reads B in place on few columns, which it computes as rows. It must reject an A whose type
 // differs from B's type.
 void few_columns(const Kernel& kernel, Backend& backend);
+// A CPU kernel of a plan that splits k between threads.
+void long_k(const Kernel& kernel, Backend& backend);
 
 // Checks that a prepacked B gives the results of an unpacked B. Kernels that read B in place, or run on a GPU, reject
 // it.

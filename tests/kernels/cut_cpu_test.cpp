@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/dispatch/choose.hpp"
+#include "kernels/dispatch/cut.hpp"
 #include "tests/kernels/hosts.hpp"
 
 namespace pbprobe {
@@ -94,8 +95,46 @@ TEST(CutCpu, PacksForEachThreadIfManyThreadsOrLittleWorkIsCut) {
   EXPECT_TRUE(plan_of(44, 64, 576, 2).alone);
   EXPECT_TRUE(plan_of(482, 128, 1152, 16).alone);
   EXPECT_TRUE(plan_of(9, 1024, 1024, 4).alone);
-  EXPECT_FALSE(plan_of(60, 60, 8192, 2).alone) << "each thread would pack half as much again";
   EXPECT_FALSE(plan_of(16384, 16384, 4096, 16).alone) << "workspace";
+}
+
+TEST(CutCpu, SplitsLongKOfFewTilesOnly) {
+  int64_t split = 0;
+  for (const auto& kernel : kernel_table()) {
+    const Target* target = find_target(kernel.target);
+    if (target->kind != TargetKind::cpu || !kernel.built) continue;
+    auto host = cpu_host({std::string(kernel.target)});
+    host.cpu.architecture = target->architecture;
+    const auto plan_of = [&](int64_t m, int64_t n, int64_t k, int64_t threads, bool prepacked = false) {
+      auto problem = make_problem(std::min(m, kernel.max_m), n, k, kernel.dtype, DType::fp32);
+      problem.bias = true;
+      problem.prepacked_b = prepacked;
+      return choose(problem, host, {}, {.kernel = std::string(kernel.name), .threads = threads});
+    };
+    const auto plan = plan_of(48, 64, 14336, 16);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const CpuBlocks& cpu = plan->cpu;
+    split += plan->split > 1 ? 1 : 0;
+    if (plan->split > 1) {
+      EXPECT_TRUE(cpu.alone) << kernel.name;
+      EXPECT_GE(cpu.part * plan->split, 14336) << kernel.name;
+      EXPECT_LT(cpu.part * (plan->split - 1), 14336) << kernel.name << ": a part is empty";
+      EXPECT_LE(cpu.threads, 16) << kernel.name;
+      EXPECT_EQ(cpu.threads % plan->split, 0) << kernel.name;
+      EXPECT_LE(plan->workspace_bytes, kKeptWorkspace) << kernel.name;
+      const Plan part = make_part(*plan, plan->split - 1);
+      EXPECT_EQ(part.problem.k, 14336 - cpu.part * (plan->split - 1)) << kernel.name;
+      EXPECT_FALSE(part.problem.bias) << kernel.name;
+    }
+    EXPECT_EQ(plan_of(48, 64, 14336, 1)->split, 1) << kernel.name;
+    EXPECT_EQ(plan_of(48, 64, 200, 16)->split, 1) << kernel.name;
+    EXPECT_EQ(plan_of(4096, 4096, 4096, 16)->split, 1) << kernel.name;
+    if (!kernel.in_place) {
+      EXPECT_EQ(plan_of(48, 64, 14336, 16, true)->split, 1) << kernel.name;
+    }
+  }
+  if (kernel_table().empty()) GTEST_SKIP() << "no CPU kernel is built";
+  EXPECT_GT(split, 0);
 }
 
 TEST(CutCpu, ThreadsThatPackForThemselvesNeedNoMoreThanTheKeptWorkspace) {

@@ -437,6 +437,7 @@ void register_kernel(const Kernel& kernel) {
       {"PackedOnce", packed_once},
   };
   if (kernel.in_place) cases.emplace_back("FewColumns", few_columns);
+  if (kernel.function != nullptr) cases.emplace_back("LongK", long_k);
   if (kernel.function != nullptr) cases.emplace_back("ShortK", short_k);
   const Target* target = find_target(kernel.target);
   if (target != nullptr && target->kind == TargetKind::gpu) {
