@@ -61,6 +61,7 @@ class Case:
     ours: Call
     theirs: Call
     check: Callable[[torch.Tensor], bool]
+    pause: float = 0.0  # seconds before each sample, in which threads of the other side end their busy waiting
 
 
 def draw_shapes(

@@ -126,6 +126,15 @@ def _refuse_file(path: Path) -> str | None:
     return None
 
 
+def prepare(options: argparse.Namespace) -> None:
+    """Sets what a library reads when torch, or numpy through torch, loads it.
+
+    Idle threads of OpenBLAS wait busily for 2^28 cycles, in which other libraries compute slowly; these, 2^20.
+    """
+    if options.peer == "openblas":
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
+
+
 def parse(
     description: str | None, arguments: Sequence[str] | None = None, gpu: bool | None = None
 ) -> argparse.Namespace:

@@ -13,6 +13,8 @@ import torch
 
 from pbprobe._speed_cases import Case
 
+_BUSY_WAIT_S = 0.005  # longer than idle threads of either side wait busily (_speed_options.prepare)
+
 
 class Torch:
     """torch's own operator, in the threads of torch.set_num_threads()."""
@@ -24,12 +26,12 @@ class Torch:
         return case
 
     def limit(self, threads: int) -> AbstractContextManager[Any]:
-        """Does nothing: torch has its own setting."""
+        """Returns a context that changes nothing, because torch has a setting for its threads."""
         return contextlib.nullcontext()
 
 
 class OpenBlas:
-    """numpy.matmul(), which calls SGEMM of OpenBLAS. Its threads are its own, not those of torch.
+    """numpy.matmul(), which calls SGEMM of OpenBLAS. It has its own threads.
 
     Raises RuntimeError, with the remedy, without numpy or threadpoolctl, or if numpy has another BLAS.
     """
@@ -54,7 +56,8 @@ class OpenBlas:
     def use(self, case: Case) -> Case:
         """Returns the case with numpy.matmul() of the same memory, in FP32. The result is contiguous."""
         a, b = case.a.numpy(), case.b.numpy()
-        return dataclasses.replace(case, theirs=lambda: torch.from_numpy(self._matmul(a, b)))
+        pause = 0.0 if torch.get_num_threads() == 1 else _BUSY_WAIT_S
+        return dataclasses.replace(case, theirs=lambda: torch.from_numpy(self._matmul(a, b)), pause=pause)
 
     def limit(self, threads: int) -> AbstractContextManager[Any]:
         """Returns a context in which OpenBLAS has so many threads."""

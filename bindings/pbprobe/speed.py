@@ -39,7 +39,7 @@ from typing import Any
 from pbprobe import _speed_options
 
 if __name__ == "__main__":  # --help and wrong usage do not wait for torch
-    _speed_options.parse(__doc__)
+    _speed_options.prepare(_speed_options.parse(__doc__))
 
 import torch
 
@@ -127,6 +127,7 @@ def compare(
                 break
             look()
             for sample, of_one in zip(samples, times, strict=True):
+                time.sleep(case.pause)
                 of_one.append(sample())
         ours, theirs = times[0][1:], times[1][1:]
         if max(statistics.median(side) / min(side) for side in (ours, theirs)) <= _MOST_SPREAD:
