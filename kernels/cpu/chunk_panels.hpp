@@ -99,7 +99,11 @@ struct GemmChunks {
         const T* from = b + (call.column + column) * call.b_column + call.k_begin * call.b_k;
         char* to = b_panel(call, column);
         pack_panel<kColumns>(from, call.b_column, call.b_k, end - column, call, to);
-        if constexpr (I::kCorrects) I::template sum_columns<kColumns>(to, steps_of(call), column_sums(call, to));
+        if constexpr (I::kCorrects) {
+          // A prepacked B, whose call has no A, serves every type of A.
+          if (call.a_type == I::kCorrected || call.a == nullptr)
+            I::template sum_columns<kColumns>(to, steps_of(call), column_sums(call, to));
+        }
       }
     }
   }
@@ -118,11 +122,17 @@ struct GemmChunks {
     }
   };
 
-  // lines × k elements, of which `across` separates lines and `along` k.
+  // lines × k elements, of which `across` separates lines and `along` k. Vectors of one segment have code of
+  // their own, whose cursor counts no segments.
   template <int kWidth, class T>
   [[gnu::noinline]] static void pack_panel(const T* from, int64_t across, int64_t along, int64_t lines,
                                            const CpuCall& call, char* to) {
-    const int64_t segments = I::segments();
+    if (I::segments() == 1) return pack_segments<kWidth>(from, across, along, lines, call, to, 1);
+    pack_segments<kWidth>(from, across, along, lines, call, to, I::segments());
+  }
+  template <int kWidth, class T>
+  [[gnu::always_inline]] static inline void pack_segments(const T* from, int64_t across, int64_t along, int64_t lines,
+                                                          const CpuCall& call, char* to, int64_t segments) {
     const int64_t groups = steps_of(call) * segments;
     for (int line = 0; line < kWidth; line += kLines, from += kLines * across, lines -= kLines) {
       Cursor<kWidth> cursor{to + line / kLines * segments * kChunkBytes, segments};
@@ -130,7 +140,8 @@ struct GemmChunks {
       if (lines >= kLines && along == 1) {
         group = pack_along_k(from, across, call.k_block, cursor);
       } else if (lines >= kLines && across == 1) {
-        group = pack_lines(from, along, call.k_block, cursor);
+        for (; (group + 1) * kGroup <= call.k_block; ++group, cursor.next())
+          I::gather(cursor.to, from + group * kGroup * along, along);
       }
       for (; group < groups; ++group, cursor.next()) {
         const int64_t k = group * kGroup;
@@ -145,7 +156,8 @@ struct GemmChunks {
 
   // K is contiguous. Returns how many groups it packed.
   template <int kWidth, class T>
-  static int64_t pack_along_k(const T* from, int64_t across, int64_t k_block, Cursor<kWidth>& cursor) {
+  [[gnu::always_inline]] static inline int64_t pack_along_k(const T* from, int64_t across, int64_t k_block,
+                                                            Cursor<kWidth>& cursor) {
     int64_t group = 0;
     for (; (group + I::kTransposedGroups) * kGroup <= k_block; group += I::kTransposedGroups) {
       char chunks[I::kTransposedGroups][kChunkBytes];
@@ -153,15 +165,6 @@ struct GemmChunks {
 #pragma GCC unroll 4
       for (int i = 0; i < I::kTransposedGroups; ++i, cursor.next()) __builtin_memcpy(cursor.to, chunks[i], kChunkBytes);
     }
-    return group;
-  }
-
-  // Packs lines that are contiguous.
-  template <int kWidth, class T>
-  static int64_t pack_lines(const T* from, int64_t along, int64_t k_block, Cursor<kWidth>& cursor) {
-    int64_t group = 0;
-    for (; (group + 1) * kGroup <= k_block; ++group, cursor.next())
-      I::gather(cursor.to, from + group * kGroup * along, along);
     return group;
   }
 
@@ -212,11 +215,40 @@ struct GemmChunks {
       part.ldd = kColumns;
       part.add = false;
       microkernel_rows<kRows / kLines>(part, rows);
-      if (d != buffer) merge(tile, buffer, static_cast<int>(rows), static_cast<int>(columns));
+      for (int64_t i = 0; i < rows && d != buffer; ++i) {
+        const Accumulator* from = buffer + i * kColumns;
+        for (int64_t j = 0; j < columns; ++j) d[i * ldd + j] = tile.add ? I::add(d[i * ldd + j], from[j]) : from[j];
+      }
     }
     if (call.last && must_finish(call, I::kAccumulatorType)) {
-      for (int64_t i = 0; i < rows; ++i) {
-        finish_row(call, d + i * ldd, call.row + row + i, call.column + column, columns);
+      finish(call, d, ldd, call.row + row, call.column + column, rows, columns);
+    }
+  }
+
+  // Finishes a tile by vectors of four, because finish_row() is slow at any number of columns but sixteen.
+  static void finish(const CpuCall& call, const Accumulator* d, int64_t ldd, int64_t row, int64_t column, int64_t rows,
+                     int64_t columns) {
+    const bool narrow = call.c_type == CpuType::bf16;
+    const float* const scale_a = call.scale_a;
+    const int64_t ldc = call.ldc;
+    void* const c = call.c;
+    for (int64_t j = 0; j < columns; j += 4) {
+      // The last vector overlaps its neighbour, but not in a wide C, which may be `d`.
+      if (narrow && j > 0) j = least(j, columns - 4);
+      if (j + 4 > columns) {
+        for (int64_t i = 0; i < rows; ++i) finish_row(call, d + i * ldd + j, row + i, column + j, columns - j);
+        return;
+      }
+      const float32x4_t scales = call.scale_b ? load_floats(call.scale_b + column + j) : vdupq_n_f32(1.0F);
+      const float32x4_t biases = call.bias ? load_floats(call.bias + column + j) : vdupq_n_f32(-0.0F);  // adds nothing
+      int64_t to = row * ldc + column + j;
+      for (int64_t i = 0; i < rows; ++i, to += ldc) {
+        const float32x4_t values = load_floats(d + i * ldd + j) * (scale_a ? scale_a[row + i] : 1.0F) * scales + biases;
+        if (narrow) {
+          vst1_u16(static_cast<uint16_t*>(c) + to, narrow_floats(values));
+        } else {
+          vst1q_f32(static_cast<float*>(c) + to, values);
+        }
       }
     }
   }
@@ -228,13 +260,6 @@ struct GemmChunks {
       if (rows <= (kChunks - 1) * kLines) return microkernel_rows<kChunks - 1>(tile, rows);
     }
     microkernel<I, kChunks, kRows, kColumns>(tile);
-  }
-
-  static void merge(const ChunkTile<Accumulator>& to, const Accumulator* from, int rows, int columns) {
-    for (int i = 0; i < rows; ++i) {
-      Accumulator* d = to.d + i * to.ldd;
-      for (int j = 0; j < columns; ++j) d[j] = to.add ? I::add(d[j], from[i * kColumns + j]) : from[i * kColumns + j];
-    }
   }
 };
 

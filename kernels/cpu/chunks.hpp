@@ -28,6 +28,24 @@ struct ChunkTile {
   bool add;  // to what is in d
 };
 
+[[gnu::unused]] inline float32x4_t load_floats(const float* p) {
+  return vld1q_f32(p);
+}
+[[gnu::unused]] inline float32x4_t load_floats(const int32_t* p) {
+  return vcvtq_f32_s32(vld1q_s32(p));
+}
+
+// Rounds four numbers like narrow_element().
+[[gnu::unused]] inline uint16x4_t narrow_floats(float32x4_t values) {
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+  return vreinterpret_u16_bf16(vcvt_bf16_f32(values));
+#else
+  const uint32x4_t bits = vreinterpretq_u32_f32(values);
+  const uint32x4_t rounded = bits + ((bits >> 16 & 1U) + 0x7fffU);
+  return vshrn_n_u32(vbslq_u32(vceqq_f32(values, values), rounded, bits | 0x400000U), 16);
+#endif
+}
+
 // Chunks of four lines, a word of 32 bits of each: one float, or four bytes.
 struct ChunksOfWords {
   static constexpr int kLines = 4;

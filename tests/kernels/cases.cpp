@@ -195,17 +195,16 @@ void packed_once(const Kernel& kernel, Backend& backend) {
   if (kernel.function == nullptr || kernel.in_place) return;
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
-  const DType type = list_types(kernel).front();
   const int64_t n = 2 * kernel.tile.n + 5;
   const int64_t k = kernel.k_block + 9;
-  const auto packed_for = [&](int64_t m, int64_t threads) {
+  const auto packed_for = [&](int64_t m, int64_t threads, DType type) {
     auto problem = make_problem(m, n, k, type);
     problem.prepacked_b = true;
     options.threads = threads;
     return choose(problem, this_host(), {}, options);
   };
-  const auto few = packed_for(1, 1);
-  const auto many = packed_for(900, 8);
+  const auto few = packed_for(1, 1, list_types(kernel).front());
+  const auto many = packed_for(900, 8, list_types(kernel).back());
   ASSERT_TRUE(few.ok() && many.ok());
   ASSERT_EQ(few->prepacked_bytes, many->prepacked_bytes);
   std::vector<uint8_t> b(static_cast<size_t>(n * k) * 4);

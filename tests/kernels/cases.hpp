@@ -52,7 +52,7 @@ void long_k(const Kernel& kernel, Backend& backend);
 // Checks that a prepacked B gives the results of an unpacked B. Kernels that read B in place, or run on a GPU, reject
 // it.
 void prepacked(const Kernel& kernel, Backend& backend);
-// Checks that a B that was packed for one plan serves every other number of rows and threads.
+// Checks that a B that was packed for one plan serves every other number of rows and threads, and type of A.
 void packed_once(const Kernel& kernel, Backend& backend);
 
 }  // namespace pbprobe::test
