@@ -108,7 +108,7 @@ def main():
         run_tests(command, program, f"Gemm/*_{name}.RefusedWithoutItsIsa", {**extra, "PBPROBE_EXPECT_REFUSED": "1"})
     else:
         # The long tests are for evidence: an emulated GEMM takes a hundred times as long.
-        long = "" if os.environ.get("PBPROBE_EVIDENCE_DIR") else ":-*.Large:*.ManyShapes"
+        long = "" if os.environ.get("PBPROBE_EVIDENCE_DIR") else ":-*.Large:*.ManyShapes:*.LongK"
         run_tests(command, program, f"{name}.*:*_{name}.*{long}", {**extra, "PBPROBE_REQUIRE_HARDWARE": "1"})
 
 
