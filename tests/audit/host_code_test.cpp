@@ -166,6 +166,7 @@ TEST(Owners, FindsOwnersByName) {
   EXPECT_EQ(owner("_ZN16fbgemm6PackedEv").code_class, unguarded);
   EXPECT_EQ(owner("mkl_blas_avx2_sgemm").label, "MKL");
   EXPECT_EQ(owner("scale", "mkl_gdft.c").label, "MKL");
+  EXPECT_EQ(owner("__svml_exp8").label, "SVML");                         // numpy links it without MKL
   EXPECT_EQ(owner("scale", "mkldnn_tensor.cpp").code_class, unguarded);  // torch's own
   EXPECT_EQ(owner("Sleef_sinf8_u10avx2").label, "SLEEF");
   EXPECT_EQ(owner("sgemm_kernel_SKYLAKEX").code_class, dispatched);

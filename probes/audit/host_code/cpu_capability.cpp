@@ -22,7 +22,7 @@ constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
     {"fpk_", "MKL"},
     {"_vmls", "MKL"},
     {"_vmld", "MKL"},
-    {"__svml_", "MKL"},
+    {"__svml_", "SVML"},
     {"__libm_", "MKL"},
     {"dnnl_", "oneDNN"},
     {"Sleef_", "SLEEF"},
