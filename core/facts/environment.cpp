@@ -103,18 +103,22 @@ void insert_names(FeatureNames& names, const std::map<std::string, int64_t>& cou
   for (const auto& [feature, count] : counts) names.insert(feature);
 }
 
-// Minimum CPU of another package than torch. Code that runs as a file is loaded is needed for certain. If other code
-// needs more than a Nehalem, and nothing was recognized that guards it, the minimum is not known.
-std::string describe_minimum(const std::string& architecture, const FeatureNames& certain, FeatureNames open,
-                             const FeatureNames& all) {
-  const std::string least = minimum_cpu(architecture, list_names(certain));
+// Code that runs as a file is loaded is needed for certain. If other code needs more than a Nehalem, and nothing was
+// recognized that guards it, the minimum is not known.
+MinimumCpu make_minimum(const std::string& architecture, const FeatureNames& certain, FeatureNames open,
+                        const FeatureNames& all) {
+  MinimumCpu cpu{.least = minimum_cpu(architecture, list_names(certain))};
   open.insert(certain.begin(), certain.end());
-  const std::string selected = name_selected(architecture, open, all);
-  if (open == certain) return least + selected;
+  cpu.features = list_names(open);
   const auto old = list_hwcaps_features("glibc-hwcaps/x86-64-v2/").value_or(std::vector<std::string>());
-  if (missing_features(list_names(open), old).empty())
-    return fmt::format("at most {}{}", minimum_cpu(architecture, list_names(open)), selected);
-  return least == architecture || least == kUnknownCpu ? std::string(kUnknownCpu) : "at least " + least;
+  if (open != certain && !missing_features(cpu.features, old).empty()) {
+    cpu.most = kUnknownCpu;
+    if (cpu.least == architecture) cpu.least = kUnknownCpu;
+    return cpu;
+  }
+  cpu.selected = name_selected(architecture, open, all);
+  if (open != certain) cpu.most = minimum_cpu(architecture, cpu.features);
+  return cpu;
 }
 
 // Encoding of the moves that a compiler wrote: it tells the flags of most of a file. With -mavx a compiler writes no
@@ -141,7 +145,7 @@ std::string_view cut_at_cpu_name(std::string_view path) {
 }
 
 // Reports whether the package has the same library for other CPUs: a name alone does not show that Python chooses.
-bool has_alternative(const File& file, const std::vector<File>& files) {
+bool has_alternative(const File& file, std::span<const File> files) {
   const std::string_view begin = cut_at_cpu_name(file.path);
   return !begin.empty() && std::any_of(files.begin(), files.end(), [&](const File& other) {
     return other.path.starts_with(begin) && cut_at_cpu_name(other.path).empty();
@@ -157,7 +161,7 @@ void forget_selected(const HostCode& code, FeatureNames& needs) {
 }
 
 // CPU features that a file needs for certain: in code that runs as it is loaded, or because most of it is AVX.
-FeatureNames find_certain_needs(const File& file, const std::vector<File>& files) {
+FeatureNames find_certain_needs(const File& file, std::span<const File> files) {
   FeatureNames needs;
   if (has_alternative(file, files)) return needs;
   insert_names(needs, file.host_code->at_load);
@@ -167,7 +171,7 @@ FeatureNames find_certain_needs(const File& file, const std::vector<File>& files
 }
 
 // CPU features that other code of the file may need.
-FeatureNames find_open_needs(const File& file, const std::vector<File>& files) {
+FeatureNames find_open_needs(const File& file, std::span<const File> files) {
   FeatureNames needs;
   if (has_alternative(file, files)) return needs;
   insert_names(needs, file.host_code->unguarded);
@@ -176,21 +180,23 @@ FeatureNames find_open_needs(const File& file, const std::vector<File>& files) {
   return needs;
 }
 
-std::optional<std::string> compute_minimum_cpu(const std::vector<File>& files, bool is_torch) {
+// Minimum CPU of torch: its dispatcher guards the code of its CPU capabilities, and nothing else is guarded.
+std::optional<std::string> find_minimum_of_torch(const std::vector<File>& files) {
   std::string architecture;
-  FeatureNames certain, unguarded, open, all;
+  FeatureNames unguarded;
   for (const auto& file : files) {
     if (!file.host_code || !file.machine) continue;
     if (!architecture.empty() && architecture != *file.machine) return std::nullopt;
     architecture = *file.machine;
     insert_names(unguarded, file.host_code->unguarded);
-    insert_names(all, file.host_code->features);
-    certain.merge(find_certain_needs(file, files));
-    open.merge(find_open_needs(file, files));
   }
-  if (architecture.empty()) return std::nullopt;
-  if (is_torch) return minimum_cpu(architecture, list_names(unguarded));
-  return describe_minimum(architecture, certain, std::move(open), all);
+  return architecture.empty() ? std::nullopt : std::optional(minimum_cpu(architecture, list_names(unguarded)));
+}
+
+std::optional<std::string> describe_minimum_cpu(const std::vector<File>& files, bool is_torch) {
+  if (is_torch) return find_minimum_of_torch(files);
+  const auto cpu = find_minimum_cpu(files);
+  return cpu ? std::optional(describe(*cpu)) : std::nullopt;
 }
 
 // Raises the newest version of glibc that the package's files need.
@@ -233,6 +239,27 @@ bool imports_module(std::string_view tag, std::string_view module) {
   return module == "abi3" ? !tag.ends_with('t') : module == "abi3t" && minor >= kFirstWithAbi3t;
 }
 
+std::optional<MinimumCpu> find_minimum_cpu(std::span<const File> files) {
+  std::string architecture;
+  FeatureNames certain, open, all;
+  for (const auto& file : files) {
+    if (!file.host_code || !file.machine) continue;
+    if (!architecture.empty() && architecture != *file.machine) return std::nullopt;
+    architecture = *file.machine;
+    insert_names(all, file.host_code->features);
+    certain.merge(find_certain_needs(file, files));
+    open.merge(find_open_needs(file, files));
+  }
+  if (architecture.empty()) return std::nullopt;
+  return make_minimum(architecture, certain, std::move(open), all);
+}
+
+std::string describe(const MinimumCpu& cpu) {
+  if (!cpu.most) return cpu.least + cpu.selected;
+  if (*cpu.most != kUnknownCpu) return fmt::format("at most {}{}", *cpu.most, cpu.selected);
+  return cpu.least == kUnknownCpu ? cpu.least : "at least " + cpu.least;
+}
+
 Distribution make_distribution(const Inventory& inventory) {
   Distribution row;
   take_identity(row, inventory);
@@ -255,7 +282,7 @@ Distribution make_distribution(const Inventory& inventory) {
     if (file.problem) row.problems.push_back(file.path + ": " + *file.problem);
   }
   take_common_releases(row, inventory.files);
-  row.minimum_cpu = compute_minimum_cpu(inventory.files, package_name(row.name) == "torch");
+  row.minimum_cpu = describe_minimum_cpu(inventory.files, package_name(row.name) == "torch");
   if (row.minimum_cpu) row.cpu_needs = list_names(needs);
   row.loading = inventory.loading;
   if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -120,6 +121,20 @@ struct Environment {
 // Reports whether the Python `tag` ("cp313", "cp313t") imports a module for `module`. PEP 803: Python 3.15 and later
 // import abi3t modules; abi3 modules need a GIL.
 [[nodiscard]] bool imports_module(std::string_view tag, std::string_view module);
+
+// Minimum CPU of code that is not of torch, by what is known of its guards.
+struct MinimumCpu {
+  std::string least;                  // target that code needs which runs as a file is loaded; or kUnknownCpu
+  std::optional<std::string> most;    // target that is enough if nothing guards the rest; null if equal to `least`
+  std::string selected;               // "; selects avx512 at run time", or ""
+  std::vector<std::string> features;  // features of code that nothing guards, as far as known
+};
+
+// Returns nullopt if the machine code of no file was counted, or if the files are for several processors.
+[[nodiscard]] std::optional<MinimumCpu> find_minimum_cpu(std::span<const File> files);
+
+// Returns "at most x86_64+ssse3; selects avx512 at run time", "at least avx" or "not known".
+[[nodiscard]] std::string describe(const MinimumCpu& cpu);
 
 // Makes the row of a package without the judged parts: GPUs and findings.
 [[nodiscard]] Distribution make_distribution(const Inventory& inventory);

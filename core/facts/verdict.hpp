@@ -66,8 +66,9 @@ struct Holdings {
   FIELD(std::vector<std::string>, few, "SMs of only a few translation units");
   FIELD(std::vector<std::string>, ptx, "PTX of most translation units");  // "sm_90"
   FIELD(std::vector<std::string>, cpu_capabilities, "torch's CPU capabilities beside its default");
-  FIELD(std::optional<std::string>, minimum_cpu, "minimum CPU of libtorch's files; null if not inspected");
-  FIELD(std::optional<std::string>, minimum_cpu_at_most, "upper end of the range if unnamed code leaves one");
+  FIELD(std::optional<std::string>, minimum_cpu, "minimum CPU of libtorch's files, or of a package; null if not known");
+  FIELD(std::optional<std::string>, minimum_cpu_at_most,
+        "upper end of the range if code with unknown guards leaves one; \"not known\" if nothing bounds it");
   FIELD(std::optional<std::vector<std::string>>, leaks,
         "CPU features beyond it that only a CPU capability's copies of shared functions need");
   FIELD(int64_t, size_bytes, "size of all files that were read") = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/cpu_needs.hpp"
 #include "core/printable.hpp"
 #include "core/strings.hpp"
 #include "probes/report/sections.hpp"
@@ -20,7 +21,10 @@ std::string numbers(const std::vector<std::string>& names) {
 
 std::string minimum_cpu(const Holdings& holdings) {
   std::string text = holdings.minimum_cpu.value_or("?");
-  if (holdings.minimum_cpu_at_most) text += " to " + *holdings.minimum_cpu_at_most;
+  if (holdings.minimum_cpu_at_most == kUnknownCpu)
+    text = "at least " + text;
+  else if (holdings.minimum_cpu_at_most)
+    text += " to " + *holdings.minimum_cpu_at_most;
   if (holdings.leaks && !holdings.leaks->empty()) text += fmt::format(" (leaks: {})", fmt::join(*holdings.leaks, " "));
   return text;
 }

@@ -404,6 +404,27 @@ TEST(Judge, CallsNoOtherLibraryACpuBuild) {
   EXPECT_THAT(sentence("libtorch"), HasSubstr("is a CPU build"));
 }
 
+// The row of an environment and the verdict on a wheel state one minimum CPU.
+TEST(Judge, StatesMinimumCpuOfPackageAsRow) {
+  const auto sentence = [](HostCode code) {
+    Report report = audit_report();
+    File file{.path = "ext/_C.so", .machine = "x86_64"};
+    file.host_code = std::move(code);
+    report.inventory = Inventory{.layout = "wheel", .platform = "x86_64-linux", .files = {std::move(file)}};
+    report.inventory->packages = {{.folder = "ext-1.0.dist-info", .name = "ext", .version = "1.0"}};
+    const auto holdings = judge(report).holdings;
+    return holdings ? holdings->sentence : "";
+  };
+  using Counts = std::map<std::string, int64_t>;
+  const Counts old{{"sse4_1", 1}, {"ssse3", 1}};
+  EXPECT_THAT(sentence({.unguarded = old, .at_load = {{"sse4_1", 1}}}),
+              HasSubstr("from x86_64+sse4_1 or at most x86_64+sse4_1+ssse3 on"));
+  EXPECT_THAT(sentence({.unguarded = old, .at_load = old}), HasSubstr("from x86_64+sse4_1+ssse3 on"));
+  const Counts avx2{{"avx", 1}, {"avx2", 9}};
+  EXPECT_THAT(sentence({.unguarded = avx2, .at_load = {{"avx", 1}}}), HasSubstr("from at least avx on"));
+  EXPECT_THAT(sentence({.unguarded = avx2}), Not(HasSubstr(" on")));
+}
+
 TEST(Judge, DoesNotPassUnjudgedClaim) {
   const auto outcome_of = [](const char* target) {
     return judge(audit_report(Claim{.text = target, .targets = {target}})).outcome;

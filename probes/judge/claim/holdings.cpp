@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "core/cpu_needs.hpp"
+#include "core/facts/environment.hpp"
 #include "probes/judge/rows.hpp"
 
 namespace pbprobe {
@@ -61,6 +62,14 @@ std::string chips(const std::vector<std::string>& names) {
 
 using Counts = std::map<std::string, int64_t>;
 
+// Takes the minimum CPU of a package other than torch, which may guard its code at run time.
+void take_minimum_of_package(Holdings& holdings, const Inventory& inventory) {
+  const auto cpu = find_minimum_cpu(inventory.files);
+  if (!cpu || cpu->least == kUnknownCpu) return;
+  holdings.minimum_cpu = cpu->least;
+  holdings.minimum_cpu_at_most = cpu->most;
+}
+
 void take_host_code(Holdings& holdings, const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   std::string machine;
@@ -73,9 +82,7 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
     if (!asked || !file.host_code || !file.machine || list_hwcaps_features(file.path)) continue;
     machine = *file.machine;
     const HostCode& code = *file.host_code;
-    // Other packages may guard their code at run time. Only their load-time code runs on every CPU.
-    for (const auto& [name, count] : facts.other ? code.at_load : code.unguarded) needs.insert(name);
-    for (const auto& [name, count] : code.unguarded) open.insert(name);
+    for (const auto& [name, count] : code.unguarded) needs.insert(name);
     for (const auto& [name, count] : code.unclassified) open.insert(name);
     for (const auto& [name, count] : code.leaked) leaked.insert(name);
     for (const auto& [name, capability] : code.cpu_capabilities) {
@@ -84,14 +91,10 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
   }
   if (machine.empty()) return;
   const std::vector<std::string> certain(needs.begin(), needs.end());
-  holdings.minimum_cpu = minimum_cpu(machine, certain);
   holdings.cpu_capabilities.assign(capabilities.begin(), capabilities.end());
   holdings.leaks = missing_features(std::vector<std::string>(leaked.begin(), leaked.end()), certain);
-  const bool more = !missing_features(std::vector<std::string>(open.begin(), open.end()), certain).empty();
-  if (facts.other && more) {  // unknown guards
-    holdings.minimum_cpu = certain.empty() ? std::nullopt : holdings.minimum_cpu;
-    return;
-  }
+  if (facts.other) return take_minimum_of_package(holdings, inventory);
+  holdings.minimum_cpu = minimum_cpu(machine, certain);
   needs.merge(open);
   const auto most = minimum_cpu(machine, std::vector<std::string>(needs.begin(), needs.end()));
   if (most != *holdings.minimum_cpu) holdings.minimum_cpu_at_most = most;
@@ -120,7 +123,9 @@ std::string describe_holdings(const Facts& facts, const Holdings& holdings) {
     if (inventory.cuda_version) text += " of CUDA " + *inventory.cuda_version;
   }
   if (inventory.platform) text += (facts.other || is_other_library(facts) ? ", for " : " for ") + *inventory.platform;
-  if (holdings.minimum_cpu_at_most) {
+  if (holdings.minimum_cpu_at_most == kUnknownCpu) {
+    text += fmt::format(", from at least {} on", *holdings.minimum_cpu);
+  } else if (holdings.minimum_cpu_at_most) {
     text += fmt::format(", from {} or at most {} on", *holdings.minimum_cpu, *holdings.minimum_cpu_at_most);
   } else if (holdings.minimum_cpu) {
     text += fmt::format(", from {} on", *holdings.minimum_cpu);

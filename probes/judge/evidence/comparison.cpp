@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/cpu_needs.hpp"
 #include "core/demangle.hpp"
 #include "core/facts/device_code.hpp"
 #include "core/facts/other_package.hpp"
@@ -80,7 +81,8 @@ std::ptrdiff_t rank_cpu_target(const std::string& cpu) {
 
 void add_minimum_cpu(std::vector<FactChange>& facts, const Holdings& before, const Holdings& after, bool comparable) {
   const auto most = [](const Holdings& holdings) {
-    return holdings.minimum_cpu_at_most ? holdings.minimum_cpu_at_most : holdings.minimum_cpu;
+    const auto& bound = holdings.minimum_cpu_at_most;
+    return bound && *bound != kUnknownCpu ? bound : holdings.minimum_cpu;
   };
   const auto one = most(before);
   const auto other = most(after);
