@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/cpu_needs.hpp"
+#include "core/facts/environment.hpp"
+#include "core/facts/other_package.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {
@@ -45,18 +48,28 @@ bool is_telling(const HostCode& code) {
   return !code.features.empty() || !code.cpu_capabilities.empty();
 }
 
-void add_code(Page& page, const File& file, const HostCode& code) {
+// Reports whether to show an offender of a package that is not torch: its features are needed by what is known, and it
+// is not the code that the package selects at run time.
+bool counts(const CodeOffender& offender, const MinimumCpu& cpu) {
+  return offender.code_class != CodeClass::unclassified && missing_features(offender.features, cpu.features).empty();
+}
+
+// `cpu`: for a file that is not of torch, whose functions may be guarded by a caller; null for torch.
+void add_code(Page& page, const File& file, const HostCode& code, const std::optional<MinimumCpu>& cpu) {
   page.paragraph(file.path, 2);
-  page.paragraph(minimum_cpu_line(code), 6);
+  page.paragraph(cpu ? "minimum CPU: " + describe(*cpu) : minimum_cpu_line(code), 6);
   if (!code.cpu_capabilities.empty()) page.paragraph(cpu_capabilities_line(code.cpu_capabilities), 6);
   if (!code.dispatchers.empty())
     page.paragraph("chosen at run time, functions: " + names_with_counts(code.dispatchers), 6);
   size_t shown = 0;
   for (const auto& offender : code.offenders) {
-    if (offender.code_class == CodeClass::unclassified || shown++ >= kMaxOffenders) continue;
-    page.paragraph(fmt::format("{}: {} in {} needs {}", describe_class(offender.code_class), offender.function,
-                               offender.section, fmt::join(offender.features, ", ")),
-                   6);
+    if (cpu ? !counts(offender, *cpu) : offender.code_class == CodeClass::unclassified) continue;
+    if (shown++ >= kMaxOffenders) break;
+    const bool unguarded = offender.code_class == CodeClass::unguarded;
+    page.paragraph(
+        fmt::format("{}: {} in {} needs {}", cpu && unguarded ? "guard not known" : describe_class(offender.code_class),
+                    offender.function, offender.section, fmt::join(offender.features, ", ")),
+        6);
   }
 }
 
@@ -75,8 +88,10 @@ void add_host_code(Page& page, const Inventory& inventory) {
   const auto telling = [](const File& file) { return file.host_code && is_telling(*file.host_code); };
   if (std::none_of(inventory.files.begin(), inventory.files.end(), telling)) return;
   page.heading("Host code");
+  const bool of_torch = other_package(inventory) == nullptr;
   for (const auto& file : inventory.files) {
-    if (telling(file)) add_code(page, file, *file.host_code);
+    if (!telling(file)) continue;
+    add_code(page, file, *file.host_code, of_torch ? std::nullopt : find_minimum_cpu(std::span(&file, 1)));
   }
 }
 

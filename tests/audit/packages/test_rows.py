@@ -97,6 +97,22 @@ def test_does_not_count_self_guarded_code_as_minimum(tmp_path):
     assert (found["guarded"]["minimum_cpu"], found["needs"]["minimum_cpu"]) == ("not known", "avx2")
 
 
+@pytest.mark.skipif(MACHINE != "x86_64", reason="x86-64's instructions")
+def test_does_not_call_code_with_unknown_guard_unguarded(tmp_path):
+    """cryptography: its table of OpenSSL's functions decides at run time, out of sight."""
+    code = {"open": GUARDED.replace('if (__builtin_cpu_supports("avx2")) ', ""), "plain": ORDINARY + SELECTED}
+    pages = {}
+    for name, text in code.items():
+        library = Library(code=text, linking=("-O2", "-ftree-vectorize", "-msse2"))
+        file = wheel(Package(name, {f"{name}/lib{name}.so": library}), tmp_path)
+        [row] = rows(file, "--distributions")[0].values()
+        pages[name] = read_audit_text(file)
+        assert f"minimum CPU: {row['minimum_cpu']}" in pages[name]
+        assert "unguarded" not in pages[name]
+    assert "guard not known: fast(int*) in .text needs" in pages["open"]
+    assert "fast" not in pages["plain"]
+
+
 # No code of the file asks the CPU before `fast`, as if another file filled a table of functions.
 SELECTED = '__attribute__((target("avx2"))) void fast(int* x) { for (int i = 0; i < 64; ++i) x[i] += x[i] * 3; }\n'
 ORDINARY = "".join(
