@@ -396,7 +396,7 @@ Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, c
   inventory.git_version = versions.git;
   for (const auto& fault : versions.problems)
     inventory.problems.push_back(append_remedy(fault, ReadFrom::text).message);
-  resolve_closure(inventory.files, make_lookup(layout));
+  resolve_closure(inventory.files, make_lookup(layout), layout.wheel != nullptr);
   if (layout.kind != "nix") mark_not_searched(inventory.files);  // a Nix result takes nothing from the system
   settle_unknown_torch_names(layout, options, inventory.files);
   remove_optional_parts(inventory.files, layout.wheel == nullptr ? layout.root : fs::path());

@@ -130,6 +130,19 @@ TEST(Closure, MarksLibrariesOfOtherProcessorsOnly) {
   }
 }
 
+// A platform tag lets a wheel take libz from the system of its users. On disk, the system's folders decide.
+TEST(Closure, TakesAllowedLibrariesOfWheelFromSystem) {
+  for (const bool in_wheel : {true, false}) {
+    std::vector<File> files{file("a.so", {"libz.so.1", "libGL.so.1", "libmvec.so.1", "libusb-1.0.so.0"})};
+    resolve_closure(
+        files, [](const std::string&) { return std::optional<Found>(); }, in_wheel);
+    const Provider allowed = in_wheel ? Provider::system : Provider::unresolved;
+    std::vector<Provider> found;
+    for (const auto& dependency : files[0].links->dependencies) found.push_back(dependency.provider);
+    EXPECT_EQ(found, (std::vector{allowed, allowed, Provider::system, Provider::unresolved})) << in_wheel;
+  }
+}
+
 TEST(Closure, DriverAndSystemAreNeverUnresolved) {
   EXPECT_EQ(resolve({file("a.so", {"libcuda.so.1"})}), "driver - -");
   EXPECT_EQ(resolve({file("a.so", {"libnvidia-ml.so.1"})}), "driver - -");

@@ -13,6 +13,7 @@
 #include "probes/audit/loader/linked_object.hpp"
 #include "probes/audit/packages/closure.hpp"
 #include "probes/audit/packages/contents.hpp"
+#include "probes/audit/packages/platform_policy.hpp"
 
 namespace pbprobe {
 namespace {

@@ -20,6 +20,7 @@
 #include "core/search_rules.hpp"
 #include "core/strings.hpp"
 #include "probes/audit/packages/distributions.hpp"
+#include "probes/audit/packages/platform_policy.hpp"
 
 namespace pbprobe {
 namespace {
@@ -39,6 +40,7 @@ std::string expand(const std::string& folder, const File& file) {
 struct Closure {
   std::vector<File>& files;
   const Lookup& lookup;
+  bool in_wheel;
   std::map<std::string, size_t> by_path = {};
   std::vector<std::vector<size_t>> loaders = {};  // files that need each file
 
@@ -84,7 +86,8 @@ Dependency Closure::resolve(const std::string& name, const File& file) const {
   if (found && found->provider == Provider::outside && is_driver_library(name)) found->provider = Provider::driver;
   if (found) return *found;
   if (is_driver_library(name)) return {name, Provider::driver, std::nullopt, std::nullopt};
-  if (is_system_library(name)) return {name, Provider::system, std::nullopt, std::nullopt};
+  if (is_system_library(name) || (in_wheel && is_allowed_from_system(name)))
+    return {name, Provider::system, std::nullopt, std::nullopt};
   for (const auto& folder : default_folders(file)) {
     if (const auto there = lookup(folder + "/" + name))
       return {name, Provider::system, there->path, "the system's default folders"};
@@ -182,12 +185,6 @@ void Closure::resolve_all() {
 
 }  // namespace
 
-bool is_system_library(std::string_view name) {
-  constexpr std::array kNames{"libc.so",  "libm.so",     "libdl.so",     "librt.so",     "libpthread.so", "libutil.so",
-                              "ld-linux", "libgcc_s.so", "libstdc++.so", "libresolv.so", "libanl.so"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
 bool is_driver_library(std::string_view name) {
   return name.starts_with("libcuda.so") || name.starts_with("libnvidia-") || name.starts_with("libnvcuvid.so");
 }
@@ -222,8 +219,8 @@ void mark_not_searched(std::vector<File>& files) {
   }
 }
 
-void resolve_closure(std::vector<File>& files, const Lookup& lookup) {
-  Closure closure{files, lookup};
+void resolve_closure(std::vector<File>& files, const Lookup& lookup, bool in_wheel) {
+  Closure closure{files, lookup, in_wheel};
   closure.resolve_all();
 }
 

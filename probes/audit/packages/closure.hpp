@@ -23,9 +23,6 @@ struct Found {
 // Returns the file at a path that is absolute or relative to the root of the artifact; nullopt if no such file exists.
 using Lookup = std::function<std::optional<Found>(const std::string& path)>;
 
-// Reports whether every system with a C and C++ compiler has a library of this name.
-[[nodiscard]] bool is_system_library(std::string_view name);
-
 // Reports whether a library belongs to the driver, such as libcuda.
 [[nodiscard]] bool is_driver_library(std::string_view name);
 
@@ -37,7 +34,8 @@ using Lookup = std::function<std::optional<Found>(const std::string& path)>;
 
 // Fills the dependencies of every file that has `links`, and the places of opened libraries. DT_RPATH counts only
 // without DT_RUNPATH, also for the libraries of loaded libraries. Libraries of the driver always count as resolved.
-void resolve_closure(std::vector<File>& files, const Lookup& lookup);
+// `in_wheel`: so do libraries that a platform tag allows, because the system of the wheel's users is not known.
+void resolve_closure(std::vector<File>& files, const Lookup& lookup, bool in_wheel = false);
 
 // Marks the unresolved libraries of files for another processor than this machine's (kNotSearched). Requires resolved
 // closures.

@@ -13,15 +13,33 @@ namespace {
 
 struct Library {
   std::string_view name;
-  int glibc;  // least, 2.x
+  int glibc;       // least, 2.x
+  bool is_common;  // every system has the C library and the compiler's runtime
 };
-constexpr Library kLibraries[] = {
-    {"libatomic.so.1", 0},   {"libgcc_s.so.1", 0},  {"libstdc++.so.6", 0},      {"libm.so.6", 0},
-    {"libmvec.so.1", 24},    {"libanl.so.1", 0},    {"libdl.so.2", 0},          {"librt.so.1", 0},
-    {"libc.so.6", 0},        {"libnsl.so.1", 0},    {"libutil.so.1", 0},        {"libpthread.so.0", 0},
-    {"libX11.so.6", 0},      {"libXext.so.6", 0},   {"libXrender.so.1", 0},     {"libICE.so.6", 0},
-    {"libSM.so.6", 0},       {"libGL.so.1", 0},     {"libgobject-2.0.so.0", 0}, {"libgthread-2.0.so.0", 0},
-    {"libglib-2.0.so.0", 0}, {"libresolv.so.2", 0}, {"libexpat.so.1", 12},      {"libz.so.1", 0}};
+constexpr Library kLibraries[] = {{"libgcc_s.so.1", 0, true},
+                                  {"libstdc++.so.6", 0, true},
+                                  {"libm.so.6", 0, true},
+                                  {"libmvec.so.1", 24, true},
+                                  {"libanl.so.1", 0, true},
+                                  {"libdl.so.2", 0, true},
+                                  {"librt.so.1", 0, true},
+                                  {"libc.so.6", 0, true},
+                                  {"libutil.so.1", 0, true},
+                                  {"libpthread.so.0", 0, true},
+                                  {"libresolv.so.2", 0, true},
+                                  {"libatomic.so.1", 0, false},
+                                  {"libnsl.so.1", 0, false},
+                                  {"libX11.so.6", 0, false},
+                                  {"libXext.so.6", 0, false},
+                                  {"libXrender.so.1", 0, false},
+                                  {"libICE.so.6", 0, false},
+                                  {"libSM.so.6", 0, false},
+                                  {"libGL.so.1", 0, false},
+                                  {"libgobject-2.0.so.0", 0, false},
+                                  {"libgthread-2.0.so.0", 0, false},
+                                  {"libglib-2.0.so.0", 0, false},
+                                  {"libexpat.so.1", 12, false},
+                                  {"libz.so.1", 0, false}};
 
 // Newest versions of libstdc++ from a glibc on.
 struct CxxVersions {
@@ -36,11 +54,30 @@ constexpr CxxVersions kCxx[] = {{0, "3.4.8", "1.3.1"},    {12, "3.4.13", "1.3.3"
 constexpr std::pair<std::string_view, int> kOldTags[] = {
     {"manylinux1_", 5}, {"manylinux2010_", 12}, {"manylinux2014_", 17}};
 
+const Library* find_library(std::string_view name) {
+  const auto* const found =
+      std::find_if(std::begin(kLibraries), std::end(kLibraries), [&](const auto& row) { return row.name == name; });
+  return found == std::end(kLibraries) ? nullptr : found;
+}
+
 bool is_loader(std::string_view library) {
   return library.starts_with("ld-linux") || library.starts_with("ld-musl") || library.starts_with("linux-vdso");
 }
 
+bool is_musl_library(std::string_view library) {
+  return library == "libc.so" || library.starts_with("libc.musl-");
+}
+
 }  // namespace
+
+bool is_system_library(std::string_view name) {
+  const Library* known = find_library(name);
+  return is_loader(name) || is_musl_library(name) || (known != nullptr && known->is_common);
+}
+
+bool is_allowed_from_system(std::string_view name) {
+  return is_system_library(name) || name.starts_with("libpython") || find_library(name) != nullptr;
+}
 
 std::optional<PlatformPolicy> PlatformPolicy::find(std::string_view tag) {
   PlatformPolicy policy;
@@ -58,9 +95,9 @@ std::optional<PlatformPolicy> PlatformPolicy::find(std::string_view tag) {
 
 bool PlatformPolicy::permits(std::string_view library) const {
   if (is_loader(library) || library.starts_with("libpython")) return true;  // another check compares the Python
-  if (musl_) return library == "libc.so" || library.starts_with("libc.musl-") || library == "libz.so.1";
-  return std::any_of(std::begin(kLibraries), std::end(kLibraries),
-                     [&](const Library& known) { return known.name == library && glibc_ >= known.glibc; });
+  if (musl_) return is_musl_library(library) || library == "libz.so.1";
+  const Library* known = find_library(library);
+  return known != nullptr && glibc_ >= known->glibc;
 }
 
 std::optional<std::string> PlatformPolicy::find_newest(const std::string& set) const {

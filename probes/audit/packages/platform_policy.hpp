@@ -11,6 +11,12 @@
 
 namespace pbprobe {
 
+// Reports whether every system with a C and C++ compiler has a library of this name.
+[[nodiscard]] bool is_system_library(std::string_view name);
+
+// Reports whether some platform tag lets a wheel take this library from the system, or Python brings the library.
+[[nodiscard]] bool is_allowed_from_system(std::string_view name);
+
 // Rules of one platform tag, such as manylinux_2_28_x86_64.
 class PlatformPolicy {
  public:

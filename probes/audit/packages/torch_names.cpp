@@ -13,6 +13,7 @@
 #include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/platform_policy.hpp"
 #include "probes/audit/stream.hpp"
 
 namespace pbprobe {
@@ -31,15 +32,6 @@ bool is_known_torch_library(std::string_view library) {
       "libshm.so",          "libtorch_nvshmem.so",
   };
   return std::find(kLibraries.begin(), kLibraries.end(), library) != kLibraries.end();
-}
-
-// Libraries that PEP 600 lets a wheel need from the system, and libraries of Python.
-bool is_allowed_from_system(std::string_view library) {
-  constexpr std::array<std::string_view, 14> kLibraries{
-      "libpython3",        "libz.so",           "libexpat.so",    "libX11.so", "libXext.so",
-      "libXrender.so",     "libICE.so",         "libSM.so",       "libGL.so",  "libnsl.so",
-      "libgobject-2.0.so", "libgthread-2.0.so", "libglib-2.0.so", "libmvec.so"};
-  return std::any_of(kLibraries.begin(), kLibraries.end(), [&](auto name) { return library.starts_with(name); });
 }
 
 // Reports whether the library was not read: it may define names in torch's namespaces.
