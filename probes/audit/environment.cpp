@@ -51,17 +51,10 @@ AuditOptions adjust_options(const InstalledPackage& package, const AuditOptions&
   return options;
 }
 
-bool is_for_other_system(const fs::path& wheel) {
-  const auto name = parse_wheel_name(wheel.filename().string());
-  return name && std::none_of(name->platform.begin(), name->platform.end(), [](const std::string& platform) {
-           return platform == "any" || platform.find("linux") != platform.npos;
-         });
-}
-
 void audit_wheels(const std::vector<fs::path>& wheels, const AuditOptions& options,
                   const std::function<void(AuditedPackage)>& each, AuditedPackages& audited) {
   for (const auto& wheel : wheels) {
-    if (is_for_other_system(wheel)) {
+    if (is_for_other_system(wheel.filename().string())) {
       audited.notes.push_back(wheel.filename().string() + ": not read, since it is for another system than Linux");
       continue;
     }

@@ -21,6 +21,7 @@
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/walk.hpp"
 #include "probes/audit/packages/wheel_identity.hpp"
+#include "probes/audit/packages/wheel_name.hpp"
 
 namespace pbprobe {
 namespace {
@@ -319,14 +320,25 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayou
   }
 }
 
-bool holds_program(const ZipArchive& archive, const ZipMember& member) {
-  if (!may_be_program(member.name)) return false;
+std::string read_head(const ZipArchive& archive, const ZipMember& member) {
   std::string head;
   static_cast<void>(inflate_member(archive, member, [&](std::span<const uint8_t> piece) {
     head.append(reinterpret_cast<const char*>(piece.data()), std::min(piece.size(), kProgramHeadBytes));
     return head.size() < kProgramHeadBytes;
   }));
-  return is_program(head);
+  return head;
+}
+
+bool holds_program(const ZipArchive& archive, const ZipMember& member) {
+  return may_be_program(member.name) && is_program(read_head(archive, member));
+}
+
+// Reports whether the wheel's tags and content are of another system. A Linux library under such a tag is a fault.
+bool belongs_to_other_system(const fs::path& path, const Wheel& wheel, const ArtifactLayout& layout) {
+  return is_for_other_system(path.filename().string()) &&
+         std::none_of(layout.items.begin(), layout.items.end(), [&](const Item& item) {
+           return item.member == nullptr || read_head(wheel.archive, *item.member).starts_with(ELFMAG);
+         });
 }
 
 // Names a wheel without METADATA by its folder or by its file name. torch has version files.
@@ -375,6 +387,9 @@ Result<ArtifactLayout> wheel_layout(const fs::path& path, Mapping mapping) {
     if (member.name.ends_with(".dist-info/METADATA"))
       note_distribution(member.name.substr(0, member.name.find('/')), layout);
   }
+  if (belongs_to_other_system(path, *wheel, layout))
+    return make_error(ErrorCode::unsupported, "{} is for another system than Linux: give the wheel for Linux",
+                      path.string());
   name_package_without_metadata(path, *wheel, layout);
   if (auto other = layout.texts.extract(std::string(kOtherWheel))) {
     other.key() = "WHEEL";

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/packages/wheel_name.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/strings.hpp"
@@ -34,6 +35,13 @@ std::optional<WheelName> parse_wheel_name(std::string file) {
                    split_name(parts[tag], '.'),
                    split_name(parts[tag + 1], '.'),
                    split_name(parts[tag + 2], '.')};
+}
+
+bool is_for_other_system(const std::string& wheel) {
+  const auto name = parse_wheel_name(wheel);
+  return name && std::none_of(name->platform.begin(), name->platform.end(), [](const std::string& platform) {
+           return platform == "any" || platform.find("linux") != platform.npos;
+         });
 }
 
 std::string find_processor_of_tag(std::string_view platform) {

@@ -202,6 +202,17 @@ def test_reads_no_wheel_for_another_system(tmp_path):
     assert document["problems"] == []
 
 
+@pytest.mark.parametrize("tag", ["macosx_11_0_arm64", "win_amd64"])
+def test_refuses_a_wheel_for_another_system(tmp_path, tag):
+    (tmp_path / "module").write_bytes(b"\xcf\xfa\xed\xfe" + bytes(100))
+    module = tmp_path / "module"
+    file = wheel(PLAIN.but(tag=f"cp311-cp311-{tag}", libraries={"plain/_C.cpython-311-darwin.so": module}), tmp_path)
+    for command in ((), ("--distributions",)):
+        done = audit(file, *command)
+        assert (done.returncode, done.stdout) == (COULD_NOT_RUN, "")
+        assert "is for another system than Linux: give the wheel for Linux" in done.stderr
+
+
 def test_torch_is_one_row_among_them_where_rows_are_asked_for(site):
     Package(
         "torch",
