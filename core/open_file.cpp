@@ -22,6 +22,9 @@ std::string reason(int number) {
 
 Error cannot_open(const std::filesystem::path& path, int number) {
   const bool missing = number == ENOENT || number == ENOTDIR;
+  std::error_code error;
+  if (const auto target = std::filesystem::read_symlink(path, error); missing && !error)
+    return make_error(ErrorCode::not_found, "{} is a link to {}, which is missing", path.string(), target.string());
   return make_error(missing ? ErrorCode::not_found : ErrorCode::unreadable, "cannot open {}: {}{}", path.string(),
                     reason(number), number == EACCES ? ": run as a user who may read it" : "");
 }

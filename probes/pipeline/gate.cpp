@@ -153,8 +153,6 @@ void add_import(std::optional<Import> tried, bool on_files, Report& report) {
 Result<Policy> load_policy(const std::string& name) {
   // A file in the working folder never replaces a built-in policy.
   if (name.find('/') == std::string::npos && !name.ends_with(".json")) return built_in_policy(name);
-  std::error_code error;
-  if (!fs::exists(name, error)) return make_error(ErrorCode::not_found, "{}: no such file", name);
   PBPROBE_TRY(const std::string text, read_whole_file(name));
   PBPROBE_TRY(Policy policy, parse_policy(text), "{}", name);
   return policy;

@@ -159,6 +159,15 @@ TEST(Audit, RejectsMissingPath) {
   EXPECT_EQ(error.message, std::string("/made/up/path: no such file or folder: ") + kWays);
 }
 
+TEST(Audit, NamesMissingTargetOfLink) {
+  const TempFolder folder;
+  const auto link = folder.path() / "torch.whl";
+  std::filesystem::create_symlink("gone.whl", link);
+  const Error error = audit_error(link);
+  EXPECT_EQ(error.code, ErrorCode::not_found);
+  EXPECT_EQ(error.message, link.string() + " is a link to gone.whl, which is missing");
+}
+
 TEST(Audit, RejectsFolderWithoutTorch) {
   const TempFolder folder;
   folder.write("lib/python3.13/site-packages/numpy/__init__.py", "");

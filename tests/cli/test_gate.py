@@ -174,7 +174,9 @@ def test_prefers_a_built_in_policy_to_a_file(sound, tmp_path):
     refused(run(*claim, "mine", cwd=tmp_path), "no policy", "./mine")
     (tmp_path / "mine").rename(tmp_path / "mine.json")
     assert run(*claim, "mine.json", cwd=tmp_path).returncode == PASSED
-    refused(run(*claim, "other.json", cwd=tmp_path), "other.json: no such file")
+    refused(run(*claim, "other.json", cwd=tmp_path), "cannot open other.json")
+    (tmp_path / "link.json").symlink_to("gone.json")
+    refused(run(*claim, "link.json", cwd=tmp_path), "link.json is a link to gone.json, which is missing")
 
 
 def test_rejects_a_duplicate_key(sound, tmp_path):

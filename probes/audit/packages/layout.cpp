@@ -466,8 +466,12 @@ std::optional<fs::path> torch_folder(const fs::path& root) {
 Result<ArtifactLayout> find_layout(const fs::path& artifact) {
   std::error_code error;
   const fs::file_status status = fs::status(artifact, error);
-  if (status.type() == fs::file_type::not_found)
+  if (status.type() == fs::file_type::not_found) {
+    if (const auto target = fs::read_symlink(artifact, error); !error)
+      return make_error(ErrorCode::not_found, "{} is a link to {}, which is missing", artifact.string(),
+                        target.string());
     return make_error(ErrorCode::not_found, "{}: no such file or folder: {}", artifact.string(), kWanted);
+  }
   if (error) return make_error(ErrorCode::unreadable, "cannot look at {}: {}", artifact.string(), error.message());
   auto layout = fs::is_directory(status) ? folder_layout(artifact) : file_layout(artifact);
   if (layout) settle_items(*layout);
