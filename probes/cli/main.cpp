@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,13 +104,15 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_measure(app, exit_code);
   pbprobe::cli::add_load(app, exit_code);
   if (argc == 1) {
-    fmt::print("{}", app.help());
+    static_cast<void>(pbprobe::cli::write_output(app.help()));
     return pbprobe::cli::kCouldNotRun;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
+    std::ostringstream text;
+    app.exit(success, text, text);
+    return pbprobe::cli::write_output(text.str());
   } catch (const CLI::ParseError& error) {
     fmt::print(stderr, "{}", pbprobe::cli::usage_message(error, app));
     return pbprobe::cli::kCouldNotRun;

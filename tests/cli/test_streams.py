@@ -25,6 +25,16 @@ def test_fails_if_the_result_cannot_be_written(sound):
     assert ended.returncode == COULD_NOT_RUN
 
 
+@pytest.mark.parametrize("words", ["--help", "--version", "audit --help", ""])
+def test_fails_if_the_help_cannot_be_written(words):
+    ended = subprocess.run(
+        ["bash", "-c", f"exec {PROGRAM} {words} >/dev/full"], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == COULD_NOT_RUN
+    assert "standard output cannot be written" in ended.stderr
+    assert subprocess.run([PROGRAM, "--help"], capture_output=True, check=False).returncode == 0
+
+
 OPTIONS = ["--output", "--sarif", "--junit", "--markdown"]
 
 
