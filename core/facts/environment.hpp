@@ -5,6 +5,7 @@
 // for a folder of wheels, and whenever GPUs are given.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -117,6 +118,9 @@ struct Environment {
 // Returns the Python that an extension module's name is for: "cp311", "cp313t", "abi3", "abi3t"; "" if the name tells
 // none.
 [[nodiscard]] std::string python_of_module(std::string_view name);
+
+// Beginnings of the name of the function by which Python initializes a module; the second one is cffi's for PyPy.
+inline constexpr std::array<std::string_view, 2> kModuleEntries{"PyInit_", "_cffi_pypyinit_"};
 
 // Reports whether the Python `tag` ("cp313", "cp313t") imports a module for `module`. PEP 803: Python 3.15 and later
 // import abi3t modules; abi3 modules need a GIL.

@@ -39,8 +39,14 @@ Result<std::string> torch_value(std::string_view key, std::string_view value) {
   return named ? std::string(value) : version_value(key, value, 2, 3, "2.10.0");
 }
 
-// Accepts "3.13" and "313", and "3.13t" for the free-threaded Python, which has another ABI.
+// Accepts "3.13" and "313", "3.13t" for the free-threaded Python, and "pypy3.11", which have other ABIs.
 Result<std::string> python_value(std::string_view value) {
+  constexpr std::string_view kPypy = "pypy";
+  if (const auto number = value.substr(std::min(kPypy.size(), value.size()));
+      value.starts_with(kPypy) && number.starts_with('3') && !number.ends_with('t')) {
+    PBPROBE_TRY(const std::string version, python_value(number));
+    return std::string(kPypy) + version;
+  }
   if (value.ends_with('t') && value.size() > 1) {
     PBPROBE_TRY(const std::string with_gil, python_value(value.substr(0, value.size() - 1)));
     return with_gil + "t";

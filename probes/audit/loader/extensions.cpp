@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/c_library.hpp"
+#include "core/facts/environment.hpp"
 #include "core/open_file.hpp"
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
@@ -232,7 +233,8 @@ bool Extensions::is_module(const fs::path& path) {
   const std::string name = path.filename().string();
   const size_t end = name.find('.');
   return has_module_suffix(std::string_view(name).substr(std::min(end, name.size()))) &&
-         exports(path, "PyInit_" + name.substr(0, end));
+         std::any_of(kModuleEntries.begin(), kModuleEntries.end(),
+                     [&](std::string_view begin) { return exports(path, std::string(begin) + name.substr(0, end)); });
 }
 
 bool Extensions::is_extension(const fs::path& path) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/facts/environment.hpp"
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/audit/containers/symbols.hpp"
@@ -74,6 +75,11 @@ struct TakenNames {
   }
 };
 
+bool starts_module(std::string_view name) {
+  return std::any_of(kModuleEntries.begin(), kModuleEntries.end(),
+                     [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
 }  // namespace
 
 Result<Contents> read_contents(const Elf& elf) {
@@ -94,7 +100,7 @@ Result<Contents> read_contents(const Elf& elf) {
     // The loader sets an undefined weak symbol to 0.
     const bool undefined = symbol.st_shndx == SHN_UNDEF;
     if (undefined && ELF64_ST_BIND(symbol.st_info) != STB_WEAK) taken.add(name);
-    if (undefined ? name.starts_with("Py") || name.starts_with("_Py") : name.starts_with("PyInit_"))
+    if (undefined ? name.starts_with("Py") || name.starts_with("_Py") : starts_module(name))
       contents.uses_python = true;
     if (undefined || classify_torch_name(name) != TorchName::member) return;
     if (name.find("7__cxx1112basic_string") != std::string_view::npos) {

@@ -51,8 +51,10 @@ std::string strip_module_suffix(const std::string& path) {
 bool is_imported(const Item& item) {
   const std::string name = item.disk.filename().string();
   const auto object = LinkedObject::open(item.disk);
-  const std::string entry = "PyInit_" + name.substr(0, name.find('.'));
-  return object && object->resolves({.name = entry, .hash = compute_gnu_hash(entry)});
+  return object && std::any_of(kModuleEntries.begin(), kModuleEntries.end(), [&](std::string_view begin) {
+           const std::string entry = std::string(begin) + name.substr(0, name.find('.'));
+           return object->resolves({.name = entry, .hash = compute_gnu_hash(entry)});
+         });
 }
 
 bool is_opened_by_itself(const Item& item) {

@@ -337,7 +337,9 @@ class Identity {
       const std::string module = file.path.substr(0, file.path.size() - name.size() + name.find('.'));
       modules[module].insert(python);
       const auto table = tables_.find(file.path);
-      if (table != tables_.end() && !table->second.defines("PyInit_" + name.substr(0, name.find('.'))))
+      if (table != tables_.end() && std::none_of(kModuleEntries.begin(), kModuleEntries.end(), [&](auto begin) {
+            return table->second.defines(std::string(begin) + name.substr(0, name.find('.')));
+          }))
         loaded_by_path.insert(module);
       if (python == "abi3" && table != tables_.end()) ask_stable_abi(file.path, table->second);
       ask_module_platform(file.path, name);
@@ -351,10 +353,10 @@ class Identity {
     for (const auto& abi : name_->abi) check_modules(abi, modules, loaded_by_path);
   }
 
-  // "none" promises each Python of the tag: modules for several Pythons are taken as for all.
+  // "none" promises each Python of the tag; modules for several Pythons count as for all. pypy311_pp73 is of pp311.
   void check_modules(const std::string& abi, const std::map<std::string, std::set<std::string>>& modules,
                      const std::set<std::string>& loaded_by_path) {
-    const std::string& tag = abi == "none" ? name_->python.front() : abi;
+    const std::string& tag = abi == "none" || abi.starts_with("pypy") ? name_->python.front() : abi;
     const bool stable = abi.starts_with("abi3");
     for (const auto& [module, pythons] : modules) {
       if (pythons.contains(tag) || (abi == "none" && pythons.size() > 1)) continue;

@@ -10,6 +10,7 @@
 
 #include "core/facts/environment.hpp"
 #include "core/pep440.hpp"
+#include "probes/judge/claim/other_claims.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -39,13 +40,6 @@ std::string store_name(const Inventory& inventory) {
 // "-python313-cpu-avx2-2.10.0".
 bool begins_name(std::string_view name, std::string_view begin) {
   return name.starts_with(begin) && (name.size() == begin.size() || name[begin.size()] == '-');
-}
-
-// Converts "3.13" to "cp313".
-std::string format_python_abi(std::string_view python) {
-  std::string abi = "cp";
-  std::copy_if(python.begin(), python.end(), std::back_inserter(abi), [](char c) { return c != '.'; });
-  return abi;
 }
 
 // Signs of one BLAS in a file, with the word that a claim uses for this BLAS.
@@ -128,7 +122,7 @@ Answer python_is_claimed(const Facts& facts) {
   if (!facts.inventory->python_abi)
     return cannot_tell("the files hold no extension module that would tell the Python",
                        "audit the whole package: torch/_C*.so tells it");
-  const std::string abi = format_python_abi(*facts.claim->python);
+  const std::string abi = format_python_tag(*facts.claim->python);
   const std::string& seen = *facts.inventory->python_abi;
   if (!imports_module(abi, seen))
     return {.seen = {{say("Python {} ({}) is claimed, and torch's extension module is for {}", *facts.claim->python,

@@ -126,13 +126,6 @@ Answer torch_is_as_claimed(const Facts& facts) {
   return answer;
 }
 
-// Converts "3.13" to "cp313", "3.13t" to "cp313t".
-std::string format_python_tag(const std::string& python) {
-  const bool free_threaded = python.ends_with('t');
-  const auto version = parse_major_minor(python.substr(0, python.size() - (free_threaded ? 1 : 0)));
-  return version ? fmt::format("cp{}{}{}", version->major, version->minor, free_threaded ? "t" : "") : "";
-}
-
 // Returns the path up to the first dot of the file name. Python imports by this name: with
 // "ops.cpython-312-x86_64-linux-gnu.so" and "ops.cpython-313-…", each Python loads its own file.
 std::string strip_module_tag(const std::string& path) {
@@ -231,6 +224,17 @@ Answer patterns_name_files(const Facts& facts) {
 }
 
 }  // namespace
+
+std::string format_python_tag(std::string_view python) {
+  constexpr std::string_view kPypy = "pypy";
+  const bool pypy = python.starts_with(kPypy);
+  const bool free_threaded = python.ends_with('t');
+  if (pypy) python.remove_prefix(kPypy.size());
+  if (free_threaded) python.remove_suffix(1);
+  const auto version = parse_major_minor(python);
+  const char* const end = free_threaded ? "t" : "";
+  return version ? fmt::format("{}{}{}{}", pypy ? "pp" : "cp", version->major, version->minor, end) : "";
+}
 
 namespace {
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "probes/judge/claim/claimed_files.hpp"
 
@@ -16,6 +17,9 @@ void ask_machine_code(Answer& answer, const std::string& claimed, const Sm& sm, 
 
 // Adds a fault for each holder of device code without PTX for exactly `sm`.
 void ask_ptx(Answer& answer, const std::string& claimed, const Sm& sm, const ClaimedFiles& part);
+
+// Returns the Python tag of a claim: "3.13" is "cp313", "3.13t" is "cp313t", "pypy3.11" is "pp311".
+[[nodiscard]] std::string format_python_tag(std::string_view python);
 
 // Checks that each file that imports torch symbols loads with the torch release `claimed`.
 [[nodiscard]] Answer ask_torch_symbols(const std::string& claimed, const ClaimedFiles& part);

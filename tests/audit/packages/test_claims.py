@@ -39,6 +39,23 @@ def test_passes_a_claim_that_each_file_keeps(tmp_path, claim):
     assert (verdict["outcome"], found(verdict)) == ("pass", {})
 
 
+CFFI = 'extern "C" void _cffi_pypyinit__C(const void*) {}\n'
+
+
+@pytest.mark.parametrize(
+    ("claim", "exit_code", "failed"),
+    [("pypy3.11", PASSED, set()), ("pypy3.10", FAILED, {"PB174"}), ("3.11", FAILED, {"PB174"})],
+)
+@pytest.mark.parametrize("code", [CFFI, ENTRY], ids=["cffi", "C API"])
+def test_judges_modules_of_pypy_by_its_name(tmp_path, code, claim, exit_code, failed):
+    """cffi's modules for PyPy have another entry than PyInit_, and the ABI pypy311_pp73 is of the Python pp311."""
+    module = f"spam/_C.pypy311-pp73-{MACHINE}-linux-gnu.so"
+    tag = f"pp311-pypy311_pp73-manylinux_2_39_{MACHINE}"
+    package = Package("spam", {module: Library(code=code)}, tag=tag)
+    verdict = gate(package, tmp_path, f"python={claim}", exit_code)
+    assert {identifier for identifier in found(verdict) if identifier.startswith("PB")} == failed
+
+
 def test_fails_an_sm_that_no_file_contains(tmp_path):
     verdict = gate(spam(), tmp_path, "sm90,sm80", FAILED)
     assert found(verdict) == {
