@@ -333,7 +333,8 @@ void hold_against_record(const ArtifactLayout& layout, const fs::path& artifact,
   std::error_code error;
   if (layout.torch_dir && !fs::exists(*layout.torch_dir / "__init__.py", error))
     inventory.faults = {"torch/__init__.py is missing: Python does not import torch"};
-  if (layout.kind != "site-packages" || layout.packages.size() != 1) return;
+  const bool installed_by_record = layout.kind == "site-packages" || layout.kind == "distribution";
+  if (!installed_by_record || layout.packages.size() != 1) return;
   const InstalledPackages installed = installed_packages(layout.root);
   const Owners owners(installed.packages);
   for (const auto& package : installed.packages) {

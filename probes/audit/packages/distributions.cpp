@@ -366,6 +366,16 @@ InstalledPackages installed_packages(const fs::path& folder) {
   return Packages(folder).take();
 }
 
+std::vector<ArtifactLayout> list_packages_with_code(const fs::path& root) {
+  std::vector<ArtifactLayout> layouts;
+  for (const auto& folder : find_environments(root).folders) {
+    for (auto& package : installed_packages(folder).packages) {
+      if (!package.layout.items.empty()) layouts.push_back(std::move(package.layout));
+    }
+  }
+  return layouts;
+}
+
 std::vector<InstalledPackages> packages_on_path(const fs::path& folder) {
   std::vector<InstalledPackages> path;
   std::set<std::string> names;

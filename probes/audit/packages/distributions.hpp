@@ -45,4 +45,7 @@ struct InstalledPackages {
 
 [[nodiscard]] InstalledPackages installed_packages(const std::filesystem::path& folder);
 
+// Returns the packages with shared objects or device code in the environments below `root`.
+[[nodiscard]] std::vector<ArtifactLayout> list_packages_with_code(const std::filesystem::path& root);
+
 }  // namespace pbprobe

@@ -11,11 +11,14 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "core/list_folder.hpp"
 #include "probes/audit/containers/fatbin.hpp"
 #include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/packages/constants.hpp"
 #include "probes/audit/packages/contents.hpp"
+#include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/environments.hpp"
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
@@ -253,6 +256,15 @@ std::optional<ArtifactLayout> kernel_layout(const fs::path& folder) {
   return layout;
 }
 
+Error refuse_several_packages(const fs::path& given, const std::vector<ArtifactLayout>& packages) {
+  std::vector<std::string> names;
+  for (const auto& package : packages) names.push_back(package.packages.front().folder);
+  if (names.size() > 3) names.resize(3);
+  return make_error(ErrorCode::not_found,
+                    "no torch in {}, but {} packages with machine code ({}{}): give the wheel of one", given.string(),
+                    packages.size(), fmt::join(names, ", "), packages.size() > 3 ? ", ..." : "");
+}
+
 Result<ArtifactLayout> folder_layout(const fs::path& given) {
   std::error_code error;
   const fs::path folder = given.has_filename() ? given : given.parent_path();
@@ -283,6 +295,9 @@ Result<ArtifactLayout> folder_layout(const fs::path& given) {
     return make_error(ErrorCode::not_found,
                       "{}: its torch is an editable install of {}, which holds none: build it there", given.string(),
                       named.front().string());
+  auto others = list_packages_with_code(folder);
+  if (others.size() == 1) return std::move(others.front());
+  if (!others.empty()) return refuse_several_packages(given, others);
   return make_error(ErrorCode::not_found,
                     "no torch in {}: looked for torch/version.py, lib/python3*/site-packages/torch, "
                     "lib/libtorch*.so and usr/lib/<triplet>/libtorch*.so: install torch there, or {}",

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from packages import FAILED, MACHINE, PASSED, PROGRAM, Library, Package, device, wheel
+from packages import COULD_NOT_RUN, FAILED, MACHINE, PASSED, PROGRAM, Library, Package, device, wheel
 
 FREE = "namespace c10 { void free_cpu(void*); }\nvoid f() { c10::free_cpu(nullptr); }\n"
 FATAL = (  # in torch 2.8 to 2.10
@@ -142,3 +142,18 @@ def test_names_the_package_in_the_verdict(tmp_path):
     command = [PROGRAM, "gate", wheel(spam(), tmp_path), "--claim", "sm90"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("PASS  spam-kernels 1.0\n")
+
+
+def test_judges_the_only_package_of_an_environment(tmp_path):
+    command = [PROGRAM, "gate", tmp_path / "venv", "--claim", "python=3.11"]
+    ext = Package("ext", {f"ext/_C.cpython-311-{MACHINE}-linux-gnu.so": Library(code=ENTRY)})
+    site = ext.write(tmp_path / "venv/lib/python3.11/site-packages")
+    Package("pure", {}).write(site)
+    assert subprocess.run(command, capture_output=True, check=False).returncode == PASSED
+    with (site / f"ext/_C.cpython-311-{MACHINE}-linux-gnu.so").open("ab") as library:
+        library.write(b"changed")
+    assert subprocess.run(command, capture_output=True, check=False).returncode == FAILED
+    ext.but(name="other", libraries={"other/_D.abi3.so": Library(code=ENTRY)}).write(site)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == COULD_NOT_RUN
+    assert "2 packages with machine code (ext-1.0.dist-info, other-1.0.dist-info): give the wheel of one" in done.stderr
