@@ -118,6 +118,26 @@ TEST(Comparison, NamesVersionsAndFiles) {
   EXPECT_THAT(all, Contains("lost file: torch/lib/libtorch_cuda.so (regressed)"));
 }
 
+TEST(Comparison, NamesPythonAndGlibcOfPackages) {
+  const auto make_side = [](const std::string& python, const char* glibc, int64_t size) {
+    Report report = side();
+    File file{.path = "ext/_C." + python + "-x86_64-linux-gnu.so", .size_bytes = size};
+    file.links.emplace().version_floors = {{"GLIBC", glibc}};
+    report.inventory = Inventory{.layout = "wheel", .files = {std::move(file)}};
+    report.inventory->packages = {{.folder = "ext-1.0.dist-info", .name = "ext", .version = "1.0"}};
+    report.inventory->wheel_tags = {{python + "-manylinux"}};
+    report.verdict->holdings = Holdings{.size_bytes = size};
+    return report;
+  };
+  const Report before = make_side("cpython-311", "2.17", 20000);
+  EXPECT_THAT(listed(compare_reports(before, before)), testing::IsEmpty());
+  const auto all = listed(compare_reports(before, make_side("cpython-312", "2.28", 40000)));
+  EXPECT_THAT(all, Contains("changed version: modules for Python cp311 before, cp312 after"));
+  EXPECT_THAT(all, Contains("changed version: needed glibc 2.17 before, 2.28 after"));
+  EXPECT_THAT(all, Contains("changed version: tags cpython-311-manylinux before, cpython-312-manylinux after"));
+  EXPECT_THAT(all, Contains("changed size: 19 KB before, 39 KB after (+100.0 %)"));
+}
+
 TEST(Comparison, ComparesKernelsIfBothHaveNames) {
   Report before = side();
   Report after = side();

@@ -6,10 +6,12 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/cpu_needs.hpp"
 #include "core/demangle.hpp"
 #include "core/facts/device_code.hpp"
+#include "core/facts/environment.hpp"
 #include "core/facts/other_package.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/evidence/outliers.hpp"
@@ -43,13 +45,33 @@ void add_value(std::vector<FactChange>& facts, const char* about, const std::str
        .what = fmt::format("{}{} before, {} after", label, before.value_or("none"), after.value_or("none"))});
 }
 
-// Compares packages other than torch: their version, and the torch that their METADATA requires.
+// Returns the Pythons in the names of a package's extension modules: "cp311, cp312".
+std::optional<std::string> join_python(const Inventory& inventory) {
+  const auto python = make_distribution(inventory).python;
+  return python.empty() ? std::nullopt : std::optional(fmt::format("{}", fmt::join(python, ", ")));
+}
+
+// Compares packages other than torch: their version, the torch that their METADATA requires, and their Pythons.
 void add_package(std::vector<FactChange>& facts, const Inventory& before, const Inventory& after) {
   const Package* const one = other_package(before);
   const Package* const other = other_package(after);
   if (one == nullptr || other == nullptr || one->name != other->name) return;
   add_value(facts, "version", one->name.value_or("package"), one->version, other->version);
   add_value(facts, "version", "required torch", one->torch, other->torch);
+  add_value(facts, "version", "modules for Python", join_python(before), join_python(after));
+}
+
+// Returns the newest version of glibc that libtorch needs; for other packages, that any file needs.
+std::optional<std::string> find_glibc(const Inventory& inventory) {
+  if (other_package(inventory) != nullptr) return make_distribution(inventory).glibc;
+  const auto floors = inventory.version_floors.value_or(std::map<std::string, std::string>());
+  const auto found = floors.find("GLIBC");
+  return found == floors.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::string> join_tags(const Inventory& inventory) {
+  const auto tags = inventory.wheel_tags.value_or(NameList());
+  return tags.empty() ? std::nullopt : std::optional(fmt::format("{}", fmt::join(tags, ", ")));
 }
 
 void add_versions(std::vector<FactChange>& facts, const Inventory& before, const Inventory& after) {
@@ -58,6 +80,8 @@ void add_versions(std::vector<FactChange>& facts, const Inventory& before, const
   add_value(facts, "version", "CUDA", before.cuda_version, after.cuda_version);
   add_value(facts, "version", "platform", before.platform, after.platform);
   add_value(facts, "version", "Python ABI", before.python_abi, after.python_abi);
+  add_value(facts, "version", "tags", join_tags(before), join_tags(after));
+  add_value(facts, "version", "needed glibc", find_glibc(before), find_glibc(after));
   const auto one = before.component_versions.value_or(std::map<std::string, std::string>());
   const auto other = after.component_versions.value_or(std::map<std::string, std::string>());
   std::set<std::string> names;
@@ -326,11 +350,18 @@ void add_operators(std::vector<FactChange>& facts, const Report& before, const R
   }
 }
 
+std::string format_size(int64_t bytes) {
+  constexpr int64_t kMega = 1 << 20;
+  constexpr int64_t kKilo = 1 << 10;
+  if (bytes < 10 * kKilo) return fmt::format("{} bytes", bytes);
+  return bytes < 10 * kMega ? fmt::format("{} KB", bytes / kKilo) : fmt::format("{} MB", bytes / kMega);
+}
+
 void add_size(std::vector<FactChange>& facts, const Holdings& before, const Holdings& after) {
   if (before.size_bytes == after.size_bytes || before.size_bytes == 0) return;
   facts.push_back({.about = "size",
                    .what = fmt::format(
-                       "{} MB before, {} MB after ({:+.1f} %)", before.size_bytes >> 20, after.size_bytes >> 20,
+                       "{} before, {} after ({:+.1f} %)", format_size(before.size_bytes), format_size(after.size_bytes),
                        100.0 * (static_cast<double>(after.size_bytes) / static_cast<double>(before.size_bytes) - 1))});
 }
 
