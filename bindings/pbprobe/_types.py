@@ -183,6 +183,7 @@ class Package(_Package, total=False):
     name: str | None
     version: str | None
     torch: str | None
+    absent: list[str] | None
 
 
 class _File(TypedDict):

@@ -223,6 +223,8 @@ struct Package {
   FIELD(std::optional<std::string>, name, "name in METADATA");        // name in METADATA; null without METADATA
   FIELD(std::optional<std::string>, version, "version in METADATA");  // version in METADATA; null without METADATA
   FIELD(std::optional<std::string>, torch, "torch versions that METADATA requires; null if any, or none");
+  FIELD(std::optional<std::vector<std::string>>, absent,
+        "requirements of METADATA whose package the environment lacks; null if not inspected") = std::nullopt;
 };
 
 struct Inventory {

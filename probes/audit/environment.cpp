@@ -3,6 +3,7 @@
 #include "probes/audit/environment.hpp"
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -120,9 +121,28 @@ void append(std::vector<T>& all, std::vector<T> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// One folder of sys.path. `torch`: version of the one that is imported.
+// Returns the names of all packages on sys.path, including packages without machine code.
+std::set<std::string> list_package_names(const std::vector<InstalledPackages>& path) {
+  std::set<std::string> names;
+  for (const auto& installed : path) {
+    for (const auto& entry : list_entry_names(installed.folder)) {
+      const bool is_package =
+          entry.ends_with(".dist-info") || entry.ends_with(".egg-info") || entry.ends_with(".egg-link");
+      if (is_package) names.insert(package_name(entry.substr(0, std::min(entry.find('-'), entry.rfind('.')))));
+    }
+  }
+  return names;
+}
+
+// Facts of an environment that its packages share.
+struct Surroundings {
+  std::optional<std::string> torch;  // version of the one that is imported
+  std::set<std::string> packages;    // names of all packages
+};
+
+// One folder of sys.path.
 void audit_folder(const InstalledPackages& installed, const PackagesOptions& options, Extensions& extensions,
-                  const std::optional<std::string>& torch, const std::function<void(AuditedPackage)>& each,
+                  const Surroundings& shared, const std::function<void(AuditedPackage)>& each,
                   AuditedPackages& audited) {
   const Owners owners(installed.packages);
   const Processors processors(installed, root_above(installed.folder));
@@ -135,7 +155,9 @@ void audit_folder(const InstalledPackages& installed, const PackagesOptions& opt
         .installer = package.installer};
     one.inventory.loading = extensions.of(package, one.inventory.files);
     one.inventory.redirected = extensions.find_redirected(package);
-    one.inventory.torch_beside = torch;
+    one.inventory.torch_beside = shared.torch;
+    for (auto& known : one.inventory.packages)
+      known.absent = find_absent_requirements(package.layout.packages.front().metadata, shared.packages);
     one.inventory.other_processor = processors.other(package);
     one.recorded = compare_with_record(installed, package, one.inventory.files, owners);
     if (one.recorded) {
@@ -156,7 +178,7 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
   const InstalledPackages& installed = path.front();
   const fs::path root = root_above(installed.folder);
   Extensions extensions(path, options.library_path, root);
-  const auto torch = version_of_torch(path);
+  const Surroundings shared{.torch = version_of_torch(path), .packages = list_package_names(path)};
   AuditedPackages audited{.environment = installed.environment};
   for (size_t i = 1; i < path.size(); ++i)
     audited.notes.push_back(
@@ -174,7 +196,7 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
     has_libraries = has_libraries || !package.inventory.files.empty();
     each(std::move(package));
   };
-  for (const auto& part : path) audit_folder(part, options, extensions, torch, seen, audited);
+  for (const auto& part : path) audit_folder(part, options, extensions, shared, seen, audited);
   if (!audited.interpreter && has_libraries)
     audited.notes.push_back(
         fmt::format("what would load is not known: {} belongs to no Python, as after pip install --target; audit the "

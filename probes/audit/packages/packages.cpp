@@ -217,6 +217,16 @@ std::optional<std::string> find_invalid_requirement(std::string_view metadata) {
   return first;
 }
 
+std::vector<std::string> find_absent_requirements(std::string_view metadata, const std::set<std::string>& installed) {
+  std::vector<std::string> absent;
+  visit_lines(get_metadata_header(metadata), "Requires-Dist:", [&](std::string_view text) {
+    const Requirement requirement = parse_requirement(text);
+    if (requirement.condition.empty() && !installed.contains(requirement.name))
+      absent.push_back(requirement.name + requirement.versions);
+  });
+  return absent;
+}
+
 std::map<std::string, std::string> required_versions(std::string_view metadata) {
   std::map<std::string, std::string> versions;
   visit_lines(metadata, "Requires-Dist:", [&](std::string_view text) {

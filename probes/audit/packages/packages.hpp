@@ -31,6 +31,11 @@ namespace pbprobe {
 // Returns the names, as package_name() writes them, that METADATA requires. Requirements of an extra are left out.
 [[nodiscard]] std::set<std::string> required_packages(std::string_view metadata);
 
+// Returns the requirements without a condition whose package is not among `installed`: "numkong>=7.8.6". `installed`:
+// names, as package_name() writes them.
+[[nodiscard]] std::vector<std::string> find_absent_requirements(std::string_view metadata,
+                                                                const std::set<std::string>& installed);
+
 // Returns the first Requires-Dist that is no requirement (PEP 508): installers refuse it. Does not read its condition.
 [[nodiscard]] std::optional<std::string> find_invalid_requirement(std::string_view metadata);
 

@@ -61,15 +61,26 @@ bool is_torch_name(const Inventory& inventory, const Loading& loading, const Unr
   return !symbol.releases.empty() && classify_torch_name(symbol.name) != TorchName::none;
 }
 
+bool links_torch(const Inventory& inventory, const Loading& loading) {
+  const auto file = std::find_if(inventory.files.begin(), inventory.files.end(),
+                                 [&](const File& one) { return one.path == loading.path; });
+  return file != inventory.files.end() && std::any_of(file->needed.begin(), file->needed.end(), [](const auto& name) {
+           return name.starts_with("libtorch") || name.starts_with("libc10");
+         });
+}
+
 namespace {
 
 LoadFault find_fault(const Inventory& inventory) {
   LoadFault fault;
   const auto faulty = find_unloadable(inventory);
   fault.files = faulty.size();
+  // Without a torch, a package may have operators for torch that its own modules do not need, as open3d has.
+  const auto rank = [&](const Loading& loading) {
+    return std::pair(find_fault_kind(loading), !inventory.torch_beside && links_torch(inventory, loading));
+  };
   for (const Loading* loading : faulty) {
-    if (fault.loading == nullptr || find_fault_kind(*loading) < find_fault_kind(*fault.loading))
-      fault.loading = loading;
+    if (fault.loading == nullptr || rank(*loading) < rank(*fault.loading)) fault.loading = loading;
   }
   for (const Loading* loading : faulty) {
     for (const auto& symbol : loading->unresolved) {
@@ -91,14 +102,6 @@ bool is_library_of_cuda(const MissingLibrary& library) {
 }
 
 }  // namespace
-
-bool links_torch(const Inventory& inventory, const Loading& loading) {
-  const auto file = std::find_if(inventory.files.begin(), inventory.files.end(),
-                                 [&](const File& one) { return one.path == loading.path; });
-  return file != inventory.files.end() && std::any_of(file->needed.begin(), file->needed.end(), [](const auto& name) {
-           return name.starts_with("libtorch") || name.starts_with("libc10");
-         });
-}
 
 bool is_gpu_part(const Inventory& inventory, const LoadFault& fault) {
   const auto uses_python = [&](const Loading& loading) {

@@ -41,6 +41,27 @@ std::optional<std::string> get_torch_requirement(const Inventory& inventory) {
   return inventory.packages.empty() ? std::nullopt : inventory.packages.front().torch;
 }
 
+// Returns the requirements that the environment lacks, without torch, which explain_requirement() names by version.
+std::vector<std::string> list_absent(const Inventory& inventory) {
+  std::vector<std::string> absent;
+  if (!inventory.packages.empty()) absent = inventory.packages.front().absent.value_or(std::vector<std::string>());
+  std::erase_if(absent, [](const std::string& one) { return one.substr(0, one.find_first_of("=<>!~@")) == "torch"; });
+  return absent;
+}
+
+// Returns "; its METADATA requires numkong>=7.8.6, which is not installed", or "".
+std::string explain_absent(const Inventory& inventory) {
+  const auto absent = list_absent(inventory);
+  if (absent.empty()) return "";
+  return fmt::format("; its METADATA requires {}, which {} not installed", fmt::join(absent, ", "),
+                     absent.size() == 1 ? "is" : "are");
+}
+
+std::optional<std::string> install_absent(const Inventory& inventory) {
+  const auto absent = list_absent(inventory);
+  return absent.empty() ? std::nullopt : std::optional(fmt::format("pip install '{}'", fmt::join(absent, "' '")));
+}
+
 // Returns "; its METADATA requires torch==2.9.1, and torch 2.11.0 is installed"; "" if METADATA names no version.
 std::string explain_requirement(const Inventory& inventory) {
   const auto asked = get_torch_requirement(inventory);
@@ -110,13 +131,13 @@ bool has_variants_for_cuda(const Inventory& inventory, const Loading& loading) {
   });
 }
 
+bool belongs_to_torch(const ProvidedLibrary& library) {
+  return library.name.starts_with("libtorch") || library.name.starts_with("libc10");
+}
+
 // Returns the remedy for libraries that belong to another torch than the installed one; nullopt if none does.
 std::optional<std::string> describe_other_torch(const Inventory& inventory, std::span<const ProvidedLibrary> missing) {
   const auto is_any = [&](auto&& holds) { return std::any_of(missing.begin(), missing.end(), holds); };
-  if (!is_any([](const ProvidedLibrary& one) {
-        return one.name.starts_with("libtorch") || one.name.starts_with("libc10");
-      }))
-    return std::nullopt;
   const auto asked = get_torch_requirement(inventory);
   if (!inventory.torch_beside) return fmt::format("install torch{} beside it", asked ? " " + *asked : "");
   const bool of_cuda = is_any([](const ProvidedLibrary& one) { return one.name.find("_cuda.so") != one.name.npos; });
@@ -145,6 +166,18 @@ std::optional<std::string> describe_cuda_remedy(const Inventory& inventory, cons
                      make_torch_pin(*inventory.torch_beside));
 }
 
+// Returns what to install if no package of a package index is known to have the libraries.
+std::string describe_unknown_libraries(const Inventory& inventory, std::span<const ProvidedLibrary> missing) {
+  std::vector<std::string> unknown;
+  for (const auto& library : missing) {
+    if (!library.package) unknown.push_back(library.name);
+  }
+  const std::string packages = fmt::format("the system's packages that contain {}", fmt::join(unknown, ", "));
+  const auto absent = install_absent(inventory);
+  return absent ? fmt::format("install what METADATA requires: {}; if that is not enough, {}", *absent, packages)
+                : fmt::format("install {}, or the build for the installed libraries", packages);
+}
+
 enum class Part : uint8_t { required, optional, gpu };
 
 Part classify_part(const Inventory& inventory, const LoadFault& fault) {
@@ -167,16 +200,22 @@ Answer check_missing_libraries(const Facts& facts, Part part) {
   const std::span all(missing);
   const std::string others = name_libraries(all.subspan(own_names.size()));
   Seen seen{
-      .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}{}", facts.torch,
+      .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}{}{}", facts.torch,
                   one_needs_all ? who(*fault->loading, first.needed_by) : std::string(base_name(fault->loading->path)),
                   name_libraries(all.first(own_names.size())), and_others(*fault),
                   make_words(others.empty() ? "" : "; they also need " + others),
+                  make_words(explain_absent(*facts.inventory)),
                   make_words(part == Part::gpu ? "; its modules load, so that only its code for a GPU fails" : "")),
       .where = fault->loading->path,
       .remedy = make_install_command(missing, facts.inventory->torch_beside.value_or(""))};
+  const auto needed = all.first(own_names.size());
   if (seen.remedy) *seen.remedy += ", or the build of it for the installed libraries";
+  if (std::none_of(needed.begin(), needed.end(), [](const auto& library) { return library.package.has_value(); }))
+    seen.remedy = describe_unknown_libraries(*facts.inventory, needed);
   if (auto remedy = describe_cuda_remedy(*facts.inventory, *fault->loading)) seen.remedy = std::move(remedy);
-  if (auto remedy = describe_other_torch(*facts.inventory, missing)) seen.remedy = std::move(remedy);
+  if (std::any_of(needed.begin(), needed.end(), belongs_to_torch)) {
+    if (auto remedy = describe_other_torch(*facts.inventory, missing)) seen.remedy = std::move(remedy);
+  }
   return {.seen = {std::move(seen)}};
 }
 
@@ -273,10 +312,11 @@ Answer symbols_are_resolved(const Facts& facts) {
                                     ? ": this release of torch has it in a library that it does not link, or in "
                                       "another build, as for CUDA"
                                     : "";
-  return {.seen = {{say("{}: {} needs {}, which nothing defines that is loaded with it{}{}{}", facts.torch,
+  return {.seen = {{say("{}: {} needs {}, which nothing defines that is loaded with it{}{}{}{}", facts.torch,
                         who(*fault->loading, first.needed_by), demangled(first.name), make_words(elsewhere),
-                        make_words(explain_requirement(*facts.inventory)), and_others(*fault)),
-                    fault->loading->path}}};
+                        make_words(explain_requirement(*facts.inventory)), make_words(explain_absent(*facts.inventory)),
+                        and_others(*fault)),
+                    fault->loading->path, install_absent(*facts.inventory)}}};
 }
 
 // Skips packages that do not load: other checks report these.

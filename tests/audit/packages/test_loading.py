@@ -206,6 +206,30 @@ def test_recommends_installing_a_missing_torch(tmp_path):
     assert (finding["id"], finding["remedy"]) == ("PB161", "install torch beside it")
 
 
+def test_requires_a_system_library_before_torch(tmp_path):
+    """open3d: its module needs libusb; it also has operators for torch, which it does not require."""
+    module = Library(code=MODULE.format(""), needs=("libmade-up-1.0.so.0",))
+    operators = Library(code=USES_FREE, needs=("libc10.so",))
+    package = Package("ext", {"ext/_A_ops.so": operators, f"ext/_C.{TAG}.so": module})
+    finding = only_finding(audited(environment(tmp_path, package), FAILED)[0])
+    assert (finding["id"], finding["where"]) == ("PB161", f"ext/_C.{TAG}.so")
+    assert f"_C.{TAG}.so needs libmade-up-1.0.so.0, which neither" in finding["what"]
+    assert finding["remedy"].startswith("install the system's packages that contain libmade-up-1.0.so.0, or the build")
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_names_a_requirement_that_is_not_installed(tmp_path, beside):
+    """usearch finds its functions in numkong, which METADATA requires."""
+    code = 'extern "C" int kong_add();\n' + MODULE.format("kong_add();")
+    wanted = ("Num.Kong>=7.8", "tqdm; sys_platform == 'win32'", "plots; extra == 'all'")
+    package = Package("ext", {f"ext/_C.{TAG}.so": Library(code=code)}, requirements=wanted)
+    others = (Package("num_kong", {}),) if beside else ()
+    finding = only_finding(audited(environment(tmp_path, package, *others), FAILED)[0])
+    assert finding["id"] == "PB163"
+    explained = "; its METADATA requires num-kong>=7.8, which is not installed" in finding["what"]
+    assert (explained, finding["remedy"] == "pip install 'num-kong>=7.8'") == (not beside, not beside)
+
+
 def test_accepts_a_missing_driver(tmp_path):
     code = 'extern "C" int cuInit(unsigned);\n' + FREE + MODULE.format("c10::free_cpu(nullptr); cuInit(0);")
     package = extension(code=code, needs=("libc10.so", "libcuda.so.1"))
