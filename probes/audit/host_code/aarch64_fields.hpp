@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "probes/audit/host_code/guard_values.hpp"
 
@@ -106,6 +107,80 @@ inline std::optional<uint64_t> find_branch(uint32_t word, uint64_t address) {
   if (is_in(word, 0xFF000010, 0x54000000) || is_in(word, 0x7E000000, 0x34000000))
     return address + read_signed(word, 5, 19) * 4;
   if (is_in(word, 0x7E000000, 0x36000000)) return address + read_signed(word, 5, 14) * 4;
+  return std::nullopt;
+}
+
+// brk, udf.
+inline bool is_trap(uint32_t word) {
+  return is_in(word, 0xFFE0001F, 0xD4200000) || word < 0x10000;
+}
+
+// Inverts the bits `ones` of a value; returns nullopt if they are not followed.
+inline std::optional<Value> invert(Value value, uint64_t ones) {
+  if (value.kind == Value::Kind::constant) return make_constant(~value.constant & ones);
+  const bool plain = value.kind == Value::Kind::word && value.shift == 0;
+  if (!plain || value.mask != (ones & make_ones(value.width))) return std::nullopt;
+  value.inverted = !value.inverted;
+  return value;
+}
+
+// Returns the result of movn, movz or movk.
+inline Value move_constant(uint32_t word, const Value& before) {
+  const uint32_t shift = read_bits(word, 21, 2) * 16;
+  const uint64_t part = uint64_t{read_bits(word, 5, 16)} << shift;
+  if (is_in(word, 0x60000000, 0x40000000)) return make_constant(part);
+  if (is_in(word, 0x60000000, 0)) return make_constant(~part & make_ones(read_bits(word, 31, 1) != 0 ? 64 : 32));
+  const uint64_t kept = before.constant & ~(uint64_t{0xFFFF} << shift);
+  return before.kind == Value::Kind::constant ? make_constant(kept | part) : Value{};
+}
+
+// bl, blr.
+inline bool is_call(uint32_t word) {
+  return is_in(word, 0xFC000000, 0x94000000) || is_in(word, 0xFEFF0000, 0xD63F0000);
+}
+
+// Returns the entry that a load with an index reads from a table; nullopt for another load.
+inline std::optional<Value> read_entry(uint32_t word, const Access& access, const Value& base) {
+  const bool single = base.kind == Value::Kind::addresses && base.addresses.size() == 1;
+  const uint32_t kind = read_bits(word, 22, 2);
+  const bool scaled = access.bytes == 1 || read_bits(word, 12, 1) != 0;
+  if (!single || !access.loads || access.vector || !is_in(word, 0x00200C00, 0x00200800) || !scaled) return std::nullopt;
+  const int width = static_cast<int>(access.bytes * 8);
+  Value entry =
+      make_entry(width == 64 ? Value::Kind::case_address : Value::Kind::offset, base.addresses.begin()->first, width);
+  if (kind == 1) entry.mask = make_ones(width);  // adds no sign
+  return entry;
+}
+
+// Adds an entry, shifted, to an address: "add x, y, z, sxtb 2" or "add x, y, z, lsl 2". Returns nullopt otherwise.
+inline std::optional<Value> add_entry(uint32_t word, const Value& base, const Value& entry) {
+  const bool extends = is_in(word, 0x7FE00000, 0x0B200000);
+  const bool shifts = is_in(word, 0x7FE00000, 0x0B000000);
+  const bool single = base.kind == Value::Kind::addresses && base.addresses.size() == 1;
+  if ((!extends && !shifts) || !single || entry.kind != Value::Kind::offset) return std::nullopt;
+  Value address = entry;
+  address.kind = Value::Kind::case_address;
+  address.addresses = base.addresses;
+  address.shift = static_cast<int>(extends ? read_bits(word, 10, 3) : read_bits(word, 10, 6));
+  if (extends && read_bits(word, 15, 1) != 0) address.mask = 0;  // adds the sign
+  return address;
+}
+
+// Returns how many cases the jump of a switch has, from the comparison before it; nullopt if none is found near.
+inline std::optional<uint64_t> count_cases(std::span<const uint32_t> words, size_t jump) {
+  constexpr size_t kMostBefore = 24;
+  bool inclusive = false;
+  bool compares = false;  // a branch after the comparison tells whether a number is higher
+  for (size_t at = jump; at > 0 && jump - at < kMostBefore; --at) {
+    const uint32_t word = words[at - 1];
+    const uint32_t condition = word & 15U;
+    if (is_in(word, 0xFF000010, 0x54000000) && (condition == 8 || condition == 9 || condition == 2 || condition == 3)) {
+      compares = true;
+      inclusive = condition >= 8;  // hi, ls; the others are hs, lo
+    } else if (compares && is_in(word, 0x7F800000, 0x71000000)) {
+      return (uint64_t{read_bits(word, 10, 12)} << (read_bits(word, 22, 1) * 12)) + (inclusive ? 1 : 0);
+    }
+  }
   return std::nullopt;
 }
 

@@ -59,20 +59,17 @@ const Guards& LoadFollower::guards(size_t function) {
 }
 
 const Guards& LoadFollower::guards_aarch64(size_t function) {
-  const Function& self = functions_.all[function];
   Guards guards;
   HwcapSources sources;
+  static_cast<CodeModel&>(sources) = make_model();
   sources.calls_getauxval = [this](uint64_t address) {
     const std::string_view name = find_import(address);
     return name.starts_with("getauxval") || name.starts_with("__getauxval");
   };
-  sources.read_pointer = [this](uint64_t place) -> std::optional<uint64_t> {
-    const Pointer* pointer = pointers_.at(place);
-    return pointer != nullptr && pointer->symbol.empty() ? std::optional(pointer->target) : std::nullopt;
-  };
   sources.read_answer = [&](uint64_t place) { return read_answer(place, function, guards); };
   following_.insert(function);
-  const auto read = [&] { return read_guards_aarch64(get_code(elf_, self), self.address, self.resolver, sources); };
+  const std::vector<CodePart> parts = read_parts(function);
+  const auto read = [&] { return read_guards_aarch64(parts, functions_.all[function].resolver, sources); };
   guards = read();
   if (!guards.stored.empty()) guards = read();  // the function may read what it stores
   following_.erase(function);

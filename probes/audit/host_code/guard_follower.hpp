@@ -4,6 +4,7 @@
 // Follows values through all paths of one function, up to a fixed point. Each processor adds its instructions.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,17 +35,28 @@ class PathFollower {
   virtual std::optional<Next> leave(size_t at) = 0;
   virtual void run(size_t at) = 0;
 
-  // Returns an instruction that no path reached yet and that unknown code may enter; nullopt if all are reached.
-  virtual std::optional<size_t> find_unreached() { return std::nullopt; }
+  virtual bool is_padding(size_t at) const = 0;
+
+  // Adds the landing pads of a part, and its end: `count` instructions are known now.
+  void end_part(const CodePart& part, size_t count) {
+    if (count > 0) ends_.insert(count - 1);
+    sites_.insert(sites_.end(), part.sites.begin(), part.sites.end());
+  }
+
+  void add_start(uint64_t address) {
+    if (const auto found = index_.find(address); found != index_.end()) starts_.insert(found->second);
+  }
 
   // Call once, with the state at the first of `count` instructions.
   Guards follow(State<kRegisters> entry, size_t count) {
     if (count == 0) return std::move(guards_);
+    visited_.resize(count);
+    for (const auto& site : sites_) add_start(site.pad);
     size_t visits = 0;
-    for (std::optional<size_t> start = 0; start; start = find_unreached()) {
-      starts_.insert(*start);
-      states_.insert_or_assign(*start, std::exchange(entry, {}));
-      if (!follow_paths(*start, count, visits)) {
+    for (std::optional<size_t> first = 0; first; first = find_unreached()) {
+      starts_.insert(*first);
+      states_.insert_or_assign(*first, std::exchange(entry, {}));
+      if (!follow_paths(*first, count, visits)) {
         guards_.escapes = true;
         return std::move(guards_);
       }
@@ -55,10 +67,42 @@ class PathFollower {
     return std::move(guards_);
   }
 
-  Next follow_branch(uint64_t target, FeatureSet has) {
-    if (const auto found = index_.find(target); found != index_.end()) return {{found->second, has}};
-    reach(target, state_.has | has);
-    return {};
+  // Follows a branch. A part that is a function of its own counts as called.
+  Next follow_branch(size_t at, uint64_t target, FeatureSet has) {
+    const auto found = index_.find(target);
+    const bool inside = found != index_.end();
+    if (!inside || ends_.lower_bound(at) != ends_.lower_bound(found->second)) reach(target, state_.has | has);
+    return inside ? Next{{found->second, has}} : Next{};
+  }
+
+  // Follows a call with the last byte `last`. Returns nullopt if only the next instruction follows the call.
+  std::optional<Next> leave_call(size_t at, uint64_t last, bool returns) {
+    const bool ends = !returns || ends_.contains(at);
+    const auto site = std::find_if(sites_.begin(), sites_.end(),
+                                   [&](const CallSite& range) { return last >= range.begin && last < range.end; });
+    if (!ends && site == sites_.end()) return std::nullopt;
+    run(at);
+    Next next = site == sites_.end() ? Next{} : follow_branch(at, site->pad, 0);
+    if (!ends) next.emplace_back(at + 1, 0);
+    return next;
+  }
+
+  // Reads the table of a switch, up to `count` cases or the first entry that leads out of the function.
+  Next read_cases(const Value& to, std::optional<uint64_t> count, const ReadMemory& read) {
+    Next cases;
+    const uint64_t bytes = static_cast<uint64_t>(to.width) / 8;
+    for (uint64_t i = 0; !count || i < *count; ++i) {
+      const uint64_t place = to.constant + i * bytes;
+      if (i > 0 && !count && named_.contains(place)) break;  // another table
+      const auto entry = read ? read(place, bytes) : std::nullopt;
+      if (!entry) break;
+      const uint64_t offset = (to.mask == 0 ? *entry : *entry & to.mask) << to.shift;
+      const auto found = index_.find(to.addresses.empty() ? *entry : to.addresses.begin()->first + offset);
+      if (found == index_.end()) break;
+      starts_.insert(found->second);
+      cases.emplace_back(found->second, 0);
+    }
+    return cases;
   }
 
   void reach(uint64_t target, FeatureSet has) { keep_least(guards_.ensured, target, has); }
@@ -171,6 +215,7 @@ class PathFollower {
 
   std::map<uint64_t, size_t> index_;  // instructions by address
   std::set<size_t> starts_;           // instructions that a branch leads to
+  std::set<size_t> ends_;             // last instruction of each part
   State<kRegisters> state_;
   Guards guards_;
   std::map<uint64_t, FeatureSet> arguments_;  // like ensured, for addresses in registers that a callee may read
@@ -198,16 +243,28 @@ class PathFollower {
     return true;
   }
 
+  // Returns an instruction that no path reached yet and that unknown code may enter; nullopt if all are reached.
+  std::optional<size_t> find_unreached() {
+    for (; !guards_.escapes && unreached_ < visited_.size(); ++unreached_) {
+      if (!visited_[unreached_] && !is_padding(unreached_)) return unreached_;
+    }
+    return std::nullopt;
+  }
+
   Next run_block(size_t at, size_t count) {
     for (;; ++at) {
+      visited_[at] = true;
       if (auto next = leave(at)) return std::move(*next);
       run(at);
-      if (at + 1 == count) return {};
+      if (at + 1 == count || ends_.contains(at)) return {};
       if (starts_.contains(at + 1)) return {{at + 1, 0}};
     }
   }
 
   std::map<size_t, State<kRegisters>> states_;  // states at the starts of blocks
+  std::vector<CallSite> sites_;
+  std::vector<bool> visited_;  // instructions that some path leads to
+  size_t unreached_ = 0;       // paths lead to all instructions before
 };
 
 }  // namespace pbprobe::guards

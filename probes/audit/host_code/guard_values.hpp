@@ -19,8 +19,8 @@ inline constexpr size_t kMostAddresses = 16;  // in one value
 struct Value {
   // mixed: depends on a word or a decision on some paths only; page: result of adrp, without the offset in the page;
   // argument: pointer to __ifunc_arg_t, which ld.so passes to a resolver of aarch64; offset: entry of the table at
-  // `constant`, relative to the table; case_address: address that such an entry leads to, or an entry that is an
-  // address
+  // `constant`, relative to some address; case_address: such an entry, added to the address in `addresses`, or an
+  // entry that is an address
   enum class Kind : uint8_t {
     unknown,
     constant,

@@ -51,14 +51,20 @@ struct CodePart {
 
 inline constexpr uint16_t kCallerSaved = 0x0FC7;  // rax, rcx, rdx, rsi, rdi, r8 to r11, by their numbers
 
-// Facts outside the code of a function of x86-64. A function that is empty knows nothing.
-struct CpuModel {
-  std::optional<uint64_t> first;   // __cpu_model of libgcc, which __builtin_cpu_supports() reads
-  std::optional<uint64_t> second;  // __cpu_features2 of libgcc
-  std::function<std::optional<uint64_t>(uint64_t)> read_pointer;           // address that ld.so writes to a place
-  std::function<std::optional<uint64_t>(uint64_t, uint64_t)> read_memory;  // bytes (4 or 8) of constants at a place
+// Returns the number of 1, 2, 4 or 8 bytes with a sign that is constant at a place.
+using ReadMemory = std::function<std::optional<uint64_t>(uint64_t place, uint64_t bytes)>;
+
+// Facts outside the code of a function. A function that is empty knows nothing.
+struct CodeModel {
+  std::function<std::optional<uint64_t>(uint64_t)> read_pointer;  // address that ld.so writes to a place
+  ReadMemory read_memory;
+  std::function<bool(uint64_t)> never_returns;  // true if a call of the address never returns
+};
+
+struct CpuModel : CodeModel {
+  std::optional<uint64_t> first;                       // __cpu_model of libgcc, which __builtin_cpu_supports() reads
+  std::optional<uint64_t> second;                      // __cpu_features2 of libgcc
   std::function<uint16_t(uint64_t)> find_overwritten;  // registers that a call of the address may overwrite
-  std::function<bool(uint64_t)> never_returns;         // true if a call of the address never returns
 };
 
 // Requires parts with at least one instruction; the function starts at the first.
@@ -72,16 +78,13 @@ struct CallEffects {
 };
 [[nodiscard]] CallEffects read_call_effects(std::span<const uint8_t> code, uint64_t address);
 
-// Facts outside the code of a function of aarch64.
-struct HwcapSources {
+struct HwcapSources : CodeModel {
   std::function<bool(uint64_t)> calls_getauxval;                     // true if a call to the address enters getauxval
-  std::function<std::optional<uint64_t>(uint64_t)> read_pointer;     // address that ld.so writes to a place
   std::function<std::optional<StoredAnswer>(uint64_t)> read_answer;  // answer that code stores at a place
 };
 
 // A resolver gets AT_HWCAP in x0.
-[[nodiscard]] Guards read_guards_aarch64(std::span<const uint8_t> code, uint64_t address, bool resolver,
-                                         const HwcapSources& sources);
+[[nodiscard]] Guards read_guards_aarch64(std::span<const CodePart> parts, bool resolver, const HwcapSources& sources);
 
 // asked_features.cpp.
 enum class CpuidRegister : uint8_t { eax, ebx, ecx, edx };

@@ -15,15 +15,19 @@ namespace {
 
 class Aarch64Reader : public PathFollower<32> {
  public:
-  Aarch64Reader(std::span<const uint8_t> code, uint64_t address, bool resolver, const HwcapSources& sources)
-      : sources_(sources), code_(code), address_(address), resolver_(resolver) {
-    if (code.size() / 4 > kMostInstructions) guards_.escapes = true;
-    words_.resize(std::min(code.size() / 4, kMostInstructions));
-    std::memcpy(words_.data(), code.data(), words_.size() * 4);
-    for (size_t at = 0; at < words_.size(); ++at) index_.emplace(address_ + at * 4, at);
+  Aarch64Reader(std::span<const CodePart> parts, bool resolver, const HwcapSources& sources)
+      : sources_(sources), resolver_(resolver) {
+    for (const auto& part : parts) {
+      for (size_t i = 0; i + 4 <= part.code.size() && words_.size() < kMostInstructions; i += 4) {
+        index_.emplace(part.address + i, words_.size());
+        addresses_.push_back(part.address + i);
+        std::memcpy(&words_.emplace_back(), part.code.data() + i, 4);
+      }
+      end_part(part, words_.size());
+    }
+    guards_.escapes = words_.size() == kMostInstructions;
     for (size_t at = 0; at < words_.size(); ++at) {
-      const auto target = find_branch(words_[at], address_ + at * 4);
-      if (target && index_.contains(*target)) starts_.insert(index_.at(*target));
+      if (const auto target = find_branch(words_[at], addresses_[at])) add_start(*target);
     }
   }
 
@@ -38,35 +42,48 @@ class Aarch64Reader : public PathFollower<32> {
   }
 
  private:
+  bool is_padding(size_t at) const override {
+    constexpr uint32_t kNop = 0xD503201F;
+    return words_[at] == kNop || is_trap(words_[at]);
+  }
+
   std::optional<Next> leave(size_t at) override {
     const uint32_t word = words_[at];
-    const uint64_t address = address_ + at * 4;
-    if (is_in(word, 0xFE000000, 0xD6000000)) return leave_by_register(word);
-    if (is_in(word, 0xFFE0001F, 0xD4200000) || word < 0x10000) return Next{};  // brk, udf
+    const uint64_t address = addresses_[at];
+    if (is_call(word)) {
+      const bool direct = is_in(word, 0xFC000000, 0x94000000);
+      const bool returns = !direct || !sources_.never_returns(address + read_signed(word, 0, 26) * 4);
+      return leave_call(at, address + 3, returns);
+    }
+    if (is_in(word, 0xFE000000, 0xD6000000)) return leave_by_register(at);
+    if (is_trap(word)) return Next{};
     const auto target = find_branch(word, address);
     if (!target) return std::nullopt;
     if (is_in(word, 0xFC000000, 0x14000000)) {
       if (sources_.calls_getauxval(*target)) guards_.escapes = true;
-      return follow_branch(*target, 0);
+      return follow_branch(at, *target, 0);
     }
     const auto [taken, passed] = decide_branch(word);
-    Next next = follow_branch(*target, taken);
-    if (at + 1 < words_.size()) next.emplace_back(at + 1, passed);
+    Next next = follow_branch(at, *target, taken);
+    if (!ends_.contains(at)) next.emplace_back(at + 1, passed);
     return next;
   }
 
-  // br, ret; nullopt for blr.
-  std::optional<Next> leave_by_register(uint32_t word) {
-    const uint32_t kind = read_bits(word, 21, 2);
-    const Value& to = state_.registers[read_bits(word, 5, 5)];
-    if (kind == 1) return std::nullopt;
-    if (kind == 2) {
+  // br, ret.
+  Next leave_by_register(size_t at) {
+    const Value& to = state_.registers[read_bits(words_[at], 5, 5)];
+    if (read_bits(words_[at], 21, 2) == 2) {
       hand_over_result(state_.registers[0]);
-    } else {
-      if (to.kind != Kind::addresses) guards_.escapes = true;
-      hand_over(to, true);
+      return {};
     }
-    return Next{};
+    if (to.kind == Kind::case_address) {
+      Next cases = read_cases(to, count_cases(words_, at), sources_.read_memory);
+      if (!cases.empty()) return cases;
+    }
+    // A tail call through a pointer.
+    hand_over(to, true);
+    for (uint32_t i = 0; i < 8; ++i) hand_over_argument(state_.registers[i]);
+    return {};
   }
 
   std::pair<FeatureSet, FeatureSet> decide_branch(uint32_t word) {
@@ -96,7 +113,7 @@ class Aarch64Reader : public PathFollower<32> {
 
   void run(size_t at) override;
   void run_immediate(uint32_t word, uint64_t address);
-  void run_add(uint32_t word, uint64_t address);
+  void run_add(uint32_t word);
   void run_bits(uint32_t word);
   void run_register(uint32_t word);
   void run_logic(uint32_t word, Value a, Value b);
@@ -110,19 +127,19 @@ class Aarch64Reader : public PathFollower<32> {
   Value load_place(uint64_t place, const Access& access);
 
   const HwcapSources& sources_;
-  std::span<const uint8_t> code_;
-  uint64_t address_;
   bool resolver_;
   std::vector<uint32_t> words_;
-  bool kept_ = false;         // the last store keeps an answer at a known place
-  std::set<int64_t> shared_;  // stack slots whose address it takes
+  std::vector<uint64_t> addresses_;  // one for each word
+  size_t at_ = 0;                    // word that runs
+  bool kept_ = false;                // the last store keeps an answer at a known place
+  std::set<int64_t> shared_;         // stack slots whose address it takes
 };
 
 void Aarch64Reader::run(size_t at) {
   const uint32_t word = words_[at];
-  const uint64_t address = address_ + at * 4;
-  if (is_in(word, 0xFC000000, 0x94000000) || is_in(word, 0xFE000000, 0xD6000000)) return run_call(word, address);
-  if (is_in(word, 0x1C000000, 0x10000000)) return run_immediate(word, address);
+  at_ = at;
+  if (is_call(word)) return run_call(word, addresses_[at]);
+  if (is_in(word, 0x1C000000, 0x10000000)) return run_immediate(word, addresses_[at]);
   if (is_in(word, 0x0E000000, 0x0A000000)) return run_register(word);
   if (is_in(word, 0x0A000000, 0x08000000)) {
     if (const auto access = decode_access(word)) return run_access(*access, word);
@@ -151,17 +168,9 @@ void Aarch64Reader::run_immediate(uint32_t word, uint64_t address) {
     page.constant = (address & ~uint64_t{0xFFF}) + (near << 12U);
     return set(to, std::move(page));
   }
-  if (kind == 2) return run_add(word, address);
+  if (kind == 2) return run_add(word);
   if (kind == 4) return run_logic(word, get(read_bits(word, 5, 5), wide), make_constant(decode_mask(word)));
-  if (kind == 5) {  // movn, movz, movk
-    const uint32_t shift = read_bits(word, 21, 2) * 16;
-    const uint64_t part = uint64_t{read_bits(word, 5, 16)} << shift;
-    const Value before = get(to, wide);
-    if (is_in(word, 0x60000000, 0x40000000)) return set(to, make_constant(part));
-    if (is_in(word, 0x60000000, 0)) return set(to, make_constant(~part & make_ones(wide ? 64 : 32)));
-    const uint64_t kept = before.constant & ~(uint64_t{0xFFFF} << shift);
-    return set(to, before.kind == Kind::constant ? make_constant(kept | part) : Value{});
-  }
+  if (kind == 5) return set(to, move_constant(word, get(to, wide)));
   if (kind == 6) return run_bits(word);
   hand_over(get(read_bits(word, 5, 5), wide), false);  // extr, tags
   hand_over(get(read_bits(word, 16, 5), wide), false);
@@ -169,7 +178,7 @@ void Aarch64Reader::run_immediate(uint32_t word, uint64_t address) {
 }
 
 // add, sub, cmp, cmn with a constant.
-void Aarch64Reader::run_add(uint32_t word, uint64_t address) {
+void Aarch64Reader::run_add(uint32_t word) {
   const uint32_t to = read_bits(word, 0, 5);
   const uint32_t from = read_bits(word, 5, 5);
   const bool wide = read_bits(word, 31, 1) != 0;
@@ -202,8 +211,9 @@ void Aarch64Reader::run_add(uint32_t word, uint64_t address) {
   } else {
     hand_over(value, false);
   }
-  const std::span<const uint8_t> rest = code_.subspan(address - address_ + 4);
-  if (result.kind == Kind::addresses && !is_anchor(rest, to)) {
+  const std::span<const uint32_t> rest = std::span(words_).subspan(at_ + 1);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(rest.data());
+  if (result.kind == Kind::addresses && !is_anchor({bytes, rest.size_bytes()}, to)) {
     for (const auto& [target, has] : result.addresses) keep_least(named_, target, has);
   }
   state_.registers[to] = std::move(result);
@@ -248,6 +258,7 @@ void Aarch64Reader::run_register(uint32_t word) {
     return;
   }
   const bool adds = is_in(word, 0x1F000000, 0x0B000000);
+  if (auto address = add_entry(word, a, b)) return set(to, std::move(*address));
   hand_over(a, false);
   hand_over(b, false);
   if (is_in(word, 0x1F000000, 0x1B000000)) hand_over(get(read_bits(word, 10, 5), wide), false);
@@ -267,15 +278,9 @@ void Aarch64Reader::run_logic(uint32_t word, Value a, Value b) {
   const uint64_t ones = make_ones(wide ? 64 : 32);
   if (b.kind == Kind::constant) b.constant &= ones;
   if (!immediate && read_bits(word, 21, 1) != 0) {  // inverts b
-    const bool plain = b.kind == Kind::word && b.shift == 0 && b.mask == (ones & make_ones(b.width));
-    if (b.kind == Kind::constant) {
-      b.constant = ~b.constant & ones;
-    } else if (plain) {
-      b.inverted = !b.inverted;
-    } else {
-      hand_over(b, false);
-      b = {};
-    }
+    auto inverted = invert(b, ones);
+    if (!inverted) hand_over(b, false);
+    b = inverted.value_or(Value{});
   }
   const bool zero = a.kind == Kind::constant && a.constant == 0;
   Value result;
@@ -389,6 +394,7 @@ void Aarch64Reader::run_access(const Access& access, uint32_t word) {
   if (!access.offset) {
     hand_over(base, false);
     hand_over(get(read_bits(word, 16, 5), true), false);
+    if (auto entry = read_entry(word, access, base)) return set(read_bits(word, 0, 5), std::move(*entry));
     base = {};
   }
   const uint64_t offset = access.after ? 0 : access.offset.value_or(0);
@@ -459,11 +465,8 @@ Value Aarch64Reader::load_place(uint64_t place, const Access& access) {
 void Aarch64Reader::store(const Value& value, const Access& access, const Value& base, uint64_t offset) {
   if (base.kind == Kind::stack) {
     const auto slot = static_cast<int64_t>(base.constant + offset);
-    if (access.vector || shared_.contains(slot)) {
-      for (uint64_t at = 0; at < access.bytes; at += 4) state_.slots.erase({0, slot + static_cast<int64_t>(at)});
-      return hand_over(value, false);
-    }
-    for (uint64_t at = 1; at < access.bytes; ++at) state_.slots.erase({0, slot + static_cast<int64_t>(at)});
+    for (uint64_t at = 0; at < access.bytes; ++at) state_.slots.erase({0, slot + static_cast<int64_t>(at)});
+    if (access.vector || shared_.contains(slot)) return hand_over(value, false);
     state_.slots[{0, slot}] = value;
     return;
   }
@@ -475,6 +478,7 @@ void Aarch64Reader::store(const Value& value, const Access& access, const Value&
   const uint64_t place = (single ? base.addresses.begin()->first : base.constant) + offset;
   touch(place, access.bytes);
   if (value.kind == Kind::constant && value.constant == 0) return;  // proves no feature
+  if (value.kind == Kind::addresses) return hand_over(value, false);
   const StoredAnswer answer = store_answer(value, access.bytes);
   guards_.asked |= answer.if_true | answer.if_false;
   guards_.keeps_answer = guards_.keeps_answer || answer.bits != nullptr;
@@ -489,9 +493,8 @@ void Aarch64Reader::store(const Value& value, const Access& access, const Value&
 
 namespace pbprobe {
 
-Guards read_guards_aarch64(std::span<const uint8_t> code, uint64_t address, bool resolver,
-                           const HwcapSources& sources) {
-  return guards::Aarch64Reader(code, address, resolver, sources).read();
+Guards read_guards_aarch64(std::span<const CodePart> parts, bool resolver, const HwcapSources& sources) {
+  return guards::Aarch64Reader(parts, resolver, sources).read();
 }
 
 }  // namespace pbprobe

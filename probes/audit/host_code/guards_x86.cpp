@@ -15,14 +15,9 @@ class Reader : public PathFollower<16> {
   Reader(std::span<const CodePart> parts, const CpuModel& model) : model_(model) {
     mixed_escapes_ = true;
     for (const auto& part : parts) add(part);
-    visited_.resize(code_.size());
-    const auto start = [&](uint64_t address) {
-      if (const auto found = index_.find(address); found != index_.end()) starts_.insert(found->second);
-    };
     for (const auto& one : code_) {
-      if (const auto target = find_branch(one)) start(*target);
+      if (const auto target = find_branch(one)) add_start(*target);
     }
-    for (const auto& site : sites_) start(site.pad);
   }
 
   Guards read() { return follow({}, code_.size()); }
@@ -32,22 +27,15 @@ class Reader : public PathFollower<16> {
     const size_t first = code_.size();
     if (!decode_into(code_, part.code, part.address, kMostInstructions)) guards_.escapes = true;
     for (size_t i = first; i < code_.size(); ++i) index_.emplace(code_[i].address, i);
-    if (code_.size() > first) ends_.insert(code_.size() - 1);
-    sites_.insert(sites_.end(), part.sites.begin(), part.sites.end());
+    end_part(part, code_.size());
   }
 
-  std::optional<size_t> find_unreached() override {
-    const auto is_padding = [](ZydisMnemonic mnemonic) {
-      return mnemonic == ZYDIS_MNEMONIC_NOP || mnemonic == ZYDIS_MNEMONIC_INT3 || mnemonic == ZYDIS_MNEMONIC_UD2;
-    };
-    for (; !guards_.escapes && unreached_ < code_.size(); ++unreached_) {
-      if (!visited_[unreached_] && !is_padding(code_[unreached_].instruction.mnemonic)) return unreached_;
-    }
-    return std::nullopt;
+  bool is_padding(size_t at) const override {
+    const ZydisMnemonic mnemonic = code_[at].instruction.mnemonic;
+    return mnemonic == ZYDIS_MNEMONIC_NOP || mnemonic == ZYDIS_MNEMONIC_INT3 || mnemonic == ZYDIS_MNEMONIC_UD2;
   }
 
   std::optional<Next> leave(size_t at) override {
-    visited_[at] = true;
     const Decoded& one = code_[at];
     switch (one.instruction.mnemonic) {
       case ZYDIS_MNEMONIC_RET: hand_over_result(state_.registers[0]); return Next{};
@@ -55,77 +43,34 @@ class Reader : public PathFollower<16> {
       case ZYDIS_MNEMONIC_HLT:
       case ZYDIS_MNEMONIC_INT3: return Next{};
       case ZYDIS_MNEMONIC_JMP: return leave_jump(at);
-      case ZYDIS_MNEMONIC_CALL: return leave_call(at);
+      case ZYDIS_MNEMONIC_CALL: {
+        const auto target = find_branch(one);
+        const bool returns = !target || !model_.never_returns || !model_.never_returns(*target);
+        return leave_call(at, one.address + one.instruction.length - 1, returns);
+      }
       default: break;
     }
     const auto target = find_branch(one);
-    const bool last = ends_.contains(at);
-    if (one.instruction.meta.category != ZYDIS_CATEGORY_COND_BR || !target) {
-      if (!last) return std::nullopt;
-      run(one);
-      return Next{};
-    }
+    if (one.instruction.meta.category != ZYDIS_CATEGORY_COND_BR || !target) return std::nullopt;
     const auto conditional = find_conditional(one.instruction.mnemonic);
     const auto [taken, passed] = decide(state_.flags, conditional ? conditional->condition : Condition::other);
-    Next next = enter(at, *target, taken);
-    if (!last) next.emplace_back(at + 1, passed);
+    Next next = follow_branch(at, *target, taken);
+    if (!ends_.contains(at)) next.emplace_back(at + 1, passed);
     return next;
-  }
-
-  // Follows a branch. A part that is a function of its own counts as called.
-  Next enter(size_t at, uint64_t target, FeatureSet has) {
-    const auto found = index_.find(target);
-    if (found != index_.end() && ends_.lower_bound(at) != ends_.lower_bound(found->second))
-      reach(target, state_.has | has);
-    return follow_branch(target, has);
   }
 
   std::optional<Next> leave_jump(size_t at) {
     const Decoded& one = code_[at];
-    if (const auto target = find_branch(one)) return enter(at, *target, 0);
+    if (const auto target = find_branch(one)) return follow_branch(at, *target, 0);
     const Value to = read(one, 0);
     if (to.kind == Kind::case_address) {
-      Next cases = read_cases(at, to);
+      Next cases = read_cases(to, count_cases(code_, at), model_.read_memory);
       if (!cases.empty()) return cases;
     }
     // A tail call through a pointer.
     hand_over(to, true);
     hand_over_arguments();
     return Next{};
-  }
-
-  // Reads the table of a switch, up to the number of cases or the first entry that leads out of the function.
-  Next read_cases(size_t at, const Value& to) {
-    Next cases;
-    const uint64_t bytes = static_cast<uint64_t>(to.width) / 8;
-    const auto count = count_cases(code_, at);
-    for (uint64_t i = 0; !count || i < *count; ++i) {
-      const uint64_t place = to.constant + i * bytes;
-      if (i > 0 && !count && named_.contains(place)) break;  // another table
-      const auto entry = model_.read_memory ? model_.read_memory(place, bytes) : std::nullopt;
-      if (!entry) break;
-      const auto found = index_.find(bytes == 4 ? to.constant + *entry : *entry);
-      if (found == index_.end()) break;
-      starts_.insert(found->second);
-      cases.emplace_back(found->second, 0);
-    }
-    return cases;
-  }
-
-  // Returns nullopt if only the next instruction follows the call.
-  std::optional<Next> leave_call(size_t at) {
-    const Decoded& one = code_[at];
-    const auto target = find_branch(one);
-    const bool ends = ends_.contains(at) || (target && model_.never_returns && model_.never_returns(*target));
-    const uint64_t last_byte = one.address + one.instruction.length - 1;
-    const auto site = std::find_if(sites_.begin(), sites_.end(), [&](const CallSite& range) {
-      return last_byte >= range.begin && last_byte < range.end;
-    });
-    if (!ends && site == sites_.end()) return std::nullopt;
-    run(one);
-    Next next = site == sites_.end() ? Next{} : enter(at, site->pad, 0);
-    if (!ends) next.emplace_back(at + 1, 0);
-    return next;
   }
 
   // Returns the address of the table from which an operand with an index reads an entry.
@@ -255,10 +200,6 @@ class Reader : public PathFollower<16> {
 
   const CpuModel& model_;
   std::vector<Decoded> code_;
-  std::set<size_t> ends_;  // last instruction of each part
-  std::vector<CallSite> sites_;
-  std::vector<bool> visited_;                 // instructions that some path leads to
-  size_t unreached_ = 0;                      // paths lead to all instructions before
   std::set<std::pair<int, int64_t>> shared_;  // slots whose address it takes
 };
 
@@ -409,7 +350,9 @@ void Reader::run_add(const Decoded& one) {
   if (entry.kind != Kind::offset || table.kind != Kind::addresses || !table.addresses.contains(entry.constant))
     return run_other(one);
   state_.flags = {};
-  write(one, 0, make_entry(Kind::case_address, entry.constant, entry.width));
+  Value address = make_entry(Kind::case_address, entry.constant, entry.width);
+  address.addresses.emplace(entry.constant, 0);
+  write(one, 0, std::move(address));
 }
 
 // Extends the sign of an entry to 64 bits.

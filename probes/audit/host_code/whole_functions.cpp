@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Functions of x86-64 with the parts that compilers moved away ("f.cold"), their landing pads, and the effects of their
+// Functions with the parts that compilers moved away ("f.cold"), their landing pads, and the effects of their
 // calls.
 #include <algorithm>
+#include <cstring>
 
 #include "probes/audit/host_code/load_code.hpp"
 
@@ -28,7 +29,6 @@ bool contains(const Function& function, uint64_t address) {
 }  // namespace
 
 void LoadFollower::index_parts() {
-  if (elf_.header.e_machine != EM_X86_64) return;
   const auto& all = functions_.all;
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string_view name = find_whole_name(all[i].name);
@@ -144,13 +144,12 @@ CpuModel LoadFollower::make_model() {
   model.read_memory = [this](uint64_t place, uint64_t bytes) -> std::optional<uint64_t> {
     if (const Pointer* pointer = pointers_.at(place); pointer != nullptr && bytes == 8) return pointer->target;
     const auto memory = bytes_at_address(elf_, place, "table of a switch");
-    if (!memory.ok()) return std::nullopt;
-    if (bytes == 4) {
-      const auto offset = memory->read<int32_t>(0, "table of a switch");
-      return offset.ok() ? std::optional(static_cast<uint64_t>(static_cast<int64_t>(*offset))) : std::nullopt;
-    }
-    const auto address = memory->read<uint64_t>(0, "table of a switch");
-    return address.ok() ? std::optional(*address) : std::nullopt;
+    const auto entry = memory.ok() ? memory->part(0, bytes, "table of a switch") : memory;
+    if (!entry.ok()) return std::nullopt;
+    uint64_t number = 0;
+    std::memcpy(&number, entry->span().data(), bytes);
+    const auto unused = static_cast<unsigned>(64 - bytes * 8);
+    return static_cast<uint64_t>(static_cast<int64_t>(number << unused) >> unused);
   };
   model.find_overwritten = [this](uint64_t address) { return find_overwritten(address, kMostCalls); };
   model.never_returns = [this](uint64_t address) {

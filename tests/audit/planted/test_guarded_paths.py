@@ -18,8 +18,8 @@ namespace { struct Last { int* x; N ~Last() { fast(x); } }; }
 
 
 def switch(condition: str, case: str) -> str:
-    cases = "".join(f"case {i}: x[{i}] = {7 * i}; x[{i * i}] += n; break; " for i in range(7))
-    return run(f"{condition} switch (n) {{ {cases} case 7: {case} break; default: slow(x); }}")
+    cases = "".join(f"case {i}: x[{i}] = {7 * i}; x[{i * i}] += n; break; " for i in range(20))
+    return run(f"{condition} switch (n) {{ {cases} case 20: {case} break; default: slow(x); }}")
 
 
 def copy(more: str = "") -> str:

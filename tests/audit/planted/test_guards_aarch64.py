@@ -6,8 +6,10 @@ import pytest
 from test_asked_features import HWCAP, HWCAP2, IF, SVE, judge, resolved, run
 from test_cpu import ARM
 from test_guarded_objects import CLASSES
+from test_guarded_paths import HELPERS, label, switch
 
 BIT = "(1 << 22)"
+CALL_LAST = "auto f = reinterpret_cast<void (**)(int*)>(x)[n]; if (%s) fast(x); f(x);"
 STORED = f'static unsigned long caps;\nextern "C" void ask() {{ caps = {HWCAP}; }}\n'
 FLAG = 'static int flag;\nextern "C" void ask() { flag = %s; }\n'
 BOTH = f"{SVE} && ({HWCAP2} & 2)"
@@ -40,6 +42,15 @@ RIGHT = {
     "helper": run(f"if ({SVE}) help(x);", "N static void help(int* x) { x[3] = 1; fast(x); x[4] = 1; }"),
     "object": choose(SVE),
     "answer as the result": result(f"const bool has = ({SVE}) != 0; if (has && n > 1) fast(x); return has;"),
+    "switch": switch("", f"if ({SVE}) fast(x);"),
+    "switch behind a guard": switch(f"if ({SVE})", "fast(x);"),
+    "tail call through a pointer": run(CALL_LAST % SVE),
+    "handler": run(f"if ({SVE}) {{ try {{ work(x); }} catch (...) {{ fast(x); }} }}", HELPERS),
+    "destructor of an exception's path": run(f"if ({SVE}) {{ Last last{{x}}; work(x); }}", HELPERS),
+    "unlikely part": run(
+        f"if (n == 8) {{ note(x); slow(x); }} if ({SVE}) {{ if (n == 9) {{ note(x); fast(x); }} }}", HELPERS
+    ),
+    "label in memory": label("x[1] = 1;", f"if ({SVE}) fast(x);"),
 }
 WRONG = {
     "inverted question": run(f"if (!{SVE}) fast(x); else slow(x);"),
@@ -65,6 +76,13 @@ WRONG = {
     "object": choose("n > 1"),
     "object for another feature": choose(f"{HWCAP} & 2"),
     "answer as the result": result(f"if (n > 1) fast(x); return ({SVE}) != 0;"),
+    "switch": switch("", f"if ({SVE}) x[9] = 1; fast(x);"),
+    "switch behind a guard": switch(f"if ({HWCAP} & 2)", "fast(x);"),
+    "tail call through a pointer": run(CALL_LAST % f"{HWCAP} & 2"),
+    "handler": run(f"try {{ if ({SVE}) x[1] = 1; work(x); }} catch (...) {{ fast(x); }}", HELPERS),
+    "destructor of an exception's path": run(f"Last last{{x}}; if ({SVE}) x[1] = 1; work(x);", HELPERS),
+    "unlikely part": run(f"if (n == 9) {{ note(x); fast(x); }} if ({SVE}) x[1] = 1; else slow(x);", HELPERS),
+    "label in memory": label(f"if ({SVE}) x[1] = 1;", "fast(x);"),
 }
 
 
