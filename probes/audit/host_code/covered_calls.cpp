@@ -15,6 +15,7 @@ namespace {
 constexpr int kMostCalls = 3;                       // in a row between a guard and the function that asks
 constexpr uint64_t kImported = uint64_t{1} << 62U;  // stands for a variable of another file
 constexpr uint64_t kModelBytes = 16;                // size of each variable
+constexpr size_t kMostFillers = 16;                 // functions that fill these variables
 constexpr std::string_view kModel = "__cpu_model";
 constexpr std::string_view kFeatures = "__cpu_features2";
 
@@ -41,9 +42,40 @@ Result<void> LoadFollower::find_cpu_model() {
       if (here && name.starts_with(kFeatures)) model_.second = symbol.st_value;
     }));
   }
+  if (!model_.first) find_nameless_cpu_model();
   if (!model_.first) model_.first = kImported;
   if (!model_.second) model_.second = kImported + kModelBytes;
   return {};
+}
+
+// Finds the variables of libgcc without symbols: an initializer compares the maker of the CPU, and stores a number for
+// it in the first word. Its callees store further words in the second variable.
+void LoadFollower::find_nameless_cpu_model() {
+  for (const uint64_t address : functions_.initializers) {
+    const auto start = index_at(address);
+    if (!start || !trace(*start).asks || trace(*start).data.empty()) continue;
+    const auto code = get_code(elf_, functions_.all[*start]);
+    const std::vector<uint64_t>& data = trace(*start).data;
+    const uint64_t first = data.front();
+    const auto compares = [&](std::string_view maker) {
+      return std::search(code.begin(), code.end(), maker.begin(), maker.end()) != code.end();
+    };
+    const auto names = [&](uint64_t place) { return std::find(data.begin(), data.end(), place) != data.end(); };
+    if (!compares("Genu") || !compares("Auth") || !names(first + 4) || !names(first + 12)) continue;
+    model_.first = first;
+    model_filler_ = start;
+    std::set<uint64_t> others;
+    std::vector<size_t> fillers{*start};
+    for (size_t i = 0; i < fillers.size() && i < kMostFillers; ++i) {
+      for (const auto* places : {&trace(fillers[i]).data, &trace(fillers[i]).taken})
+        std::copy_if(places->begin(), places->end(), std::inserter(others, others.end()),
+                     [&](uint64_t place) { return place - first >= kModelBytes && is_writable(elf_, place); });
+      const auto more = callees(fillers[i]);
+      fillers.insert(fillers.end(), more.begin(), more.end());
+    }
+    if (!others.empty() && *others.rbegin() - *others.begin() < kModelBytes) model_.second = *others.begin();
+    return;
+  }
 }
 
 bool LoadFollower::is_in_cpu_model(uint64_t place) const {
@@ -134,7 +166,7 @@ void LoadFollower::add_sources(size_t part, bool reads_answer, Sources& sources)
     const std::string_view name = functions_.all[callee].name;
     if (is_asker(name))
       add_import(name);
-    else if (asks_by_itself(callee))
+    else if (callee != model_filler_ && asks_by_itself(callee))
       sources.functions.push_back(callee);
   }
   if (is_asker(functions_.all[part].name) || (arm && trace.asks)) sources.unknown = true;

@@ -44,6 +44,9 @@ class LoadFollower {
   // Reports whether one of these targets is a stub that calls getauxval() or the like.
   [[nodiscard]] bool calls_asker(const CodeTargets& targets);
 
+  // Returns the function that contains this part; the function itself if it is whole.
+  [[nodiscard]] size_t find_main(size_t function);
+
   // Call once, with the targets of all functions.
   void separate_shared_parts(const Census& census);
 
@@ -51,8 +54,11 @@ class LoadFollower {
   // answer.
   [[nodiscard]] bool asks(size_t function);
 
+  // Likewise, without the parts of the function.
+  [[nodiscard]] bool find_question(size_t function);
+
   // Reports whether `caller`, which asks the CPU, asks for these features before it reaches `callee`. True also if its
-  // questions cannot be followed: a library that keeps answers of its own, a file without symbols.
+  // questions cannot be followed: a library that keeps answers of its own.
   [[nodiscard]] bool covers(size_t caller, size_t callee, FeatureSet needs);
 
   // Likewise, before it calls or refers to an address from `begin` to `end`.
@@ -84,14 +90,16 @@ class LoadFollower {
   [[nodiscard]] bool imports_asker();
   [[nodiscard]] bool asks_by_itself(size_t function);
   [[nodiscard]] bool find_asker(size_t function);
-  [[nodiscard]] bool find_question(size_t function);
   [[nodiscard]] bool forwards_answer(size_t function);  // only calls a function that asks
   void remember_answers(size_t function);
   [[nodiscard]] Result<void> find_cpu_model();
+  void find_nameless_cpu_model();
   [[nodiscard]] bool is_in_cpu_model(uint64_t place) const;
   void index_parts();
-  [[nodiscard]] size_t find_main(size_t function);  // the function that contains this part; itself if it is whole
   [[nodiscard]] std::vector<size_t> list_parts(size_t function);  // the whole function first
+  [[nodiscard]] bool calls(size_t function, uint64_t target) const;
+  void join_nameless_parts(const Census& census);
+  [[nodiscard]] std::vector<CallSite> read_sites(uint64_t start);
   [[nodiscard]] std::vector<CodePart> read_parts(size_t function);
   [[nodiscard]] uint16_t find_overwritten(uint64_t address, int depth);
   [[nodiscard]] CpuModel make_model();
@@ -118,6 +126,7 @@ class LoadFollower {
   std::unordered_map<size_t, Guards> guards_;
   std::set<size_t> following_;  // functions whose guards are being read
   CpuModel model_;
+  std::optional<size_t> model_filler_;  // function that fills libgcc's variables, if it has no name
   struct Split {
     std::vector<size_t> mains;
     std::vector<size_t> parts;
@@ -125,8 +134,9 @@ class LoadFollower {
   std::unordered_map<std::string_view, Split> splits_;  // functions with parts, by their names
   std::vector<bool> is_split_;                          // true for functions with parts, and for parts; or empty
   std::unordered_map<size_t, size_t> mains_;            // whole functions by parts
-  std::set<size_t> entered_parts_;                      // parts that several functions enter
-  std::unordered_map<size_t, uint16_t> overwritten_;    // registers that functions overwrite
+  std::unordered_map<size_t, std::vector<size_t>> nameless_parts_;  // parts by whole functions
+  std::set<size_t> entered_parts_;                                  // parts that several functions enter
+  std::unordered_map<size_t, uint16_t> overwritten_;                // registers that functions overwrite
   std::optional<LandingPads> pads_;
 };
 

@@ -76,9 +76,11 @@ class Nameless {
 
   size_t open_function(size_t i) {
     const auto [found, fresh] = by_function_.try_emplace(i, nodes_.size());
-    if (fresh)
-      nodes_.push_back(
-          {.begin = functions()[i].address, .end = functions()[i].address + functions()[i].size, .function = i});
+    if (!fresh) return found->second;
+    nodes_.push_back(
+        {.begin = functions()[i].address, .end = functions()[i].address + functions()[i].size, .function = i});
+    // No code shows that exceptions lead to a part.
+    if (const size_t main = follower_.find_main(i); main != i) nodes_.back().uses.push_back({.function = main});
     return found->second;
   }
 
@@ -197,7 +199,7 @@ class Nameless {
         census_.owners[*node.function] = {CodeClass::unclassified, {}};
     }
     for (const auto& node : nodes_) {
-      if (node.function && is_nameless(*node.function) && follower_.asks(*node.function))
+      if (node.function && is_nameless(*node.function) && follower_.find_question(*node.function))
         census_.owners[*node.function] = {CodeClass::dispatched, {}};
     }
     spread_needs();

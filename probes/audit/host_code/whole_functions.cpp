@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "probes/audit/host_code/load_code.hpp"
+#include "probes/audit/host_code/x86_jumps.hpp"
 
 namespace pbprobe {
 namespace {
@@ -49,12 +50,12 @@ void LoadFollower::index_parts() {
 }
 
 size_t LoadFollower::find_main(size_t function) {
+  const auto known = mains_.find(function);
+  if (known != mains_.end()) return known->second;
   if (is_split_.empty() || !is_split_[function]) return function;
   const Function& self = functions_.all[function];
   const std::string_view name = find_whole_name(self.name);
   if (name.size() == self.name.size() || entered_parts_.contains(function)) return function;
-  const auto known = mains_.find(function);
-  if (known != mains_.end()) return known->second;
   std::vector<size_t> mains;
   for (const size_t main : splits_.at(name).mains) {
     const Function& whole = functions_.all[main];
@@ -69,6 +70,8 @@ size_t LoadFollower::find_main(size_t function) {
 std::vector<size_t> LoadFollower::list_parts(size_t function) {
   const size_t main = find_main(function);
   std::vector<size_t> parts{main};
+  if (const auto found = nameless_parts_.find(main); found != nameless_parts_.end())
+    parts.insert(parts.end(), found->second.begin(), found->second.end());
   if (is_split_.empty() || !is_split_[main]) return parts;
   const auto split = splits_.find(functions_.all[main].name);
   if (split == splits_.end()) return parts;
@@ -78,8 +81,68 @@ std::vector<size_t> LoadFollower::list_parts(size_t function) {
   return parts;
 }
 
+// Reports whether some bytes of the function are a direct call of the address.
+bool LoadFollower::calls(size_t function, uint64_t target) const {
+  const Function& self = functions_.all[function];
+  const auto code = get_code(elf_, self);
+  const bool arm = elf_.header.e_machine == EM_AARCH64;
+  const size_t length = arm ? 4 : 5;
+  for (size_t at = 0; at + length <= code.size(); at += arm ? 4 : 1) {
+    const auto* call = arm ? &code[at] : static_cast<const uint8_t*>(std::memchr(&code[at], 0xE8, code.size() - at));
+    if (call == nullptr || code.size() - (at = static_cast<size_t>(call - code.data())) < length) return false;
+    const uint64_t words = (target - self.address - at) / 4;
+    uint32_t word = 0;
+    std::memcpy(&word, call, sizeof word);
+    if (arm && word == (0x94000000 | (words & 0x3FFFFFF))) return true;
+    if (!arm && relative_target(call, length, self.address + at) == target) return true;
+  }
+  return false;
+}
+
+// Joins nameless code that only one function enters with this function, if the function's exceptions lead there, or if
+// one of them jumps behind the start of the other.
+void LoadFollower::join_nameless_parts(const Census& census) {
+  const auto& all = functions_.all;
+  if (functions_.source == FunctionSource::symtab) return;
+  constexpr size_t kNone = SIZE_MAX;
+  constexpr size_t kMany = SIZE_MAX - 1;
+  std::vector<size_t> entering(all.size(), kNone);
+  std::vector<std::pair<size_t, size_t>> pairs;    // a part, and the only function that enters it
+  std::vector<std::pair<size_t, uint64_t>> inner;  // a function, and an address behind the start of another
+  const auto enter = [&](uint64_t target, size_t from) {
+    const auto to = index_at(target);
+    if (!to || *to == from) return;
+    entering[*to] = entering[*to] == kNone || entering[*to] == from ? from : kMany;
+    if (all[*to].address != target && from != kMany && all[*to].section == all[from].section)
+      inner.emplace_back(from, target);
+  };
+  for (const auto& [place, pointer] : pointers_.all()) enter(pointer.target, kMany);
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const uint64_t target : census.targets[i]) enter(target, i);
+  }
+  for (const auto& [from, target] : inner) {
+    const size_t to = *index_at(target);
+    for (const auto& [part, main] : {std::pair(to, from), std::pair(from, to)}) {
+      if (entering[part] == main && all[part].name.empty() && !calls(from, target)) pairs.emplace_back(part, main);
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const auto& site : read_sites(all[i].address)) {
+      const auto part = index_at(site.pad);
+      if (part && *part != i && (entering[*part] == kNone || entering[*part] == i)) pairs.emplace_back(*part, i);
+    }
+  }
+  for (const auto& [part, main] : pairs) {
+    if (all[part].name.empty() && mains_.emplace(part, main).second) nameless_parts_[main].push_back(part);
+  }
+  if (nameless_parts_.empty()) return;
+  guards_.clear();
+  asking_.clear();
+}
+
 // A part that other functions enter too, as the linker folds identical code, is a function of its own.
 void LoadFollower::separate_shared_parts(const Census& census) {
+  join_nameless_parts(census);
   std::vector<size_t> parts;
   for (const auto& [name, split] : splits_) parts.insert(parts.end(), split.parts.begin(), split.parts.end());
   if (parts.empty()) return;
@@ -115,18 +178,21 @@ uint16_t LoadFollower::find_overwritten(uint64_t address, int depth) {
   return overwritten_[*function] = overwritten;
 }
 
-std::vector<CodePart> LoadFollower::read_parts(size_t function) {
+// A landing pad without a known call site counts as entered with nothing known.
+std::vector<CallSite> LoadFollower::read_sites(uint64_t start) {
   if (!pads_) {
     auto pads = LandingPads::make(elf_);
     pads_.emplace(pads.ok() ? std::move(*pads) : LandingPads());
   }
+  auto sites = pads_->read(elf_, start);
+  return sites.ok() ? std::move(*sites) : std::vector<CallSite>();
+}
+
+std::vector<CodePart> LoadFollower::read_parts(size_t function) {
   std::vector<CodePart> parts;
   for (const size_t i : list_parts(function)) {
     const Function& part = functions_.all[i];
-    CodePart code{.code = get_code(elf_, part), .address = part.address, .sites = {}};
-    // A landing pad without a known call site counts as entered with nothing known.
-    if (auto sites = pads_->read(elf_, part.address); sites.ok()) code.sites = std::move(*sites);
-    parts.push_back(std::move(code));
+    parts.push_back({.code = get_code(elf_, part), .address = part.address, .sites = read_sites(part.address)});
   }
   return parts;
 }

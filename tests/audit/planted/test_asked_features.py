@@ -173,3 +173,16 @@ def test_rejects_question_for_part_of_features(tmp_path, feature, code, less, cl
 
     assert ask(less, tmp_path / "planted") == ("fail", {"PB207"})
     assert ask(feature, tmp_path / "twin") == ("pass", set())
+
+
+STRIP = ("-Wl,-s",)
+
+
+@pytest.mark.parametrize(("machine", "body", "program", "level"), list_cases(RIGHT))
+def test_accepts_question_without_symbols(tmp_path, machine, body, program, level):
+    assert judge(machine, body, program, level, tmp_path, STRIP) == ("pass", set())
+
+
+@pytest.mark.parametrize(("machine", "body", "program", "level"), list_cases(WRONG))
+def test_rejects_question_for_another_feature_without_symbols(tmp_path, machine, body, program, level):
+    assert judge(machine, body, program, level, tmp_path, STRIP)[0] != "pass"

@@ -107,10 +107,11 @@ PATHS = {
 LEVELS = ("-O0", "-O2")
 
 
-def list_cases(twin: bool):
+def list_cases(twin: bool, without=frozenset()):
     return [
         pytest.param(bodies[twin], program, level, id=f"{name}-{program}-{level}".replace(" ", "-"))
         for name, bodies in PATHS.items()
+        if name not in without
         for program in ("g++", "clang++")
         for level in LEVELS
     ]
@@ -124,3 +125,26 @@ def test_rejects_path_around_guard(tmp_path, body, program, level):
 @pytest.mark.parametrize(("body", "program", "level"), list_cases(twin=True))
 def test_accepts_guard_on_all_paths(tmp_path, body, program, level):
     assert judge(X86, body, program, level, tmp_path) == ("pass", set())
+
+
+# Names show the copies of BOLT, unused code (std::async keeps its other policy), and where code without unwind
+# tables ends.
+NAMED = {
+    "copy",
+    "copy by a pointer",
+    "table of offsets",
+    "register of a callee",
+    "async",
+    "async that is also deferred",
+}
+STRIP = ("-Wl,-s",)
+
+
+@pytest.mark.parametrize(("body", "program", "level"), list_cases(twin=False, without=NAMED))
+def test_rejects_path_around_guard_without_symbols(tmp_path, body, program, level):
+    assert judge(X86, body, program, level, tmp_path, STRIP) == ("unknown", {"PB211"})
+
+
+@pytest.mark.parametrize(("body", "program", "level"), list_cases(twin=True, without=NAMED))
+def test_accepts_guard_on_all_paths_without_symbols(tmp_path, body, program, level):
+    assert judge(X86, body, program, level, tmp_path, STRIP) == ("pass", set())
