@@ -218,12 +218,11 @@ class Nameless {
     const auto& starts = census_.functions.initializers;
     const bool starts_itself = functions()[i].resolver || functions()[i].address == elf_.header.e_entry ||
                                std::find(starts.begin(), starts.end(), functions()[i].address) != starts.end();
-    // Assembly may hide references to functions of C.
-    return is_inner(i) && functions()[i].name.starts_with("_Z") && !census_.entered[i] && !starts_itself;
+    return is_inner(i) && !census_.entered[i] && !starts_itself;
   }
 
-  // Marks vtables and functions of C++ that no other code leads to: compilers keep the methods of objects that they no
-  // longer make.
+  // Marks vtables and functions that no other code leads to: compilers keep the methods of objects that they no longer
+  // make, and linkers keep the hidden functions of archives.
   void find_unused() {
     // The large code model computes addresses from constants.
     constexpr std::string_view kLarge[] = {".ltext", ".lrodata", ".ldata", ".lbss"};

@@ -61,6 +61,12 @@ extern "C" void run(int* x, int n) {{
 """
 
 
+def keep(call: str) -> str:
+    """Adds a hidden function of C, as archives hold many that nothing calls."""
+    kept = 'extern "C" __attribute__((visibility("hidden"))) void kept(int* x) { x[3] = 1; fast(x); x[4] = 1; }'
+    return run(f"if ({WIDE}) fast(x); else slow(x); {call}", kept)
+
+
 PATHS = {
     "tail call through a pointer": (
         run(f"auto f = reinterpret_cast<void (**)(int*)>(x)[n]; if ({NARROW}) fast(x); f(x);"),
@@ -101,6 +107,7 @@ PATHS = {
     "label in memory": (label(f"if ({WIDE}) x[1] = 1;", "fast(x);"), label("x[1] = 1;", f"if ({WIDE}) fast(x);")),
     "register of a callee": (call("%r10d"), call("%r11d")),
     "table of offsets": (offsets("_ZL4helpPi"), offsets("_ZL4slowPi")),
+    "hidden function": (keep("kept(x);"), keep("")),
     "copy": (copy("left(x);"), copy()),
     "copy by a pointer": (copy("reinterpret_cast<void (**)(int*)>(x)[n] = left;"), copy()),
 }
@@ -130,6 +137,7 @@ def test_accepts_guard_on_all_paths(tmp_path, body, program, level):
 # Names show the copies of BOLT, unused code (std::async keeps its other policy), and where code without unwind
 # tables ends.
 NAMED = {
+    "hidden function",
     "copy",
     "copy by a pointer",
     "table of offsets",
