@@ -14,10 +14,10 @@ namespace pbprobe {
 namespace {
 
 // Adds `count` numbers to others. Integers wrap, as in the kernels.
-void add_to(float* __restrict to, const float* __restrict from, int64_t count) {
+void add_sums(float* __restrict to, const float* __restrict from, int64_t count) {
   for (int64_t j = 0; j < count; ++j) to[j] += from[j];
 }
-void add_to(int32_t* __restrict to, const int32_t* __restrict from, int64_t count) {
+void add_sums(int32_t* __restrict to, const int32_t* __restrict from, int64_t count) {
   for (int64_t j = 0; j < count; ++j) {
     to[j] = static_cast<int32_t>(static_cast<uint32_t>(to[j]) + static_cast<uint32_t>(from[j]));
   }
@@ -36,7 +36,7 @@ void sum_rows(const Plan& plan, const CpuCall& call, const Sum* sums, int64_t fi
       std::copy_n(from, columns, row.begin());
       for (int64_t part = 1; part < plan.split; ++part) {
         from += call.m * call.n;
-        add_to(row.data(), from, columns);
+        add_sums(row.data(), from, columns);
       }
       if (finishes) {
         any_cpu::finish_row(call, row.data(), i, column, columns);
