@@ -65,4 +65,4 @@ class OpenBlas:
 
 
 Peer = Union[Torch, OpenBlas]
-PEERS = {"torch": Torch, "openblas": OpenBlas}
+PEERS: dict[str, type[Peer]] = {"torch": Torch, "openblas": OpenBlas}

@@ -322,7 +322,7 @@ void cut_cpu(Plan& plan, int64_t threads) {
   cut_whole(plan, threads);
   const Problem& p = plan.problem;
   constexpr int64_t kLeastPart = 512;  // bytes of a row
-  constexpr double kGain = 0.8;  // part of the estimated time that pays for what the estimate leaves out
+  constexpr double kGain = 0.8;        // part of the estimated time that pays for what the estimate leaves out
   threads = choose_thread_count(kTasksPerShare * count_shares(*plan.kernel, p.m, p.n, p.k), threads);
   double best = kGain * count_slowest(plan);
   if (p.prepacked_b || best < kWait) return;
