@@ -93,7 +93,10 @@ const Guards& LoadFollower::guards(size_t function) {
 const Guards& LoadFollower::guards_aarch64(size_t function) {
   Guards guards;
   HwcapSources sources;
-  static_cast<CodeModel&>(sources) = make_model();
+  const CpuModel model = make_model();
+  sources.read_pointer = model.read_pointer;
+  sources.read_memory = model.read_memory;
+  sources.never_returns = model.never_returns;
   sources.calls_getauxval = [this](uint64_t address) {
     const std::string_view name = find_import(address);
     return name.starts_with("getauxval") || name.starts_with("__getauxval");
