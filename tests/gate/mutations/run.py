@@ -6,7 +6,8 @@
     run.py --each                                  every operator on every variant, as CTest does
 
 A mutation that changes the build's truth must fail, one that keeps it must not change the verdict. The others are
-printed, and a table by operator; the exit code is 1 if there are any. A seed and an index name a mutation.
+printed, and a table by operator; the exit code is 1 if there are any, and 130 if the run was interrupted. A seed and an
+index name a mutation.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -76,6 +78,7 @@ UNDOING = {("truncate section", "rename section"), ("drop entry", "add section")
 # Raised by operators on a file that another operator, or a planted fault, has broken before.
 DOES_NOT_APPLY = (ValueError, LookupError, StopIteration, struct.error, subprocess.CalledProcessError)
 SECONDS = 600 if os.environ.get("REAL") else 120  # that one verdict may take, on a busy machine too
+INTERRUPTED = 130  # exit code of a run that judged only some
 SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -406,17 +409,23 @@ def run_all(how: How, indices: range, jobs: int) -> int:
         signed()
     made = time.monotonic() - start
     outcomes = []
-    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+    # Processes finish their mutation when the terminal interrupts all of them.
+    ignoring = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    with concurrent.futures.ProcessPoolExecutor(jobs, initializer=ignoring) as pool:
         try:
             for outcome in pool.map(functools.partial(mutated, how), indices, chunksize=1 if real else 8):
                 outcomes.append(outcome)
                 if outcome.wrong:
                     print(format_outcome(outcome, how.seed), flush=True)
         except KeyboardInterrupt:  # what was judged is printed
-            pool.shutdown(wait=False, cancel_futures=True)
+            ignoring()  # a second signal would lose the table
+            pool.shutdown(cancel_futures=True)
     wrong = print_summary(outcomes)
     took = time.monotonic() - start
     print(f"Seed {how.seed}; {made:.0f} s to make the builds, {took:.0f} s in all.")
+    if len(outcomes) < len(indices):
+        print(f"Interrupted: {len(indices) - len(outcomes)} of {len(indices)} were not judged.")
+        return INTERRUPTED
     return 1 if wrong else 0
 
 
