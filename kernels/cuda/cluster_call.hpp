@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Arguments of the kernels of hopper_cluster.cuh besides GpuTileCall. Included by host and device code: plain data
-// only.
+// Arguments of the kernels of hopper_cluster.cuh and hopper_fp8.cuh besides GpuTileCall. Included by host and device
+// code: plain data only.
 #pragma once
 
 #include "kernels/cuda/block_scales.hpp"
@@ -11,7 +11,13 @@ namespace pbprobe {
 
 constexpr int kGpuMostCluster = 8;  // blocks that every GPU with clusters can hold together
 
-// A cluster of down × across tiles, and one such for each part of k.
+// Reports whether a cluster may compute several tiles of so many rows, where TMA stores C. The sums of FP8 (`narrow`)
+// leave no registers for it with many rows.
+constexpr bool takes_several_tiles(int rows, bool narrow) {
+  return !narrow || rows <= 128;
+}
+
+// A cluster of down × across tiles, and one such for each part of k. FP8 kernels of fixed clusters ignore the shape.
 struct GpuClusterCall {
   int down;              // blocks one below the other, which share B
   int across;            // blocks side by side, which share A

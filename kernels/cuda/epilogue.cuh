@@ -67,6 +67,7 @@ struct Epilogue {
   unsigned pieces;  // kPieces of kPieceBytes
   int lane;
   int row, column, part;   // row: the warp's first
+  int step = 1;            // 0: scale_a and scale_b have one element each
   unsigned own_phase = 0;  // phase of the barrier of the own chunks
   float scale_a[2];
   // One of each 32 columns a lane, which shuffles hand to the others: all loads are in flight at once.
@@ -81,12 +82,12 @@ struct Epilogue {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int line = row + lane / 4 + half * 8;
-      scale_a[half] = call.scale_a && line < call.m ? call.scale_a[line] : 1.0F;
+      scale_a[half] = call.scale_a && line < call.m ? call.scale_a[line * step] : 1.0F;
     }
 #pragma unroll
     for (int i = 0; i < kColumns / 32; ++i) {
       const int at = column + i * 32 + lane;
-      scale_b[i] = call.scale_b && at < call.n ? call.scale_b[at] : 1.0F;
+      scale_b[i] = call.scale_b && at < call.n ? call.scale_b[at * step] : 1.0F;
       bias[i] = call.bias && at < call.n ? call.bias[at] : 0;
     }
   }

@@ -6,13 +6,17 @@
 // be any multiple of 16. The shape of the cluster is an argument: blocks side by side fetch A together, blocks one
 // below the other B, each its share by multicast. Blocks of different parts of k add their accumulators through
 // distributed shared memory in a fixed order, without workspace or a second kernel. C of 2-byte elements that is not
-// split is transposed by stmatrix and stored by TMA. Family header: see tile.cuh. Source: PTX ISA, "wgmma", "stmatrix".
+// split is transposed by stmatrix and stored by TMA, from a buffer of its own: then a cluster computes several tiles,
+// and the next tile's operands are fetched during the epilogue. Family header: see tile.cuh. Source: PTX ISA, "wgmma",
+// "stmatrix".
 //
 // Shared memory at exit: other blocks of the cluster write this block's stages by multicast, arrive at its `empty`
 // barriers, and read its accumulators (read_of_block). Every multicast has landed, because the consumers waited for
 // each `full` phase. cluster_sync() publishes the accumulators; the last one orders the reads and the arrivals before
-// any block exits. Reuse of buffers: stages wait for `empty` of every block that they are sent to; the accumulators
-// replace the stages after sync_consumers(), when every copy has landed and no wgmma reads the ring.
+// any block exits. Reuse of buffers: stages wait for `empty` of every block that they are sent to; C's buffer waits for
+// the previous store; row scales alternate between two buffers, and sync_consumers() of the tile between orders their
+// reads. Where TMA does not store C, a cluster computes one tile, and the accumulators replace the stages after
+// sync_consumers(), when every copy has landed and no wgmma reads the ring.
 #pragma once
 
 #include "kernels/cuda/cluster_call.hpp"
@@ -22,14 +26,17 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// Behind the ring: the block scales of each stage, if the kernel has any; then a scale for each row of A.
+// Behind the stages: C's buffer; the barriers; the block scales of each stage, if the kernel has any; then, twice, a
+// scale for each row of A.
 template <class Op, int kRows, int kStages, int kGroups, class ScalesOf = NoScales>
 struct ClusterTile : SkinnyTile<Op, kRows, kStages, kGroups, 1, 1> {
   using Scales = ScalesOf;
+  static constexpr bool kTakesSeveral = takes_several_tiles(kRows, Op::kNarrow);
+  static constexpr unsigned kBufferOfC = kStages * ClusterTile::kStageBytes;
+  static constexpr unsigned kBarriers = kBufferOfC + kGroups * kRows * kRowBytes;
+  static constexpr unsigned kRowScales = kBarriers + ClusterTile::Stages::kBarrierBytes +
+                                         (Scales::kScaled ? kStages * (kRows + ClusterTile::kColumns) * 4 : 0);
 };
-template <class Tile>
-constexpr unsigned kRowScales = Tile::kStages* Tile::kStageBytes + Tile::Stages::kBarrierBytes +
-                                (Tile::Scales::kScaled ? Tile::kStages * (Tile::kRows + Tile::kColumns) * 4 : 0);
 
 // Place of a block in its cluster: part of k, then row, then column of its tile.
 struct ClusterPlace {
@@ -57,6 +64,42 @@ struct ClusterPlace {
   }
   // Rank of the block that takes this part of the same tile.
   [[nodiscard]] __device__ unsigned find_rank(unsigned other) const { return other * down * across + y * across + x; }
+};
+
+// Tiles of a cluster, by one of its blocks: every tile whose number is the cluster's modulo the count of clusters.
+// Neighbours in the grid share the operand with more tiles, so that the L2 cache reads it once. Divisions take most of
+// the time: the first tile is found while the previous kernel still runs.
+template <class Tile>
+struct ClusterTiles {
+  const GpuCall& call;
+  const GpuClusterCall& cluster;
+  int next, step, all;
+  int row, column;  // of this block's tile
+
+  __device__ ClusterTiles(const GpuCall& of, const GpuClusterCall& in, const ClusterPlace& place)
+      : call(of), cluster(in) {
+    const int blocks = static_cast<int>(place.blocks());
+    next = static_cast<int>(blockIdx.x) / blocks;
+    step = static_cast<int>(gridDim.x) / blocks;
+    find(place);
+  }
+  __device__ bool advance() {
+    next += step;
+    if (next >= all) return false;
+    find(ClusterPlace(cluster));  // holding it takes more registers
+    return true;
+  }
+
+ private:
+  __device__ void find(const ClusterPlace& place) {
+    const int rows = Tile::kRows * cluster.down;
+    const int columns = Tile::kColumns * cluster.across;
+    const int down = (call.m + rows - 1) / rows;
+    const int across = (call.n + columns - 1) / columns;
+    all = down * across;
+    row = (down <= across ? next % down : next / across) * rows + static_cast<int>(place.y) * Tile::kRows;
+    column = (down <= across ? next / down : next % across) * columns + static_cast<int>(place.x) * Tile::kColumns;
+  }
 };
 
 __device__ inline void load_shared_box(unsigned to, const GpuTensorMap& map, int x, int y, unsigned full, bool shared,
@@ -158,6 +201,7 @@ __device__ inline void multiply_cluster(typename Tile::Stages& ring, int consume
   }
   wgmma_wait<0>();
   fence_operands(acc);
+  if (!Tile::Op::kNarrow && stages > 0) release_stage(before, mates);
 }
 
 // The threads of the warpgroups that compute.
@@ -166,8 +210,8 @@ __device__ inline void sync_consumers() {
   asm volatile("barrier.sync 1, %0;" ::"n"(128 * Tile::kGroups) : "memory");
 }
 
-// A thread's columns of C: their place and their factors, loaded before the main loop. Four neighbours, or if TMA
-// stores C the two columns of its accumulators, `step` apart.
+// A thread's columns of C: their place and their factors, loaded before the main loop if there are registers. Four
+// neighbours, or if TMA stores C the two columns of its accumulators, `step` apart.
 template <class Tile>
 struct ClusterColumns {
   static constexpr int kThreadsOfRow = Tile::kColumns / 4;
@@ -177,7 +221,7 @@ struct ClusterColumns {
   int there;   // columns of C from the first one on
   float scale[4], bias[4];
 
-  __device__ ClusterColumns(const GpuTileCall& tiles, int first_column, bool one_scale) {
+  __device__ void load(const GpuTileCall& tiles, int first_column, bool one_scale) {
     const GpuCall& call = tiles.call;
     const int thread = static_cast<int>(threadIdx.x) - 128;
     inside = tiles.by_map ? thread / 32 * 16 + thread % 32 / 4 : thread % kThreadsOfRow * 4;
@@ -235,11 +279,11 @@ __device__ inline void add_four(Accumulator (&four)[4], const float4& sums) {
 
 // Stores the scales of the tile's rows, which threads of the epilogue would else wait for one by one.
 template <class Tile>
-__device__ inline void lay_out_row_scales(unsigned base, const GpuCall& call, int first_row, bool one_scale) {
+__device__ inline void lay_out_row_scales(unsigned to, const GpuCall& call, int first_row, bool one_scale) {
   for (int row = static_cast<int>(threadIdx.x) - 128; row < Tile::kRows; row += 128 * Tile::kGroups) {
     const int line = one_scale ? 0 : min(first_row + row, call.m - 1);
     const float scale = call.scale_a ? call.scale_a[line] : 1.0F;
-    asm volatile("st.shared.f32 [%0], %1;" ::"r"(base + kRowScales<Tile> + row * 4), "f"(scale) : "memory");
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(to + row * 4), "f"(scale) : "memory");
   }
 }
 
@@ -252,7 +296,7 @@ __device__ inline void write_share(const GpuCall& call, const ClusterPlace& plac
   const int rows = min(Tile::kRows, call.m - first_row);
   const int column = first_column + columns.inside;
   if (columns.there <= 0) return;
-  const auto find_scale = [&](int row) { return read_scale(at + kRowScales<Tile> + row * 4); };
+  const auto find_scale = [&](int row) { return read_scale(at + Tile::kRowScales + row * 4); };
   if (place.parts == 1) {
 #pragma unroll 4
     for (int row = columns.row; row < rows; row += kStep) {
@@ -331,17 +375,17 @@ __device__ inline void lay_out_rows(unsigned to, const Accumulator (&acc)[Tile::
   }
 }
 
-// Stores a tile of 2-byte elements by TMA: each warpgroup its columns. The ring is free.
+// Stores a tile of 2-byte elements by TMA: each warpgroup its columns. C's buffer is free.
 template <class Tile, class Accumulator>
 __device__ inline void store_tile(const GpuTileCall& tiles, const GpuTensorMap& map_c,
                                   const ClusterColumns<Tile>& columns, const Accumulator (&acc)[Tile::kRows / 2],
-                                  unsigned base, int consumer, int row, int first_column) {
+                                  unsigned base, unsigned row_scales, int consumer, int row, int first_column) {
   const GpuCall& call = tiles.call;
-  const unsigned box = base + consumer * Tile::kRows * kRowBytes;
+  const unsigned box = base + Tile::kBufferOfC + consumer * Tile::kRows * kRowBytes;
   if (call.scale_a || call.scale_b || call.bias) {
-    lay_out_rows<true, Tile>(box, acc, call, columns, base + kRowScales<Tile>);
+    lay_out_rows<true, Tile>(box, acc, call, columns, row_scales);
   } else {
-    lay_out_rows<false, Tile>(box, acc, call, columns, base + kRowScales<Tile>);
+    lay_out_rows<false, Tile>(box, acc, call, columns, row_scales);
   }
   fence_async_proxy();
   asm volatile("barrier.sync %0, 128;" ::"r"(2 + consumer) : "memory");
@@ -349,7 +393,6 @@ __device__ inline void store_tile(const GpuTileCall& tiles, const GpuTensorMap& 
   if (threadIdx.x % 128 != 0 || column >= call.n || row >= call.m) return;
   store_box(map_c, column, row, box);
   commit_stores();
-  await_stores<0>();
 }
 
 template <class Tile, bool kAKMajor, bool kBKMajor>
@@ -359,21 +402,14 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
   using Accumulator = typename Tile::Op::Accumulator;
   extern __shared__ unsigned char shared[];
   const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
-  typename Tile::Stages ring(base, base + Tile::kStages * Tile::kStageBytes);
+  typename Tile::Stages ring(base, base + Tile::kBarriers);
   const ClusterPlace place(cluster);
   const unsigned blocks = place.blocks();
   const int stages = (tiles.call.k + Tile::kTileK - 1) / Tile::kTileK;
   const int share = (stages + static_cast<int>(place.parts) - 1) / static_cast<int>(place.parts);
   const int first = static_cast<int>(place.part) * share;
   const int count = max(min(share, stages - first), 0);
-  // Neighbours in the grid share the operand with more tiles, so that the L2 cache reads it once.
-  const int rows = Tile::kRows * cluster.down;
-  const int columns = Tile::kColumns * cluster.across;
-  const int down = (tiles.call.m + rows - 1) / rows;
-  const int across = (tiles.call.n + columns - 1) / columns;
-  const int at = static_cast<int>(blockIdx.x / blocks);
-  const int row = (down <= across ? at % down : at / across) * rows + static_cast<int>(place.y) * Tile::kRows;
-  const int column = (down <= across ? at / down : at % across) * columns + static_cast<int>(place.x) * Tile::kColumns;
+  ClusterTiles<Tile> own(tiles.call, cluster, place);
   if (threadIdx.x == 0) {
     prefetch_map(map_b);
     prefetch_map(map_a);
@@ -389,30 +425,43 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
   wait_on_dependencies();
   constexpr bool kMovesRegisters = Tile::kGroups > 1;
   if (threadIdx.x < 128) {
-    if constexpr (kMovesRegisters) setmaxnreg_dec<40>();
+    if constexpr (kMovesRegisters) setmaxnreg_dec<Tile::Scales::kScaled ? 56 : 40>();
     if (threadIdx.x == 0) {
-      produce_cluster<Tile, kBKMajor>(ring, map_a, map_b, place, row, column, first, count);
+      do {
+        produce_cluster<Tile, kBKMajor>(ring, map_a, map_b, place, own.row, own.column, first, count);
+      } while (own.advance());
     }
     if constexpr (Tile::Scales::kScaled) {
       if (threadIdx.x / 32 == 1) {
-        Tile::Scales::template produce<Tile>(ring, cluster.scales, tiles.call, row, column, first, count);
+        do {
+          Tile::Scales::template produce<Tile>(ring, cluster.scales, tiles.call, own.row, own.column, first, count);
+        } while (own.advance());
       }
       __syncwarp();
     }
     launch_dependents();
     if (place.parts > 1) cluster_sync();
   } else {
-    if constexpr (kMovesRegisters) setmaxnreg_inc<232>();
+    if constexpr (kMovesRegisters) setmaxnreg_inc<Tile::Scales::kScaled ? 224 : 232>();
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
-    const ClusterColumns<Tile> own(tiles, column, cluster.one_scale != 0);
-    lay_out_row_scales<Tile>(base, tiles.call, row, cluster.one_scale != 0);
-    Accumulator acc[Tile::kRows / 2] = {};
-    multiply_cluster<Tile, kBKMajor>(ring, consumer, place.row_mask() | place.column_mask(), acc, count);
-    sync_consumers<Tile>();
-    if (tiles.by_map) {
-      launch_dependents();
-      store_tile<Tile>(tiles, map_c, own, acc, base, consumer, row, column);
-    } else {
+    const unsigned mates = place.row_mask() | place.column_mask();
+    unsigned row_scales = base + Tile::kRowScales;
+    do {
+      ClusterColumns<Tile> columns;
+      if constexpr (Tile::kTakesSeveral) columns.load(tiles, own.column, cluster.one_scale != 0);
+      lay_out_row_scales<Tile>(row_scales, tiles.call, own.row, cluster.one_scale != 0);
+      Accumulator acc[Tile::kRows / 2] = {};
+      multiply_cluster<Tile, kBKMajor>(ring, consumer, mates, acc, count);
+      if constexpr (!Tile::kTakesSeveral) columns.load(tiles, own.column, cluster.one_scale != 0);
+      if (threadIdx.x % 128 == 0) await_stores<0>();
+      sync_consumers<Tile>();
+      if (tiles.by_map) {
+        launch_dependents();
+        store_tile<Tile>(tiles, map_c, columns, acc, base, row_scales, consumer, own.row, own.column);
+        row_scales ^= (base + Tile::kRowScales) ^ (base + Tile::kRowScales + Tile::kRows * 4);
+        if constexpr (!Tile::kTakesSeveral) break;
+        continue;  // with the next tile
+      }
       lay_out<Tile>(base, acc, consumer);
       launch_dependents();
       if (place.parts > 1) {
@@ -420,8 +469,10 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
       } else {
         sync_consumers<Tile>();
       }
-      write_share<Tile, Accumulator>(tiles.call, place, own, base, row, column);
-    }
+      write_share<Tile, Accumulator>(tiles.call, place, columns, base, own.row, own.column);
+      break;
+    } while (own.advance());
+    if (threadIdx.x % 128 == 0) await_stores<0>();
   }
   // Orders this block's reads and arrivals at other blocks before any block exits.
   if (blocks > 1) cluster_sync();

@@ -9,13 +9,16 @@
 // staging buffers of C for the waits in store_rows().
 #pragma once
 
+#include "kernels/cuda/cluster_call.hpp"
 #include "kernels/cuda/hopper_pingpong.cuh"
 #include "kernels/cuda/stage_scales.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-template <class OpOf, int kPartsOf, int kColumnsOf, int kStagesOf, int kClusterOf, class ScalesOf = NoScales>
+// kPlaces: buffers of a warpgroup, of 64 rows by 128 bytes of C.
+template <class OpOf, int kPartsOf, int kColumnsOf, int kStagesOf, int kClusterOf, int kPlacesOf,
+          class ScalesOf = NoScales>
 struct Fp8Tile {
   using Op = OpOf;
   using Scales = ScalesOf;
@@ -31,7 +34,7 @@ struct Fp8Tile {
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytesB = kColumns * kRowBytes;
   static constexpr int kStageBytes = kBytesA + kBytesB;
-  static constexpr int kPlaces = 2;  // buffers of a warpgroup, of 64 rows by 128 bytes of C
+  static constexpr int kPlaces = kPlacesOf;
   static constexpr int kEpilogueBytes = kConsumers * kPlaces * kChunkBytes;
   using Stages = Ring<kStages, kStageBytes>;
   static_assert(tma_shared_bytes(kRows + kColumns, kStages, kEpilogueBytes) <= 232448, "a block of sm_90 has 227 KiB");
@@ -70,7 +73,7 @@ __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Til
 
 template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
-                                const GpuTensorMap& map_c, const GpuFp32Blocks& scales = {}) {
+                                const GpuTensorMap& map_c, const GpuClusterCall& cluster) {
   static_assert(kAKMajor && kBKMajor, "8-bit operands are read along k only");
   extern __shared__ unsigned char shared[];
   const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
@@ -115,8 +118,8 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
       if (threadIdx.x / 32 == 1) {
         auto scheduler = make_scheduler();
         while (scheduler.advance()) {
-          Tile::Scales::template produce<Tile>(ring, scales, tiles.call, scheduler.row, scheduler.column + aside,
-                                               scheduler.first_stage, scheduler.count);
+          Tile::Scales::template produce<Tile>(ring, cluster.scales, tiles.call, scheduler.row,
+                                               scheduler.column + aside, scheduler.first_stage, scheduler.count);
         }
       }
     }
@@ -137,14 +140,15 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
       const unsigned places = staging + consumer * Tile::kPlaces * kChunkBytes;
       Epilogue epilogue(tiles, places + warp * kPieces * kPieceBytes);
       epilogue.lane = thread % 32;
+      epilogue.step = cluster.one_scale ? 0 : 1;
 #pragma unroll
       for (int part = 0; part < Tile::kParts; ++part) {
         const int row = scheduler.row + (consumer * Tile::kParts + part) * 64;
-        if (row >= tiles.call.m) continue;
+        if (row >= tiles.call.m && !tiles.by_map) continue;
         epilogue.template dispatch<Tile::kColumns, float>(
             row + warp * kPieceRows, scheduler.column + aside, scheduler.part, [&]<int kElement, EpilogueKind kKind>() {
               if (tiles.by_map) {
-                return store_rows<Tile, kElement, kKind>(epilogue, acc[part], map_c, places, row, consumer);
+                return store_rows<Tile, kElement, kKind>(epilogue, acc[part], map_c, places, row, consumer, part);
               }
               epilogue.template write_pieces<kElement, kKind>(acc[part]);
             });
@@ -158,3 +162,13 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
 
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
+
+#define PBPROBE_FP8_KMAJOR(name, ...)                                                                    \
+  PBPROBE_TMA_TILE(name, Fp8Tile<__VA_ARGS__>)                                                           \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, 1)        \
+      name##_nt(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a, \
+                PBPROBE_PARAMETER pbprobe::GpuTensorMap b, PBPROBE_PARAMETER pbprobe::GpuTensorMap c,    \
+                PBPROBE_PARAMETER pbprobe::GpuClusterCall cluster) {                                     \
+    using namespace pbprobe::PBPROBE_TARGET;                                                             \
+    fp8_gemm<Tile_##name, true, true>(tiles, a, b, c, cluster);                                          \
+  }

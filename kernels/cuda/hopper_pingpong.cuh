@@ -73,23 +73,24 @@ __device__ inline void warpgroup_sync(int consumer) {
   asm volatile("barrier.sync %0, 128;" ::"r"(consumer + 1) : "memory");
 }
 
-// Stores 64 rows of a tile by TMA, in chunks of 128 bytes of each row, from kPlaces buffers in turn. Each call begins
-// with the first buffer. Before a chunk is staged, at most kPlaces - 1 stores may still read shared memory, so the
-// store that used this buffer kPlaces chunks ago has ended. If the chunks of a call do not divide by kPlaces, the last
-// chunk of the call before may have used the first buffer too: then the first chunk waits for all stores. Tiles of 192
-// columns of 2 bytes have three chunks, tiles of 64 columns have one.
+// Stores a part of a tile, 64 rows, by TMA, in chunks of 128 bytes of each row, from kPlaces buffers in turn. Each tile
+// begins with the first buffer, and stores all of its parts, also those outside of C. Before a chunk is staged, at most
+// kPlaces - 1 stores may still read shared memory, so the store that used this buffer kPlaces chunks ago has ended. If
+// the chunks of a tile do not divide by kPlaces, the last chunk of the tile before may have used the first buffer too:
+// then the first chunk waits for all stores. Tiles of 64 columns of 2 bytes have one chunk.
 template <class Tile, int kElement, EpilogueKind kKind, class Accumulator, int kCount>
 __device__ inline void store_rows(const Epilogue& epilogue, const Accumulator (&acc)[kCount], const GpuTensorMap& map_c,
-                                  unsigned places, int first_row, int consumer) {
+                                  unsigned places, int first_row, int consumer, int part) {
   constexpr int kWide = kRowBytes / kElement;
+  constexpr int kChunks = kCount * 2 / kWide;
   const unsigned piece = threadIdx.x / 32 % 4 * kPieceBytes;
-  constexpr bool kEndsInTurn = kCount * 2 / kWide % Tile::kPlaces == 0;
+  constexpr bool kEndsInTurn = Tile::kParts * kChunks % Tile::kPlaces == 0;
   const bool sends = threadIdx.x % 128 == 0;
 #pragma unroll
   for (int first = 0; first < kCount * 2; first += kWide) {
-    const unsigned at = places + first / kWide % Tile::kPlaces * kChunkBytes;
+    const unsigned at = places + (part * kChunks + first / kWide) % Tile::kPlaces * kChunkBytes;
     if (sends) {
-      if (first == 0 && !kEndsInTurn) {
+      if (part == 0 && first == 0 && !kEndsInTurn) {
         await_stores<0>();
       } else {
         await_stores<Tile::kPlaces - 1>();
@@ -181,7 +182,7 @@ __device__ inline void pingpong_gemm(const GpuTileCall& tiles, const GpuTensorMa
         epilogue.template dispatch<Tile::kColumns, typename Tile::Op::Accumulator>(
             row + warp * kPieceRows, scheduler.column + aside, scheduler.part, [&]<int kElement, EpilogueKind kKind>() {
               if (tiles.by_map) {
-                return store_rows<Tile, kElement, kKind>(epilogue, acc[part], map_c, places, row, consumer);
+                return store_rows<Tile, kElement, kKind>(epilogue, acc[part], map_c, places, row, consumer, part);
               }
               epilogue.template write_pieces<kElement, kKind>(acc[part]);
             });

@@ -68,12 +68,12 @@ PBPROBE_TMA_KMAJOR(wgmma_tf32_small_m64, small_m_gemm, SkinnyTile<WgmmaTf32, 64,
 PBPROBE_TMA_KMAJOR(wgmma_tf32_small_m128, small_m_gemm, SkinnyTile<WgmmaTf32, 128, 6, 2, 1, 1>)
 PBPROBE_WGMMA_PEAK(tf32, WgmmaTf32, Tf32)
 
-// Type, parts of 64 rows of a warpgroup, columns of a tile, stages, blocks of a cluster.
+// Type, parts of 64 rows of a warpgroup, columns of a tile, stages, blocks of a cluster, a warpgroup's buffers of C.
 #define PBPROBE_WGMMA_FP8(name, op, source)                                                        \
-  PBPROBE_TMA_KMAJOR(wgmma_##name##_256x128, fp8_gemm, Fp8Tile<op, 2, 128, 4, 2>)                  \
-  PBPROBE_TMA_KMAJOR(wgmma_##name##_128x192, fp8_gemm, Fp8Tile<op, 1, 192, 4, 2>)                  \
-  PBPROBE_TMA_KMAJOR(wgmma_##name##_128x128, fp8_gemm, Fp8Tile<op, 1, 128, 5, 1>)                  \
-  PBPROBE_TMA_KMAJOR(wgmma_##name##_128x64, fp8_gemm, Fp8Tile<op, 1, 64, 7, 1>)                    \
+  PBPROBE_FP8_KMAJOR(wgmma_##name##_256x128, op, 2, 128, 3, 2, 4)                                  \
+  PBPROBE_FP8_KMAJOR(wgmma_##name##_128x192, op, 1, 192, 4, 2, 3)                                  \
+  PBPROBE_FP8_KMAJOR(wgmma_##name##_128x128, op, 1, 128, 5, 1, 2)                                  \
+  PBPROBE_FP8_KMAJOR(wgmma_##name##_128x64, op, 1, 64, 7, 1, 2)                                    \
   PBPROBE_TMA_KMAJOR(wgmma_##name##_small_m16, small_m_gemm, SkinnyTile<op, 16, 5, 1, 2, 2>)       \
   PBPROBE_TMA_KERNEL(wgmma_##name##_small_m16, nt_unaligned, 128, small_m_gemm, true, true, true)  \
   PBPROBE_TMA_KMAJOR(wgmma_##name##_small_m64, small_m_gemm, SkinnyTile<op, 64, 4, 2, 2, 1>)       \

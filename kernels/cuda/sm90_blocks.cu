@@ -8,25 +8,15 @@
 #include "kernels/cuda/hopper_cluster.cuh"
 #include "kernels/cuda/hopper_fp8.cuh"
 
-#define PBPROBE_FP8_BLOCKS_PERSISTENT(name, ...)                                                         \
-  PBPROBE_TMA_TILE(name, Fp8Tile<__VA_ARGS__>)                                                           \
-  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, 1)        \
-      name##_nt(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a, \
-                PBPROBE_PARAMETER pbprobe::GpuTensorMap b, PBPROBE_PARAMETER pbprobe::GpuTensorMap c,    \
-                PBPROBE_PARAMETER pbprobe::GpuFp32Blocks scales) {                                       \
-    using namespace pbprobe::PBPROBE_TARGET;                                                             \
-    fp8_gemm<Tile_##name, true, true>(tiles, a, b, c, scales);                                           \
-  }
-
 // Clusters: type, rows of a tile, stages, warpgroups that compute 64 columns each. Persistent: type, parts of 64 rows
-// of a warpgroup, columns of a tile, stages, blocks of a cluster.
+// of a warpgroup, columns of a tile, stages, blocks of a cluster, a warpgroup's buffers of C.
 #define PBPROBE_FP8_BLOCKS(name, scales, op)                                                 \
   PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_16x64, ClusterTile<op, 16, 16, 1, scales>)   \
   PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_32x64, ClusterTile<op, 32, 14, 1, scales>)   \
   PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_64x64, ClusterTile<op, 64, 12, 1, scales>)   \
   PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_64x128, ClusterTile<op, 64, 8, 2, scales>)   \
-  PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_128x128, ClusterTile<op, 128, 6, 2, scales>) \
-  PBPROBE_FP8_BLOCKS_PERSISTENT(wgmma_##name##_256x128, op, 2, 128, 3, 2, scales)
+  PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_128x128, ClusterTile<op, 128, 5, 2, scales>) \
+  PBPROBE_FP8_KMAJOR(wgmma_##name##_256x128, op, 2, 128, 3, 2, 4, scales)
 PBPROBE_FP8_BLOCKS(e4m3_rows_squares, BlockScalesRowsSquares, WgmmaE4m3)
 PBPROBE_FP8_BLOCKS(e4m3_squares_rows, BlockScalesSquaresRows, WgmmaE4m3)
 PBPROBE_FP8_BLOCKS(e4m3_rows_rows, BlockScalesRowsRows, WgmmaE4m3)

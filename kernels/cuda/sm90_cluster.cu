@@ -13,13 +13,13 @@
       kind(wgmma_##name##_cluster_32x64, ClusterTile<op, 32, 16, 1>)                                   \
           kind(wgmma_##name##_cluster_48x64, ClusterTile<op, 48, 14, 1>)                               \
               kind(wgmma_##name##_cluster_64x64, ClusterTile<op, 64, 12, 1>)                           \
-                  kind(wgmma_##name##_cluster_64x128, ClusterTile<op, 64, 9, 2>)                       \
-                      kind(wgmma_##name##_cluster_80x128, ClusterTile<op, 80, 8, 2>)                   \
-                          kind(wgmma_##name##_cluster_96x128, ClusterTile<op, 96, 8, 2>)               \
-                              kind(wgmma_##name##_cluster_128x64, ClusterTile<op, 128, 9, 1>)          \
+                  kind(wgmma_##name##_cluster_64x128, ClusterTile<op, 64, 8, 2>)                       \
+                      kind(wgmma_##name##_cluster_80x128, ClusterTile<op, 80, 7, 2>)                   \
+                          kind(wgmma_##name##_cluster_96x128, ClusterTile<op, 96, 7, 2>)               \
+                              kind(wgmma_##name##_cluster_128x64, ClusterTile<op, 128, 8, 1>)          \
                                   kind(wgmma_##name##_cluster_128x128, ClusterTile<op, 128, 6, 2>)     \
-                                      kind(wgmma_##name##_cluster_160x128, ClusterTile<op, 160, 6, 2>) \
-                                          kind(wgmma_##name##_cluster_192x128, ClusterTile<op, 192, 5, 2>)
+                                      kind(wgmma_##name##_cluster_160x128, ClusterTile<op, 160, 5, 2>) \
+                                          kind(wgmma_##name##_cluster_192x128, ClusterTile<op, 192, 4, 2>)
 PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_LAYOUTS, bf16, WgmmaBf16)
 PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_LAYOUTS, fp16, WgmmaFp16)
 PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_KMAJOR, int8, WgmmaInt8)

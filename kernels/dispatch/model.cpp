@@ -3,7 +3,6 @@
 #include "kernels/dispatch/model.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -30,7 +29,8 @@ int64_t fewest_stages(FamilyId family) {
     case FamilyId::mma_direct_32:
     case FamilyId::mma_direct_narrow: return 1;
     case FamilyId::clusters:
-    case FamilyId::clusters_fp8: return 2;
+    case FamilyId::clusters_fp8:
+    case FamilyId::clusters_blocks: return 2;
     case FamilyId::simt_words: return 32;
     default: return 4;
   }
@@ -150,14 +150,6 @@ struct Model {
     }
     return seconds;
   }
-  // Blocks that run at once in clusters of `size`. The blocks of a cluster are on one GPC: measured on an H100 of 132
-  // SMs, 30 clusters of 3 or 4 run at once, and 15 of 5 to 8.
-  [[nodiscard]] double fitting_blocks(int64_t size) const {
-    constexpr double kUsable = 120.0 / 132.0;
-    const auto taken = static_cast<double>(std::bit_ceil(static_cast<uint64_t>(size)));
-    const double clusters = std::floor((size > 2 ? kUsable : 1) * sms / taken + 1e-9);
-    return std::max(clusters, 1.0) * static_cast<double>(size);
-  }
   // `running`: blocks of an SM at once. `load`: the part of the SMs that run any; all of them share the L2 cache's
   // rate.
   [[nodiscard]] double stage_seconds(double running, double load) const {
@@ -181,7 +173,8 @@ struct Model {
   }
   [[nodiscard]] double seconds(int64_t parts) const {
     const int64_t clustered = splits_in_cluster(kernel) ? parts * shape.blocks() : 1;
-    const double slots = clustered > 1 ? fitting_blocks(clustered) : std::max(std::floor(sms / together()), 1.0);
+    const double slots = clustered > 1 ? static_cast<double>(count_blocks_at_once(static_cast<int64_t>(sms), clustered))
+                                       : std::max(std::floor(sms / together()), 1.0);
     const double all = tiles * static_cast<double>(parts);
     const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
     const double waves = std::floor(all / (slots * running));  // every SM takes part
@@ -196,7 +189,11 @@ struct Model {
       const double stage = stage_seconds(running, load) * (kernel.pingpong && waves + last <= 1 ? 1.2 : 1);
       return static_cast<double>(divide_up(stages, parts)) * stage + write_us * 1e-6;
     };
-    const double blocks = waves * tile_seconds(1) + (last > 0 ? tile_seconds(last) : 0);
+    // A cluster that computes several tiles fetches the next one's operands during the epilogue.
+    const bool several = kernel.work == GpuWork::clusters && parts == 1 && size_of(p.c) == 2 && c_is_aligned() &&
+                         takes_several_tiles(static_cast<int>(kernel.tile.m), is_fp8(kernel.dtype));
+    const double hidden = several ? std::max(std::ceil(waves + last) - 1, 0.0) * family.tile_us * 1e-6 : 0;
+    const double blocks = waves * tile_seconds(1) + (last > 0 ? tile_seconds(last) : 0) - hidden;
     const double cluster =
         splits_in_cluster(kernel)
             ? 1e-6 * (family.part_us * std::log2(parts) + family.share_us * std::log2(shape.blocks()))
@@ -216,9 +213,12 @@ std::span<const EnumName<FamilyId>> enum_names(FamilyId) {
       {FamilyId::small_m, "small_m"},
       {FamilyId::clusters, "clusters"},
       {FamilyId::clusters_fp8, "clusters_fp8"},
+      {FamilyId::clusters_blocks, "clusters_blocks"},
       {FamilyId::tma_mma, "tma_mma"},
       {FamilyId::pingpong, "pingpong"},
       {FamilyId::warpgroups, "warpgroups"},
+      {FamilyId::warpgroups_fp8, "warpgroups_fp8"},
+      {FamilyId::warpgroups_blocks, "warpgroups_blocks"},
       {FamilyId::mma_direct_64, "mma_direct_64"},
       {FamilyId::mma_direct_32, "mma_direct_32"},
       {FamilyId::mma_direct_narrow, "mma_direct_narrow"},
@@ -236,11 +236,17 @@ std::span<const EnumName<FamilyId>> enum_names(FamilyId) {
 
 FamilyId find_family(const Kernel& kernel) {
   if (is_tcgen05(kernel)) return FamilyId::tcgen05;
+  const bool blocks = kernel.block_scale != BlockScale::none;
   switch (kernel.work) {
     case GpuWork::small_m: return FamilyId::small_m;
-    case GpuWork::clusters: return is_fp8(kernel.dtype) ? FamilyId::clusters_fp8 : FamilyId::clusters;
+    case GpuWork::clusters:
+      if (blocks) return FamilyId::clusters_blocks;
+      return is_fp8(kernel.dtype) ? FamilyId::clusters_fp8 : FamilyId::clusters;
     case GpuWork::tma_mma: return FamilyId::tma_mma;
-    case GpuWork::warpgroups: return kernel.pingpong ? FamilyId::pingpong : FamilyId::warpgroups;
+    case GpuWork::warpgroups:
+      if (blocks) return FamilyId::warpgroups_blocks;
+      if (is_fp8(kernel.dtype)) return FamilyId::warpgroups_fp8;
+      return kernel.pingpong ? FamilyId::pingpong : FamilyId::warpgroups;
     case GpuWork::blocks: break;
   }
   return kernel.instruction == "mma.sync" ? mma_family(kernel) : simt_family(kernel);
@@ -251,7 +257,7 @@ std::span<const Fit> fits() {
 }
 
 bool has_costs(const Kernel& kernel, const Problem& problem) {
-  constexpr int64_t kMostTiles = 1500;
+  constexpr int64_t kMostTiles = 5000;
   return kernel.work != GpuWork::clusters || tiles_of(kernel, problem) <= kMostTiles;
 }
 

@@ -82,6 +82,7 @@ struct GpuBlocks {
   int64_t scales_offset = 0;  // a vector of A's scale, then of B's scale, if each is one number
   int64_t cluster = 1;        // blocks of a cluster
   ClusterShape shape;         // GpuWork::clusters
+  int64_t blocks_by_map = 0;  // clusters: grid.x if TMA stores C: a cluster computes several tiles then
   bool overlaps = false;      // launches may begin before earlier kernels have ended (kernels/cuda/pdl.cuh)
   // Kernels by TMA: tiles of a raster group in one direction (warpgroups: rows of tiles).
   int64_t raster_group = 0;

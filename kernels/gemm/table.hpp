@@ -106,7 +106,7 @@ struct Kernel {
 }
 // Reports whether the kernel reads one scale of a whole operand, which is else repeated for each row or column first.
 [[nodiscard]] constexpr bool reads_one_scale(const Kernel& kernel) {
-  return kernel.work == GpuWork::clusters;
+  return kernel.work == GpuWork::clusters || (kernel.work == GpuWork::warpgroups && is_fp8(kernel.dtype));
 }
 // Reports whether the kernel also writes C stored [n,m], as GPU kernels of small M do.
 [[nodiscard]] constexpr bool writes_c_nm(const Kernel& kernel) {

@@ -29,6 +29,12 @@ Problem some_tiles(const Kernel& kernel, int64_t more = 0) {
                 1);
 }
 
+// More tiles than SMs, with an aligned C: persistent kernels compute several tiles in each block.
+Problem many_tiles(const Kernel& kernel, int64_t k, DType c) {
+  return make_kernel_problem(kernel, limit_rows(kernel, kernel.tile.m + 3), 70 * kernel.tile.n + 8, k,
+                             list_types(kernel).front(), c);
+}
+
 class Stream {
  public:
   explicit Stream(const DriverApi& driver) : driver_(driver) {
@@ -208,12 +214,10 @@ Result<void> run_far(const Plan& plan, const Problem& near, const GpuKernels& ke
   return c.fetch(data.c.data());
 }
 
-}  // namespace
-
-void many_launches(const Kernel& kernel, Backend& backend) {
+void launch_often(const Problem& often, const Kernel& kernel, Backend& backend) {
   constexpr int kBatch = 1000;
   const GpuKernels& kernels = *backend.gpu_kernels();
-  expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
+  expect_exact(often, [&](const Problem& problem, CheckData& data) -> Result<void> {
     PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, problem));
     const DeviceCall call(kernels, plan, data);
     const CheckData before = data;
@@ -229,6 +233,30 @@ void many_launches(const Kernel& kernel, Backend& backend) {
     }
     return {};
   });
+}
+
+}  // namespace
+
+void many_launches(const Kernel& kernel, Backend& backend) {
+  launch_often(some_tiles(kernel), kernel, backend);
+  if (kernel.work != GpuWork::blocks && kernel.c.has(DType::bf16))
+    launch_often(many_tiles(kernel, 300, DType::bf16), kernel, backend);
+}
+
+void several_tiles(const Kernel& kernel, Backend& backend) {
+  for (const DType c : {DType::bf16, DType::fp16}) {
+    if (!kernel.c.has(c)) continue;
+    for (int vectors = 0; vectors < 4; ++vectors) {
+      constexpr int64_t kLengths[] = {136, 40, 0};
+      Problem problem = many_tiles(kernel, kLengths[vectors % 3], c);
+      problem.bias = (vectors & 1) != 0;
+      problem.scale_a = problem.scale_b = (vectors & 2) != 0;
+      expect_right(kernel, backend, problem);
+      problem.per_tensor = vectors > 1;
+      if (vectors > 1) expect_right(kernel, backend, problem);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
 }
 
 void concurrent_streams(const Kernel& kernel, Backend& backend) {

@@ -10,6 +10,8 @@ namespace pbprobe::test {
 
 // 10,000 launches without waiting between them, each thousand of them with the bits of the first.
 void many_launches(const Kernel& kernel, Backend& backend);
+// More tiles than SMs, with every combination of bias and scales.
+void several_tiles(const Kernel& kernel, Backend& backend);
 // GEMMs of several shapes interleaved on streams of their own: none has state that another could meet.
 void concurrent_streams(const Kernel& kernel, Backend& backend);
 // Captured in a graph and replayed: what a launch encodes is in the graph, and nothing waits or allocates.

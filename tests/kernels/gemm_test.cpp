@@ -445,6 +445,7 @@ void register_kernel(const Kernel& kernel) {
     cases.emplace_back("KeepsToItsLimits", keeps_to_its_limits);
     cases.emplace_back("Launches", launches);
     cases.emplace_back("FarApart", far_apart);
+    if (kernel.work != GpuWork::blocks) cases.emplace_back("SeveralTiles", several_tiles);
   }
   for (const auto& [name, run_case] : cases) {
     add(suite, name, [&kernel, run_case = run_case] {

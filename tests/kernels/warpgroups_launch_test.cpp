@@ -25,6 +25,7 @@ struct Launched {
   unsigned threads = 0;
   bool overlaps = false;
   GpuFp32Blocks scales = {};  // scales, if the kernel has them
+  bool one_scale = false;     // of a whole operand
 };
 std::vector<Launched> launched;
 
@@ -40,10 +41,10 @@ DriverApi noting_driver() {
       const auto& attribute = config->attributes[i];
       if (attribute.id == kCuLaunchProgrammaticSerialization) one.overlaps = attribute.value.flag == 1;
     }
-    if (one.kernel.find("_rows_squares_cluster_") != std::string::npos) {
-      one.scales = static_cast<const GpuClusterCall*>(parameters[4])->scales;
-    } else if (one.kernel.find("_rows_squares_") != std::string::npos) {
-      one.scales = *static_cast<const GpuFp32Blocks*>(parameters[4]);
+    if (one.kernel.find("wgmma_") != std::string::npos) {
+      const auto& cluster = *static_cast<const GpuClusterCall*>(parameters[4]);
+      one.scales = cluster.scales;
+      one.one_scale = cluster.one_scale != 0;
     }
     launched.push_back(one);
     return 0;
@@ -101,6 +102,31 @@ class WarpgroupLaunches : public testing::Test {
 TEST_F(WarpgroupLaunches, BeginBeforeWhatIsAheadHasEnded) {
   launch_it(make_problem(4096, 4096, 4096, DType::bf16), "wgmma_bf16_128x256_sm90");
   EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_128x256_nt", 132, true)));
+}
+
+// Where TMA stores C, one cluster for each that runs at once computes all tiles; elsewhere each computes one.
+TEST_F(WarpgroupLaunches, GiveClustersSeveralTiles) {
+  Problem problem = make_problem(16, 12800, 512, DType::bf16, DType::bf16);
+  launch_it(problem, "wgmma_bf16_cluster_16x64_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_cluster_16x64_nt", 132, true)));
+  problem.ldc += 1;
+  launch_it(problem, "wgmma_bf16_cluster_16x64_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_cluster_16x64_nt", 200, true)));
+  launch_it(make_problem(160, 12800, 512, DType::e4m3, DType::bf16), "wgmma_e4m3_cluster_160x128_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_e4m3_cluster_160x128_nt", 100, true)));
+}
+
+// So no pass repeats it for each row.
+TEST_F(WarpgroupLaunches, ReadOneScaleOfAWholeOperand) {
+  Problem problem = make_problem(512, 512, 512, DType::e4m3, DType::bf16);
+  problem.scale_a = problem.scale_b = problem.per_tensor = true;
+  launch_it(problem, "wgmma_e4m3_256x128_sm90");
+  ASSERT_EQ(launched.size(), 1U);
+  EXPECT_TRUE(launched[0].one_scale);
+  problem.per_tensor = false;
+  launch_it(problem, "wgmma_e4m3_256x128_sm90");
+  ASSERT_EQ(launched.size(), 1U);
+  EXPECT_FALSE(launched[0].one_scale);
 }
 
 TEST_F(WarpgroupLaunches, LaunchesPingPongOnEachSm) {

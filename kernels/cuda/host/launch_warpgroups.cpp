@@ -33,14 +33,14 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, GpuFp32Blo
   if (maps.tiles.by_map) PBPROBE_CHECK(write_map(driver, maps.c, c));
   GpuClusterCall cluster{static_cast<int>(plan.gpu.shape.down), static_cast<int>(plan.gpu.shape.across),
                          plan.problem.per_tensor ? 1 : 0, blocks};
-  // C's map may be unused; a kernel without scales of blocks or clusters takes four.
-  void* const last = plan.kernel->work == GpuWork::clusters ? static_cast<void*>(&cluster) : &blocks;
-  void* parameters[] = {&maps.tiles, &a, &b, &c, last};
+  // C's map may be unused; kernels of neither clusters nor FP8 take four.
+  void* parameters[] = {&maps.tiles, &a, &b, &c, &cluster};
+  Grid grid = plan.grid;
+  if (plan.kernel->work == GpuWork::clusters && maps.tiles.by_map) grid.x = plan.gpu.blocks_by_map;
   constexpr int64_t kMoreReaders = 128;  // threads
   const int64_t threads = plan.kernel->threads + (plan.gpu.unaligned_b ? kMoreReaders : 0);
-  return launch(
-      {plan.kernel->target, symbol, plan.grid, threads, plan.shared_bytes, plan.gpu.cluster, plan.gpu.overlaps},
-      context, parameters);
+  return launch({plan.kernel->target, symbol, grid, threads, plan.shared_bytes, plan.gpu.cluster, plan.gpu.overlaps},
+                context, parameters);
 }
 
 }  // namespace pbprobe

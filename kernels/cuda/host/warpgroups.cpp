@@ -3,6 +3,9 @@
 #include "kernels/cuda/host/warpgroups.hpp"
 
 #include <algorithm>
+#include <bit>
+
+#include "kernels/cuda/cluster_call.hpp"
 
 namespace pbprobe {
 namespace {
@@ -16,6 +19,12 @@ bool reads_unaligned_b(const Kernel& kernel, const Problem& p) {
   return reads_unaligned_rows(kernel) && b_is_nk(p.layout) && p.n > 1 && p.ldb * size_of(p.b) % kMapAlign != 0;
 }
 
+int64_t count_blocks_at_once(int64_t sms, int64_t size) {
+  const auto taken = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size)));
+  const int64_t usable = size > 2 ? sms * 120 / 132 : sms;
+  return std::max<int64_t>(usable / taken, 1) * size;
+}
+
 void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
@@ -25,6 +34,8 @@ void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts) {
     plan.gpu.part = stages_of(kernel, p) * kernel.tile.k;
     plan.gpu.cluster = parts * plan.gpu.shape.blocks();
     plan.grid.x = count_tiles(kernel, p, plan.gpu.shape) * parts;
+    const bool several = kernel.work == GpuWork::clusters && takes_several_tiles(static_cast<int>(kernel.tile.m), is_fp8(kernel.dtype));
+    plan.gpu.blocks_by_map = several ? std::min(plan.grid.x, count_blocks_at_once(sms, plan.gpu.cluster)) : plan.grid.x;
     return;
   }
   // If writing C takes most of the time, bands of half the rows are faster with ping-pong.
