@@ -34,7 +34,8 @@ struct AuditedPackages {
   std::vector<std::string> notes;
 };
 
-// Reports whether the folder contains installed packages or wheels.
+// Reports whether the folder is an environment, contains installed packages, or directly contains wheels. Searches the
+// root of a system to a depth of 5.
 [[nodiscard]] bool holds_packages(const std::filesystem::path& folder);
 
 // Reports whether the folder contains packages, but no torch, not even a broken one or its metadata.

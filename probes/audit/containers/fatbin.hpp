@@ -84,11 +84,11 @@ struct EntryHeader {
 // Returns the fatbin entries of sections with this name, loaded or not.
 [[nodiscard]] Fatbins read_fatbin_sections(const Elf& elf, std::string_view name);
 
-// Returns fatbin entries and bare cubins among the constants of `section`, which the library itself passes to the
-// driver.
+// Returns fatbin entries and bare cubins in `section`, which the library itself passes to the driver. Returns none if
+// `section` is not .rodata* or .lrodata*.
 [[nodiscard]] Fatbins find_fatbins(const Elf& elf, const ElfSection& section);
 
-// Returns the fatbin entries and bare cubins in all sections of constants.
+// Returns the fatbin entries and bare cubins of all these sections. For .nv_fatbin, call read_embedded_fatbins().
 [[nodiscard]] Fatbins find_fatbins(const Elf& elf);
 
 // Returns the bytes of a fatbin entry: in the file if it is not compressed, else in `scratch`, which grows and can be

@@ -17,7 +17,8 @@ namespace pbprobe {
 
 struct WatchedRange;  // one of a fixed number, which the signal handler goes through
 
-// Watches a range; returns null if too many ranges are watched. Requires a mapping of whole pages.
+// Makes unreadable pages of a file mapping read as zeros, where SIGBUS would end the program, until unwatch_range().
+// Returns nullptr if too many ranges are watched. Requires a mapping of whole pages.
 [[nodiscard]] WatchedRange* watch_range(void* address, uint64_t size);
 
 // Stops watching `range`. Call before unmapping it.

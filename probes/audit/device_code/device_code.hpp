@@ -42,7 +42,8 @@ using InsideFacts = std::vector<std::optional<EntryFacts>>;
 [[nodiscard]] InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes& file,
                                           KernelNames wanted);
 
-// Sums the entries of a file. `opened`: look_inside_all() ran; the result has a census even without machine code.
+// Sums the entries of a file. An SM in `inside` replaces the SM in the entry's header. `opened`: look_inside_all()
+// ran; the result has a census even without machine code. `wanted`: kernel names to store.
 [[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside, const Bytes& file,
                                 bool opened, KernelNames wanted = {});
 

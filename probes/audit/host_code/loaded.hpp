@@ -36,6 +36,7 @@ struct Pointer {
 // Pointers, sorted by the addresses of their places.
 class Pointers {
  public:
+  // Reads the places that ld.so relocates to an address of this file or of a symbol. Errors: malformed (relocations).
   [[nodiscard]] static Result<Pointers> read(const Elf& elf);
   [[nodiscard]] const Pointer* at(uint64_t place) const;
   [[nodiscard]] const std::vector<std::pair<uint64_t, Pointer>>& all() const { return found_; }

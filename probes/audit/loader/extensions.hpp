@@ -32,8 +32,8 @@ class Extensions {
   // an interpreter that can run here or in `root`.
   [[nodiscard]] std::optional<std::vector<Loading>> of(const InstalledPackage& package, std::vector<File>& files);
 
-  // Returns CUDA's libraries that torch's process takes from elsewhere than from the packages on sys.path; nullopt if
-  // `package` is not torch, or no process was followed.
+  // Returns the CUDA libraries that the simulated process of torch takes from outside the packages on sys.path; nullopt
+  // if `package` is not torch, or no import of torch could be simulated.
   [[nodiscard]] std::optional<std::vector<RedirectedLibrary>> find_redirected(const InstalledPackage& package);
 
   // Returns libraries that torch's process has loaded and that have copies elsewhere.
@@ -46,7 +46,7 @@ class Extensions {
   // Returns a process that has imported torch; null if no import was followed.
   [[nodiscard]] const Process* torch_process() const { return with_torch_ ? &*with_torch_ : nullptr; }
   [[nodiscard]] const std::filesystem::path& torch_module() const { return torch_module_; }  // "" without torch._C
-  // Reports whether a file of another package links torch and fits this Python.
+  // Reports whether a shared object outside the folder of torch links libtorch, and is for this Python and processor.
   [[nodiscard]] bool needs_torch(const Item& item);
   [[nodiscard]] std::pair<Loading, Process> open_after_torch(const InstalledPackage& package, const Item& item);
   // Returns "vllm._C" for "vllm/_C.abi3.so"; nullopt without PyInit_.
