@@ -78,6 +78,7 @@ inline constexpr double kMinSeconds = 0.1;
 inline constexpr double kMaxSeconds = 86400;
 [[nodiscard]] CLI::Validator number_between(double least, double most, std::string unit = "seconds");
 
+// Returns the document as the command line prints it: indented, with a newline at the end.
 [[nodiscard]] std::string json_text(const Json& json);
 
 // Checks that the file can be written. `artifact`: what is judged; empty if it is not known. Errors: usage (a folder;
