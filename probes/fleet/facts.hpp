@@ -80,6 +80,7 @@ struct FleetLink {
   FIELD(Outcome, outcome, "fail: slow, lossy or wrong; unknown: not verified") = Outcome::unknown;
 };
 
+// Bandwidth of one NCCL operation at one size, over all ranks of a fleet.
 struct FleetCollective {
   FIELD(std::string, operation, "all_reduce, all_gather, reduce_scatter or all_to_all");
   FIELD(int64_t, bytes, "the size, as nccl-tests define it") = 0;
