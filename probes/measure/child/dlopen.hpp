@@ -31,11 +31,13 @@ struct Symbols {
   void* library = nullptr;
   std::string missing;
 
+  // Sets `function` to the address of `name`. If the library lacks `name`, sets `function` to nullptr and `missing`.
   template <class Function>
   void operator()(Function& function, const char* name) {
     optional(function, name);
     if (function == nullptr && missing.empty()) missing = name;
   }
+  // Does the same, but leaves `missing` unchanged.
   template <class Function>
   void optional(Function& function, const char* name) const {
     function = library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));

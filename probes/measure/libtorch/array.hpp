@@ -50,7 +50,8 @@ class Array {
 // Returns reproducible values between −1 and 1, rounded to FP32.
 [[nodiscard]] Values pattern(int64_t count, uint32_t seed);
 
-// Compares values. Error malformed: names the first element that differs by over relative·|wanted| + absolute.
+// Compares `wanted` with `seen`, which must be as long. Error malformed: names the first element that is NaN or differs
+// by over relative·|wanted| + absolute.
 [[nodiscard]] Result<void> compare(std::string_view what, const Values& seen, const Values& wanted, double relative,
                                    double absolute);
 

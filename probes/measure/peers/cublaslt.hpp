@@ -32,7 +32,7 @@ class CublasLt {
    public:
     Gemm(Gemm&&) noexcept;
     Gemm& operator=(Gemm&&) = delete;
-    ~Gemm();
+    ~Gemm();  // frees the descriptor, the layouts and the workspace
     // Launches in the stream. Error: device, with the library's status.
     [[nodiscard]] Result<void> run(const Operands& operands, CuStream stream) const;
 
