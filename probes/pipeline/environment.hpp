@@ -32,8 +32,8 @@ struct EnvironmentRequest {
   std::function<void(std::string_view step)> progress;
 };
 
-// Audits an environment with one row per package. If one of several artifacts cannot be read, that becomes a problem of
-// the result. Errors: as for `audit`, for a single artifact.
+// Audits packages: one row each, sorted by name. With several artifacts, an unreadable artifact becomes a problem of
+// the result. Errors, for a single artifact: as for audit().
 [[nodiscard]] Result<Environment> make_environment(const EnvironmentRequest& request);
 
 }  // namespace pbprobe

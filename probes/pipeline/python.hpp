@@ -19,9 +19,9 @@ namespace pbprobe {
 using GetEnv = std::function<std::optional<std::string>(const char*)>;
 [[nodiscard]] GetEnv system_env();
 
-// Folders to search for a torch, best first: the torch that `python -m pbprobe` names (PBPROBE_TORCH), an activated
-// environment (VIRTUAL_ENV, CONDA_PREFIX), then the prefix of the python3 on PATH, its user site, and `.venv` of the
-// current folder.
+// Returns the folders to search for a torch, without repeats, best first; some may not exist. Order: the torch that
+// `python -m pbprobe` names (PBPROBE_TORCH), an activated environment (VIRTUAL_ENV, CONDA_PREFIX), then the prefix of
+// the python3 on PATH, its user site, and `.venv` of the current folder.
 [[nodiscard]] std::vector<std::filesystem::path> torch_search_roots(const GetEnv& env);
 
 // Returns this process's environment ("NAME=value") with writable folders moved to `scratch`. Packages of the user
