@@ -61,6 +61,7 @@ struct Seen {
   std::optional<std::string> distribution = std::nullopt;  // package beside torch that has the fault
 };
 
+// Result of one check: its faults, none if it passed; `unknown` if it could not decide.
 struct Answer {
   std::vector<Seen> seen;
   std::optional<Seen> unknown = std::nullopt;  // reason for a missing answer

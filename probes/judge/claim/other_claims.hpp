@@ -15,7 +15,8 @@ namespace pbprobe {
 // An `sm` with suffix requires exactly this SM; without suffix, any code for the capability is enough.
 void ask_machine_code(Answer& answer, const std::string& claimed, const Sm& sm, const ClaimedFiles& part);
 
-// Adds a fault for each holder of device code without PTX for exactly `sm`.
+// Adds a fault for each holder of device code without PTX for exactly `sm`, and one if no file has device code. Without
+// a suffix, every unit of the holder needs the PTX.
 void ask_ptx(Answer& answer, const std::string& claimed, const Sm& sm, const ClaimedFiles& part);
 
 // Returns the Python tag of a claim: "3.13" is "cp313", "3.13t" is "cp313t", "pypy3.11" is "pp311".

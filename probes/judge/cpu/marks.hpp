@@ -29,8 +29,8 @@ namespace pbprobe {
 // Returns the features that unguarded code of libtorch uses, over the files that ld.so loads on the target's CPUs.
 [[nodiscard]] std::vector<std::string> used_by_libtorch(const Inventory& inventory, const Target& target);
 
-// Reports whether unguarded code of libtorch has marks of the target: in each file with torch's kernels, and in any
-// file if none has kernels.
+// Reports whether unguarded code of libtorch uses a mark of the target: one of the CPU features of Target::marks. Each
+// file with torch's kernels must use a mark; without such files, any one file.
 [[nodiscard]] bool is_built_for(const Inventory& inventory, const Target& target);
 
 // Returns a fault if the share of marks in unguarded code is lower than the target's compiler flags produce.

@@ -26,8 +26,8 @@ namespace pbprobe {
 [[nodiscard]] std::optional<std::vector<MissingKernels>> compare_kernels(const Inventory& build,
                                                                          const Inventory& baseline, const Claim& claim);
 
-// Counts the machine code of `baseline` for each SM without suffix, as a replacement for recipes/reference_builds.json.
-// Returns nullopt if the torch releases differ.
+// Counts the machine code of `baseline` per SM, without SMs with a suffix (sm_90a), to replace
+// recipes/reference_builds.json. Returns nullopt if the torch releases differ, or no census of libtorch_cuda.so exists.
 [[nodiscard]] std::optional<ReferenceBuild> make_reference(const Inventory& build, const Inventory& baseline);
 
 // Removes from a kernel name what differs between builds: hashes of file names, and lists of SMs in namespaces.

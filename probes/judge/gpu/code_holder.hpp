@@ -35,8 +35,8 @@ struct CodeHolder {
   [[nodiscard]] HeldUnits units_with_ptx(const Sm& sm) const;
 };
 
-// Returns the holders of device code among the files, by path. Libraries are one holder if their paths differ only by
-// the number of the SM that each has code for: sm90/ops.so and sm100/ops.so.
+// Returns the holders of device code, by path: each library; all raw cubins of a folder; libraries whose paths differ
+// only by the SM of their code, as sm90/ops.so and sm100/ops.so.
 [[nodiscard]] std::vector<CodeHolder> find_holders(const Inventory& inventory);
 
 }  // namespace pbprobe

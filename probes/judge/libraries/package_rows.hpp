@@ -41,6 +41,8 @@ struct RowCode {
   GpuCode best = GpuCode::none;
   std::optional<Sm> kept;  // code that only its suffix keeps from running on this GPU
 };
+// Returns the best device code of a package for `gpu`: machine code for its capability, else for its major version,
+// else PTX.
 [[nodiscard]] RowCode count_reference_code(const Distribution& row, const Sm& gpu);
 
 // Returns the first CUDA whose driver compiles this PTX ISA version; nullopt for newer versions than pbprobe knows.

@@ -19,7 +19,7 @@ namespace pbprobe {
 // Adds the remedy for `why` to `what`, and the use of `device` ("cuda:0"; empty for the CPU) if this explains `why`.
 [[nodiscard]] Seen could_not_run(const Facts& facts, const std::string& what, Obstacle why, const std::string& device);
 
-// Describes the problem of the whole libtorch run. Requires facts.run.
+// Returns why the whole libtorch run failed, with the remedy for its obstacle. Requires facts.run.
 [[nodiscard]] Seen libtorch_could_not_run(const Facts& facts);
 
 // Returns why figures are not judged: process `who` used the GPU during the measurement.
