@@ -49,7 +49,7 @@ struct OpenedEnvelope {
 // Returns the payload of an envelope after checking its signature. Uses the key of `keys` (PEM, private or public) that
 // the envelope names. Without keys, uses the public key in the envelope, which proves integrity but not the signer.
 // Requires the exact bytes that sign_envelope writes, so that no byte remains unchecked. Errors: malformed, with the
-// place; unreadable or unsupported, for a key.
+// place, also if no key of `keys` signed the envelope; unreadable or unsupported, for a key.
 [[nodiscard]] Result<OpenedEnvelope> open_envelope(std::string_view envelope,
                                                    const std::vector<std::filesystem::path>& keys);
 
