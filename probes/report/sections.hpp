@@ -17,7 +17,8 @@ namespace pbprobe::text {
 [[nodiscard]] Colour choose_colour(Severity severity);
 // Converts "9.0" to "sm_90".
 [[nodiscard]] std::string format_sm(std::string_view capability);
-// Returns "torch 2.11.0 on NVIDIA H200 (sm_90)".
+// Returns "torch 2.11.0 on NVIDIA H200 (sm_90)". Without a GPU, names the CPU; without a host, only the torch or
+// package.
 [[nodiscard]] std::string format_subject(const Report& report);
 // Returns "1 node", "2 nodes".
 [[nodiscard]] std::string plural(int64_t count, std::string_view word);

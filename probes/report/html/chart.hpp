@@ -20,6 +20,7 @@ class Scale {
  public:
   Scale(double low, double high, double from, double to, bool log = false);
   [[nodiscard]] double at(double value) const;
+  // Returns round values in the range for the ticks of the axis (powers of ten if logarithmic); at() converts them.
   [[nodiscard]] std::vector<double> ticks() const;
 
  private:

@@ -28,6 +28,7 @@ void add_libtorch(Document& page, const LibtorchRun& run);
 void add_operators(Document& page, const std::vector<OperatorRun>& runs);
 void add_probes(Document& page, const Measurements& measurements);
 void add_traces(Document& page, const Measurements& measurements);
+// Adds the comparison with a generic build: sizes, differences that forbid it, and the gains as a chart and a table.
 void add_baseline(Document& page, const BaselineComparison& beside);
 void add_what_did_not_run(Document& page, const Measurements& measurements);
 
