@@ -53,7 +53,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Case:
-    """A shape with its operands: our call, the call of torch or another peer, and what both must give."""
+    """Operands of one product, the calls of pbprobe and of its peer, and the check that accepts their results."""
 
     a: torch.Tensor
     b: torch.Tensor  # [k,n]: a view of the weight [n,k]

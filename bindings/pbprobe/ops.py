@@ -230,9 +230,10 @@ def scaled_mm_v2(
 ) -> torch.Tensor:
     """scaled_mm() with the arguments of torch.nn.functional.scaled_mm (torch 2.10 and later).
 
-    Recipes are torch.nn.functional.ScalingType, swizzles SwizzleType, or lists of them, of both operands: TensorWise,
-    RowWise, BlockWise1x128 with BlockWise1x128 or BlockWise128x128, BlockWise1x32 (MX), BlockWise1x16 (NVFP4), and
-    [BlockWise1x16, TensorWise]. The scales have torch's layout. Errors: as for scaled_mm().
+    Recipes are torch.nn.functional.ScalingType, swizzles SwizzleType, or lists of them. Both operands need the same
+    recipe: TensorWise, RowWise, BlockWise1x128, BlockWise1x32 (MX), BlockWise1x16 (NVFP4), or
+    [BlockWise1x16, TensorWise]; BlockWise1x128 also goes with BlockWise128x128. Requires contraction_dim () or
+    (1, 0). The scales have torch's layout. Errors: as for scaled_mm().
     """
     if mat_a.dim() != 2 or mat_b.dim() != 2:
         raise RuntimeError(f"pbprobe::scaled_mm: expected matrices: got {list(mat_a.shape)} and {list(mat_b.shape)}")
