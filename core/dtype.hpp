@@ -49,6 +49,7 @@ inline constexpr std::array<std::pair<DType, std::string_view>, 10> kDTypeNames{
   return 0;
 }
 
+// Reports whether the type is E4M3 or E5M2. Scales (UE8M0) are no DType.
 [[nodiscard]] constexpr bool is_fp8(DType type) {
   return type == DType::e4m3 || type == DType::e5m2;
 }

@@ -65,7 +65,7 @@ namespace detail {
 // Files have at most 500 lines.
 inline constexpr int kLastFieldLine = 500;
 
-// Tag of the FIELD on a line. Overload resolution selects the last FIELD on or above the line.
+// Tag of a line with a FIELD (a member that JSON shows). A call with FieldLine<n> selects the last FIELD up to line n.
 template <int kLine>
 struct FieldLine : FieldLine<kLine - 1> {};
 template <>

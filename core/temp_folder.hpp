@@ -33,12 +33,14 @@ class TempFolder {
 // Removes the remaining folders, for a program that ends without destructors. Allocates, but does not throw.
 void remove_temp_folders() noexcept;
 
+// Registration of a partly written file or folder: if a signal stops the program, remove_incomplete_paths() deletes the
+// path. The destructor only ends the registration; the owner renames or deletes the file.
 class IncompletePath {
  public:
   explicit IncompletePath(std::filesystem::path path);
   IncompletePath(IncompletePath&& other) noexcept;
   IncompletePath& operator=(IncompletePath&& other) noexcept;
-  ~IncompletePath();  // removes the registration, not the file
+  ~IncompletePath();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 

@@ -80,6 +80,8 @@ struct OtherLibrary {
   FIELD(std::optional<std::string>, loaded, "library that the loader took; null if none of this name was loaded");
 };
 
+// Import of one module or library by the Python of the environment: predicted and loaded libraries, and the problem if
+// the import failed.
 struct Import {
   FIELD(std::string, module, "imported module; the path of a library without a Python module");  // "torch", "vllm._C"
   FIELD(std::string, path, "its file");

@@ -46,6 +46,7 @@ enum class Stance {
             // run
 };
 
+// Rules of a gate: required levels, changed severities, and tolerated findings. Read from --policy.
 struct Policy {
   SCHEMA("pbprobe.policy/1");
   FIELD(std::string, name, "for the verdict");
