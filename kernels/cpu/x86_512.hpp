@@ -38,7 +38,7 @@ struct Words512 {
     return _mm512_set1_epi32(word);
   }
 
-  // Four words each of four lines, `stride` bytes apart; and of w[j], lines j, j + 4, …, word i of every line.
+  // Loads four words from each of four lines, which are `stride` bytes apart: one line per 128 bits.
   static Words load_fours(const void* from, int64_t stride) {
     const auto at = [&](int i) {
       return _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(static_cast<const char*>(from) + i * stride));
@@ -46,6 +46,8 @@ struct Words512 {
     const Words two = _mm512_inserti32x4(_mm512_castsi128_si512(at(0)), at(1), 1);
     return _mm512_inserti32x4(_mm512_inserti32x4(two, at(2), 2), at(3), 3);
   }
+  // Transposes 16 lines of four words. Before: w[j] has the lines j, j + 4, j + 8, j + 12. After: w[i] has word i of
+  // each.
   static void transpose_fours(Words (&w)[4]) {
     const __m512i a = _mm512_unpacklo_epi32(w[0], w[1]);
     const __m512i b = _mm512_unpackhi_epi32(w[0], w[1]);
@@ -121,10 +123,12 @@ struct FloatAccumulators512 {
   static constexpr bool kCorrects = false;
   static Accumulators zero_accumulators() { return _mm512_setzero_ps(); }
   static Accumulators load_accumulators(const float* p) { return _mm512_loadu_ps(p); }
+  // Loads the first n accumulators (0 to 16) from p; the others are zero.
   static Accumulators load_accumulators_part(const float* p, int n) {
     return _mm512_maskz_loadu_ps(Words512::first(n), p);
   }
   static void store_accumulators(float* p, Accumulators s) { _mm512_storeu_ps(p, s); }
+  // Overwrites the first n accumulators (0 to 16) at p.
   static void store_accumulators_part(float* p, Accumulators s, int n) {
     _mm512_mask_storeu_ps(p, Words512::first(n), s);
   }
@@ -157,6 +161,7 @@ struct FloatAccumulators512 {
   }
 };
 
+// INT32 accumulators; the functions of FloatAccumulators512.
 struct IntegerAccumulators512 {
   static constexpr bool kNarrows = false;
   using Accumulator = int32_t;
@@ -286,6 +291,7 @@ struct Vnni512 : Bytes512 {
   static Words load(const T* p) {
     return shifted<kIsA, T>(_mm512_loadu_si512(p));
   }
+  // Loads `count` bytes, and zeros behind them. In a signed A, adds 128 to every byte, also to the zeros.
   template <bool kIsA, class T>
   static Words load_part(const T* p, int count) {
     const auto mask = count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1U;

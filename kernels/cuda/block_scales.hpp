@@ -18,7 +18,7 @@ namespace pbprobe {
 constexpr int kScaleTileRows = 128;
 constexpr int kScaleTileBytes = 512;
 
-// The scales of both operands; `across`: words of a row, which is tiles side by side.
+// Block scales of both operands. `across`: tiles from left to right, each one word (four scales) of a row.
 struct GpuBlockScales {
   const void* a;
   const void* b;

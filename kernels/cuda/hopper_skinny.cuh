@@ -42,7 +42,8 @@ struct SkinnyTile {
   static constexpr int kSharedBytes = tma_shared_bytes(kLines * (kRows + kColumns), kStages);
 };
 
-// Stores one block's accumulators where the others read them.
+// Stages a warpgroup's accumulators at `at` in shared memory, from where the blocks of the cluster read them.
+// `consumer`: index of the warpgroup, which holds 64 columns of the tile.
 template <class Tile, class Accumulator>
 __device__ inline void lay_out(unsigned at, const Accumulator (&acc)[Tile::kRows / 2], int consumer) {
   const int lane = static_cast<int>(threadIdx.x) % 32;

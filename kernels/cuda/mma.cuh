@@ -118,7 +118,8 @@ __device__ inline void load_matrices(unsigned (&to)[4], unsigned from) {
   }
 }
 
-// Addresses of a warp's matrices of one operand in a stage: blocks of 16 lines × 32 bytes of k.
+// Addresses of a warp's matrices of one operand in a stage: blocks of 16 lines × 32 bytes of k. kLines: lines of the
+// operand (rows of A, columns of B) in the stage.
 template <int kLines, int kLineBytes, bool kKMajor>
 struct Fragments {
   unsigned lane_address;  // this lane's row in the first block and step, permuted

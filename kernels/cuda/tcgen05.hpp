@@ -22,6 +22,7 @@ using EncodeTiled = int (*)(void* map, int type, unsigned rank, void* address, c
                             const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int interleave,
                             int swizzle, int promotion, int fill);
 
+// Arguments and grid of one launch. Tcgen05Kernel::prepare() fills them in on the host.
 struct Tcgen05Launch {
   static constexpr size_t kMostBytes = 4096;
   alignas(64) std::array<std::byte, kMostBytes> parameters = {};  // the kernel's arguments

@@ -83,6 +83,7 @@ struct TmaMmaWarp {
   unsigned held_a[kBlocksA][4];
   unsigned held_b[2][kBlocksB][4];
 
+  // Computes addresses of this lane; loads nothing. `row`, `column`: first of the warp in the tile, in elements.
   __device__ TmaMmaWarp(int row, int column) : fragments_a(row, true, 0), fragments_b(column, false, Tile::kBytesA) {}
 
   __device__ void load_a(unsigned stage, int step, int block) {

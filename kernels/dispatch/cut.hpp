@@ -21,7 +21,8 @@ namespace pbprobe {
 // Returns how many columns of B a thread that works alone packs at a time: their panels stay in its second-level cache.
 [[nodiscard]] int64_t count_block_columns(const Kernel& kernel, int64_t k_block);
 
-// Fills in plan.cpu, plan.split and the bytes that they need.
+// Divides a GEMM among at most `threads` threads: sets plan.cpu, plan.split (the parts of k), and the bytes of
+// workspace and of a prepacked B.
 void cut_cpu(Plan& plan, int64_t threads);
 
 // Returns a part of k of a split plan as a plan of its own: its C is [m, n] of accumulators.

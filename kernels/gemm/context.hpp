@@ -20,6 +20,7 @@ struct ParallelFor {
   void operator()(int64_t count, Task task, void* state) const;
 };
 
+// Resources of one planned GEMM: workspace, stream and loaded cubins (GPU), threads (CPU).
 struct Context {
   void* workspace = nullptr;  // at least plan.workspace_bytes; on the device for a GPU plan
   int64_t workspace_bytes = 0;

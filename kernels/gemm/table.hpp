@@ -159,7 +159,7 @@ struct TargetBuild {
   int64_t spill_bytes = 0;           // GPU: registers that ptxas spilled, all kernels together but memory probes
 };
 
-// Rows in the order of kernels.inc: if two fit, the earlier one is preferred.
+// Returns the kernels of all CPU and GPU targets in the order of kernels.inc: if two fit, the earlier one is preferred.
 [[nodiscard]] std::span<const Kernel> kernel_table();
 [[nodiscard]] std::span<const Peak> peak_table();
 [[nodiscard]] std::span<const TargetBuild> target_builds();
