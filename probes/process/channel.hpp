@@ -32,8 +32,10 @@ struct CrashMessage {
 // Worker side of the channel.
 class Channel {
  public:
+  // `descriptor` stays open: the caller owns it. `word` must precede each line. `seed` is for the operands until
+  // the next open().
   Channel(int descriptor, std::string word, uint64_t seed);
-  void send(const std::string& line);
+  void send(const std::string& line);  // writes a line: the word and `line`
   // Invalidates the word before foreign code is loaded. Call open() after loading.
   void close(const std::string& library);
   void open();

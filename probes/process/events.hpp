@@ -71,7 +71,7 @@ class EventWriter {
   void problem(const std::string& text);
   void not_run(NotRun one);
   void kernel_fault(const KernelFault& fault);
-  void obstacle(Obstacle why);  // reason why this process cannot continue
+  void obstacle(Obstacle why);  // sends why the process cannot continue; the caller then ends the process
   // Sends a problem, or not_run if `error` has an obstacle. `device` may be empty for the CPU.
   void failed(const std::string& text, const Error& error, const std::string& device);
   // Marks the start and end of loading foreign code, which must not send events.
