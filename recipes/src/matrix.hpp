@@ -90,7 +90,7 @@ struct Workload {
   FIELD(std::string, why);
 };
 
-// Common error, for the documents.
+// False statement about hardware that users repeat, with the fact and its source. docs/variants.md lists them.
 struct Correction {
   FIELD(std::string, stated);
   FIELD(std::string, fact);

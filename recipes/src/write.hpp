@@ -36,8 +36,8 @@ struct WriteOptions {
   RecipeImports imports = {};
 };
 
-// Returns the files in the recipe folder of a line: its variants, its CUDA packages, and pbprobe itself in a checkout,
-// or elsewhere the imported functions. Errors: usage.
+// Renders the files of a recipe folder, without writing them: the variants and CUDA packages of one line (a torch and a
+// CUDA). Adds the recipe of pbprobe in a checkout; elsewhere, the functions that the recipes import. Errors: usage.
 [[nodiscard]] Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, const Matrix& m = matrix());
 
 // Difference between a folder and its expected files.
