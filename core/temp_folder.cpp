@@ -110,19 +110,20 @@ Paths& paths() {
 
 }  // namespace
 
-IncompletePath::IncompletePath(std::filesystem::path path) : path_(std::move(path)) {
+IncompletePathRegistration::IncompletePathRegistration(std::filesystem::path path) : path_(std::move(path)) {
   const std::lock_guard lock(paths().mutex);
   paths().all.insert(path_);
 }
 
-IncompletePath::IncompletePath(IncompletePath&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+IncompletePathRegistration::IncompletePathRegistration(IncompletePathRegistration&& other) noexcept
+    : path_(std::exchange(other.path_, {})) {}
 
-IncompletePath& IncompletePath::operator=(IncompletePath&& other) noexcept {
+IncompletePathRegistration& IncompletePathRegistration::operator=(IncompletePathRegistration&& other) noexcept {
   std::swap(path_, other.path_);
   return *this;
 }
 
-IncompletePath::~IncompletePath() {
+IncompletePathRegistration::~IncompletePathRegistration() {
   if (path_.empty()) return;
   const std::lock_guard lock(paths().mutex);
   const auto found = paths().all.find(path_);

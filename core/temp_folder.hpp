@@ -35,12 +35,12 @@ void remove_temp_folders() noexcept;
 
 // Registration of a partly written file or folder: if a signal stops the program, remove_incomplete_paths() deletes the
 // path. The destructor only ends the registration; the owner renames or deletes the file.
-class IncompletePath {
+class IncompletePathRegistration {
  public:
-  explicit IncompletePath(std::filesystem::path path);
-  IncompletePath(IncompletePath&& other) noexcept;
-  IncompletePath& operator=(IncompletePath&& other) noexcept;
-  ~IncompletePath();
+  explicit IncompletePathRegistration(std::filesystem::path path);
+  IncompletePathRegistration(IncompletePathRegistration&& other) noexcept;
+  IncompletePathRegistration& operator=(IncompletePathRegistration&& other) noexcept;
+  ~IncompletePathRegistration();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 

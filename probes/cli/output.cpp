@@ -64,7 +64,7 @@ bool is_artifact(const fs::path& file) {
 // Writes to a temporary file in the same folder and renames it: readers see the old or the new document, never a part.
 // Keeps mode and owner.
 Result<void> replace(const fs::path& file, std::string_view text, const struct stat* before) {
-  const IncompletePath unfinished(file.string() + fmt::format(".{}.partial", ::getpid()));
+  const IncompletePathRegistration unfinished(file.string() + fmt::format(".{}.partial", ::getpid()));
   const fs::path& partial = unfinished.path();
   const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor >= 0 && before != nullptr &&

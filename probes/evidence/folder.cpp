@@ -130,7 +130,7 @@ Result<void> write_folder(const fs::path& folder, const EvidenceFiles& files) {
   while (!plain.empty() && !plain.has_filename()) plain = plain.parent_path();  // "evidence/"
   std::string partial = plain.string() + ".partial-XXXXXX";
   if (::mkdtemp(partial.data()) == nullptr) return cannot_write(folder, std::strerror(errno));
-  const IncompletePath unfinished(partial);
+  const IncompletePathRegistration unfinished(partial);
   auto written = fill(partial, plain, files);
   if (!written) remove_folder(partial);
   return written;
