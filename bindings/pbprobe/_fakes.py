@@ -43,14 +43,14 @@ def _get_shape(operator: str, a: torch.Tensor, b: torch.Tensor, most: int = 3) -
     return [*a.shape[:-1], b.shape[-1]]
 
 
-def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def fake_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The result of pbprobe::mm."""
     shape = _get_shape("mm", a, b)
     _check_floating("mm", a, b)
     return a.new_empty(shape)
 
 
-def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+def fake_linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """The result of pbprobe::linear."""
     shapes = "expected x [..., k] and weight [n, k]: got "
     _check(x.dim() > 0 and weight.dim() == 2, "linear", shapes, x, weight)
@@ -66,14 +66,14 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
     return x.new_empty([*x.shape[:-1], n])
 
 
-def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def fake_int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The result of pbprobe::int_mm."""
     shape = _get_shape("int_mm", a, b)
     _check_integers("int_mm", a, b)
     return a.new_empty(shape, dtype=torch.int32)
 
 
-def scaled_int_mm(
+def fake_scaled_int_mm(
     a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, out_dtype: torch.dtype
 ) -> torch.Tensor:
     """The result of pbprobe::scaled_int_mm."""
@@ -93,7 +93,7 @@ def _check_result(operator: str, out_dtype: torch.dtype | None) -> None:
     _check(out_dtype in _FLOATING, operator, types, out_dtype)
 
 
-def scaled_mm(
+def fake_scaled_mm(
     a: torch.Tensor,
     b: torch.Tensor,
     scale_a: torch.Tensor,

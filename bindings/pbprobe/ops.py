@@ -378,7 +378,7 @@ def use(kernel: str, parts: int | None = None, cluster: tuple[int, int] = (1, 1)
 
 
 for _name in ("mm", "linear", "int_mm", "scaled_int_mm", "scaled_mm"):
-    torch.library.register_fake(f"pbprobe::{_name}", getattr(_fakes, _name))
+    torch.library.register_fake(f"pbprobe::{_name}", getattr(_fakes, f"fake_{_name}"))
 
 
 class _Operator(_SingleLevelFunction):
