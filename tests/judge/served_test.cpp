@@ -54,7 +54,7 @@ TEST(Served, LimitsSuffixedCubinToItsChip) {
 }
 
 TEST(Served, ReturnsBestCodeOfRowWithSuffix) {
-  const auto best = [](Distribution row) { return count_reference_code(row, kSpark); };
+  const auto best = [](Distribution row) { return find_row_code(row, kSpark); };
   EXPECT_EQ(best({.cubin = {{"sm_90", 1}, {"sm_120", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::same_major);
   EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::ptx);
   EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .self_loaded = {{"sm_121", 1}}}).best, GpuCode::native);

@@ -97,7 +97,7 @@ void visit_gpus(const Facts& facts, Look look) {
 Answer packages_serve_the_gpus(const Facts& facts) {
   Answer answer;
   visit_gpus(facts, [&](const GpuGroup& group, const Sm& gpu, const Distribution& row) {
-    const RowCode code = count_reference_code(row, gpu);
+    const RowCode code = find_row_code(row, gpu);
     if (!code.any || code.best != GpuCode::none) return;
     const std::string kept =
         code.kept ? fmt::format("; the suffix of {} binds it to other chips", sm_name(*code.kept)) : "";
@@ -118,7 +118,7 @@ Answer driver_takes_their_ptx(const Facts& facts) {
   const auto driver = parse_major_minor(facts.host->driver.cuda_version.value_or(""));
   if (!driver) return answer;
   visit_gpus(facts, [&](const GpuGroup& group, const Sm& gpu, const Distribution& row) {
-    if (count_reference_code(row, gpu).best != GpuCode::ptx) return;
+    if (find_row_code(row, gpu).best != GpuCode::ptx) return;
     std::optional<MajorMinor> least;
     for (const auto& [name, text] : row.ptx_versions) {
       const auto sm = parse_sm(name);

@@ -77,7 +77,7 @@ std::vector<Seen> seen_in_rows(const Check& check, const Report& report) {
   return all;
 }
 
-RowCode count_reference_code(const Distribution& row, const Sm& gpu) {
+RowCode find_row_code(const Distribution& row, const Sm& gpu) {
   RowCode code;
   const auto take = [&](const std::map<std::string, int64_t>& counts, bool is_ptx) {
     for (const auto& [name, count] : counts) {

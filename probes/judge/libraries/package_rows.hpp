@@ -43,7 +43,7 @@ struct RowCode {
 };
 // Returns the best device code of a package for `gpu`: machine code for its capability, else for its major version,
 // else PTX.
-[[nodiscard]] RowCode count_reference_code(const Distribution& row, const Sm& gpu);
+[[nodiscard]] RowCode find_row_code(const Distribution& row, const Sm& gpu);
 
 // Returns the first CUDA whose driver compiles this PTX ISA version; nullopt for newer versions than pbprobe knows.
 [[nodiscard]] std::optional<MajorMinor> cuda_of_ptx(const MajorMinor& version);
