@@ -73,7 +73,7 @@ class Judge {
                      "say what it is to deliver: --claim NAME, or a list as `pbprobe gate --help` shows");
     if (facts_.run == nullptr || !facts_.run->problem) return;
     if (!facts_.run->obstacle) return object_unknown("run", *facts_.run->problem, again);
-    const Seen why = libtorch_could_not_run(facts_);
+    const Seen why = describe_failed_run(facts_);
     object_unknown("run", why.what.text, why.remedy);
   }
 

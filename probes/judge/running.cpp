@@ -17,7 +17,7 @@ Answer libtorch_loads(const Facts& facts) {
     return {.seen = {},
             .unknown = Seen{.what = facts.torch + " is older than 2.8, and pbprobe can only read it",
                             .remedy = "run `python -c \"import torch\"` to test whether it loads"}};
-  if (facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
+  if (facts.run->obstacle) return {.seen = {}, .unknown = describe_failed_run(facts)};
   return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded"), .where = facts.run->path}}};
 }
 
@@ -40,7 +40,7 @@ Answer libcuda_is_in_reach(const Facts& facts) {
 
 Answer libtorch_computes(const Facts& facts) {
   if (!facts.run->loaded || facts.run->executed) return {};
-  if (facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
+  if (facts.run->obstacle) return {.seen = {}, .unknown = describe_failed_run(facts)};
   return {.seen = {{.what = facts.run->problem.value_or("libtorch was loaded, and computed nothing"),
                     .where = facts.run->path}}};
 }
@@ -52,7 +52,7 @@ Answer libtorch_computes_on_gpu(const Facts& facts) {
   });
   if (!expected || !facts.run->executed) return {};
   if (!gpus_are_usable(facts) || !driver_supports_cuda(facts)) return {};
-  if (!facts.run->executed_on_gpu && facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
+  if (!facts.run->executed_on_gpu && facts.run->obstacle) return {.seen = {}, .unknown = describe_failed_run(facts)};
   if (!facts.run->executed_on_gpu)
     return {.seen = {}, .unknown = Seen{facts.run->problem.value_or("libtorch was not run on a GPU")}};
   if (*facts.run->executed_on_gpu) return {};

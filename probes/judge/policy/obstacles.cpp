@@ -91,7 +91,7 @@ Seen could_not_run(const Facts& facts, const std::string& what, Obstacle why, co
   return seen;
 }
 
-Seen libtorch_could_not_run(const Facts& facts) {
+Seen describe_failed_run(const Facts& facts) {
   const LibtorchRun& run = *facts.run;
   // The run computes on the CPU first, then on one GPU.
   const auto gpu = gpu_of_run(facts);

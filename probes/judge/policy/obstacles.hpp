@@ -20,7 +20,7 @@ namespace pbprobe {
 [[nodiscard]] Seen could_not_run(const Facts& facts, const std::string& what, Obstacle why, const std::string& device);
 
 // Returns why the whole libtorch run failed, with the remedy for its obstacle. Requires facts.run.
-[[nodiscard]] Seen libtorch_could_not_run(const Facts& facts);
+[[nodiscard]] Seen describe_failed_run(const Facts& facts);
 
 // Returns why figures are not judged: process `who` used the GPU during the measurement.
 [[nodiscard]] Seen report_other_users(const std::string& who);
