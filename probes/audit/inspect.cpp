@@ -212,7 +212,7 @@ void inspect_elf(File& file, const Task& task) {
   inspect_links(file, *elf);
   if (task.options.host_code != HostCodeScope::none) inspect_code(file, *elf, task.options);
   inspect_constants(file, *elf);
-  file.self_loaded_code = get_code(file, find_fatbins(*elf), task);
+  file.self_loaded_code = get_code(file, read_constant_fatbins(*elf), task);
   // Linkers that merge sections may leave libtorch's device code among the constants.
   if (file.component == "libtorch" && !file.device_code)
     file.device_code = std::exchange(file.self_loaded_code, std::nullopt);

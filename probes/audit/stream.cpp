@@ -313,7 +313,7 @@ bool left_out_nothing_else(const StreamedMember& member, const std::string& name
   if (elf) {
     add_payloads(read_embedded_fatbins(*elf), file, payloads);
     add_payloads(read_fatbin_sections(*elf, kRelocatableSection), file, payloads);
-    add_payloads(find_fatbins(*elf), file, payloads);
+    add_payloads(read_constant_fatbins(*elf), file, payloads);
   } else {
     add_payloads(read_fatbins(file), file, payloads);
   }

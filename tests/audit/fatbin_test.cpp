@@ -235,7 +235,7 @@ TEST(EmbeddedFatbins, FindsBareCubinsAmongConstants) {
   ElfBuilder elf;
   elf.sections = {{".rodata", SHT_PROGBITS, constants}};
   const Content content = elf.build();
-  const Fatbins found = find_fatbins(*read_elf(Bytes(content, "libx.so")));
+  const Fatbins found = read_constant_fatbins(*read_elf(Bytes(content, "libx.so")));
   EXPECT_FALSE(found.problem);
   EXPECT_EQ(count(found), (Counts{{"sm_90", 2}, {"sm_80", 1}}));
   EXPECT_EQ(found.containers, 3U);

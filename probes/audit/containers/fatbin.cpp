@@ -369,7 +369,7 @@ Fatbins read_embedded_fatbins(const Elf& elf) {
   return fatbins;
 }
 
-Fatbins find_fatbins(const Elf& elf, const ElfSection& section) {
+Fatbins read_constant_fatbins(const Elf& elf, const ElfSection& section) {
   Fatbins fatbins;
   if (!holds_constants(section)) return fatbins;
   const auto bytes = section_bytes(elf, section);
@@ -377,9 +377,9 @@ Fatbins find_fatbins(const Elf& elf, const ElfSection& section) {
   return fatbins;
 }
 
-Fatbins find_fatbins(const Elf& elf) {
+Fatbins read_constant_fatbins(const Elf& elf) {
   Fatbins all;
-  for (const auto& section : elf.sections) append(all, find_fatbins(elf, section));
+  for (const auto& section : elf.sections) append(all, read_constant_fatbins(elf, section));
   return all;
 }
 

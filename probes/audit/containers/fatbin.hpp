@@ -86,10 +86,10 @@ struct EntryHeader {
 
 // Returns fatbin entries and bare cubins in `section`, which the library itself passes to the driver. Returns none if
 // `section` is not .rodata* or .lrodata*.
-[[nodiscard]] Fatbins find_fatbins(const Elf& elf, const ElfSection& section);
+[[nodiscard]] Fatbins read_constant_fatbins(const Elf& elf, const ElfSection& section);
 
 // Returns the fatbin entries and bare cubins of all these sections. For .nv_fatbin, call read_embedded_fatbins().
-[[nodiscard]] Fatbins find_fatbins(const Elf& elf);
+[[nodiscard]] Fatbins read_constant_fatbins(const Elf& elf);
 
 // Returns the bytes of a fatbin entry: in the file if it is not compressed, else in `scratch`, which grows and can be
 // reused. `payload` has the stored bytes of `entry`; `name` begins the messages. Errors: malformed (broken data, or

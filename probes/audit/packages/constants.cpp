@@ -41,7 +41,7 @@ Result<void> visit_constants(const Elf& elf, const Visit& visit) {
     if (!holds_constants(section)) continue;
     PBPROBE_TRY(const Bytes bytes, section_bytes(elf, section));
     std::string_view rest = bytes.text();
-    for (const auto& entry : find_fatbins(elf, section).entries) {
+    for (const auto& entry : read_constant_fatbins(elf, section).entries) {
       const auto begin = static_cast<size_t>(reinterpret_cast<const char*>(entry.payload.data()) - rest.data());
       visit(rest.substr(0, begin));
       rest.remove_prefix(begin + entry.padded_bytes);
