@@ -55,7 +55,8 @@ std::optional<DeviceCode> get_code(File& file, const Fatbins& fatbins, const Tas
   const bool opened = opens_device_code(file.path, task.options);
   const InsideFacts inside = opened ? collect_inside_facts(fatbins.entries, task) : InsideFacts(fatbins.entries.size());
   note(file, first_limit(inside));
-  DeviceCode code = add_up(fatbins.entries, inside, task.bytes, opened, wanted_names(task.bytes.name(), task.options));
+  DeviceCode code =
+      count_device_code(fatbins.entries, inside, task.bytes, opened, wanted_names(task.bytes.name(), task.options));
   if (fatbins.unlinked) code.unlinked = static_cast<int64_t>(fatbins.entries.size());
   return code;
 }

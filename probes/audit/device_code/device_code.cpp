@@ -307,8 +307,8 @@ InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes
   return inside;
 }
 
-DeviceCode add_up(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside, const Bytes& file, bool opened,
-                  KernelNames wanted) {
+DeviceCode count_device_code(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside, const Bytes& file,
+                             bool opened, KernelNames wanted) {
   DeviceCode code;
   const std::vector<FatbinEntry> entries = correct_labels(labelled, inside);
   add_units(entries, inside, code);

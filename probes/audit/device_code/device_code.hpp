@@ -44,8 +44,8 @@ using InsideFacts = std::vector<std::optional<EntryFacts>>;
 
 // Sums the entries of a file. An SM in `inside` replaces the SM in the entry's header. `opened`: look_inside_all()
 // ran; the result has a census even without machine code. `wanted`: kernel names to store.
-[[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside, const Bytes& file,
-                                bool opened, KernelNames wanted = {});
+[[nodiscard]] DeviceCode count_device_code(const std::vector<FatbinEntry>& labelled, const InsideFacts& inside,
+                                           const Bytes& file, bool opened, KernelNames wanted = {});
 
 // Returns the first problem of an entry that was not opened because of a limit.
 [[nodiscard]] std::optional<Error> first_limit(const InsideFacts& inside);
