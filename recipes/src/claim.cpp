@@ -103,8 +103,8 @@ Result<void> check_possible(const Claim& claim) {
   }
   for (const auto* cpu : cpus) {
     if (cpu->architecture != cpus.front()->architecture)
-      return make_error(ErrorCode::usage, "{} and {}: no build is for both {} and {}", cpus.front()->id, cpu->id,
-                        cpus.front()->architecture, cpu->architecture);
+      return make_error(ErrorCode::usage, "{} and {} exclude each other: no build is for both {} and {}: claim one",
+                        cpus.front()->id, cpu->id, cpus.front()->architecture, cpu->architecture);
     for (const auto* gpu : gpus) {
       if (common_platforms(*gpu, *cpu).empty())
         return make_error(ErrorCode::usage, "{} with {}: no such machine ({} is found on {} only)", gpu->id, cpu->id,

@@ -197,9 +197,11 @@ class Verifier {
   void check_patches(bool drop) {
     const auto dropped = code_.find("dropPatches = true");
     if (dropped && !drop)
-      add("PB417", "every patch of nixpkgs is dropped, and recipes/matrix.json keeps nixpkgs' patches", dropped);
+      add("PB417", "the recipe drops nixpkgs' patches (dropPatches = true), and recipes/matrix.json keeps them",
+          dropped);
     if (!dropped && drop)
-      add("PB417", "nixpkgs' patches are kept, and recipes/matrix.json drops them", code_.find("dropPatches"));
+      add("PB417", "the recipe keeps nixpkgs' patches (no dropPatches = true), and recipes/matrix.json drops them",
+          code_.find("dropPatches"));
   }
 
   void check_version(const MatrixLine& line) {
@@ -309,11 +311,12 @@ Result<Verified> verify_folder(const fs::path& folder, const Matrix& m) {
     if (entry.path.extension() == ".nix" && name.starts_with("pytorch")) files.push_back(entry.path);
   }
   if (code)
-    return make_error(ErrorCode::not_found, "{}: {}: give the folder that holds the recipes, as .flox/pkgs",
-                      folder.string(), code.message());
+    return make_error(ErrorCode::not_found,
+                      "{}: the folder of recipes cannot be read: {}: give a folder such as .flox/pkgs", folder.string(),
+                      code.message());
   if (files.empty())
-    return make_error(ErrorCode::not_found, "{}: no pytorch*.nix in it: give the folder that holds the recipes",
-                      folder.string());
+    return make_error(ErrorCode::not_found,
+                      "{}: the folder has no recipe (pytorch*.nix): give a folder such as .flox/pkgs", folder.string());
   std::sort(files.begin(), files.end());
   Verified verified{.recipes = files.size()};
   for (const auto& file : files) {

@@ -143,7 +143,7 @@ const std::vector<Planted>& planted_faults() {
               "-DCUDA_VERSION"},
       Planted{"AllPatchesDropped", "PB417", kSpark, "dropPatches = false;", "patches = [ ];", "every patch of nixpkgs"},
       Planted{"PatchesDroppedByTheSwitch", "PB417", kSpark, "dropPatches = false;", "dropPatches = true;",
-              "recipes/matrix.json keeps nixpkgs' patches"},
+              "recipes/matrix.json keeps them"},
       Planted{"ArchListAsAnAttribute", "PB418", kSpark, "in\n", "  TORCH_CUDA_ARCH_LIST = \"12.1\";\nin\n",
               "as an attribute"},
       Planted{"GpuTargetsWithPrefix", "PB418", kSpark, "in\n", "  gpuTargets = [ \"sm_121\" ];\nin\n", "\"sm_121\""},
@@ -271,7 +271,8 @@ TEST(Verify, PatchesThatTheMatrixDropsAreNotKept) {
     text.replace(at, std::string_view("dropPatches = false;").size(), kept);
     const auto findings = verify_recipe(path, text, m);
     ASSERT_THAT(ids(findings), ElementsAre("PB405", "PB417")) << kept;
-    EXPECT_EQ(findings[1].what, "nixpkgs' patches are kept, and recipes/matrix.json drops them");
+    EXPECT_EQ(findings[1].what,
+              "the recipe keeps nixpkgs' patches (no dropPatches = true), and recipes/matrix.json drops them");
   }
 }
 
@@ -279,10 +280,10 @@ TEST(Verify, ReportsAFolderWithoutRecipes) {
   const nix::TempFolder scratch;
   const auto none = verify_folder(scratch.path() / "none");
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().message, HasSubstr("give the folder that holds the recipes"));
+  EXPECT_THAT(none.error().message, HasSubstr("give a folder such as .flox/pkgs"));
   const auto empty = verify_folder(scratch.path());
   ASSERT_FALSE(empty);
-  EXPECT_THAT(empty.error().message, HasSubstr("no pytorch*.nix in it"));
+  EXPECT_THAT(empty.error().message, HasSubstr("the folder has no recipe (pytorch*.nix)"));
 }
 
 // Compares the examples in docs/checks with findings; evaluate_test.cpp compares examples that need Nix.
