@@ -39,7 +39,8 @@ Result<std::string> read_architecture(const fs::path& program) {
     case EM_X86_64: return std::string("x86_64");
     case EM_AARCH64: return std::string("aarch64");
     default:
-      return make_error(ErrorCode::malformed, "{} is not a program for x86-64 or aarch64 Linux", program.string());
+      return make_error(ErrorCode::malformed, "{} is not a pbprobe for x86-64 or aarch64 Linux: name one by --program",
+                        program.string());
   }
 }
 

@@ -107,8 +107,10 @@ Result<void> check_same_build(const Report& one, const Report& other, const std:
     const auto same = theirs.find(path);
     if (same == theirs.end()) return make_error(ErrorCode::malformed, "{}: {} is missing", name, path);
     if (same->second != digest)
-      return make_error(ErrorCode::malformed, "{}: {} differs: {}, but {} in the first report", name, path,
-                        same->second, digest);
+      return make_error(
+          ErrorCode::malformed,
+          "{}: not the build of the first report: {} has SHA-256 {}, and {} there: join gates of one build", name, path,
+          same->second, digest);
   }
   return make_error(ErrorCode::malformed, "{}: has shared objects that the first report lacks", name);
 }

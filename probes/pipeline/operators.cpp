@@ -152,7 +152,8 @@ void compare_operators(Report& report, const OperatorOptions& options) {
   if (packages && root_above(*packages).empty()) {
     report.operators = compute(*packages, report, options);
   } else {
-    report.problems.push_back("operators were not compared: this torch is in no environment of this system");
+    report.problems.push_back(
+        "operators were not compared: this torch is not in an environment of this system: install it in one");
   }
 }
 
