@@ -282,9 +282,11 @@ std::optional<std::string> why_not_certain(const ScaledKind& kind, const ScaledD
 // The operator threw. Where the device lacks what it takes, neither the build is at fault nor is anything unknown.
 Error refused(Error error, const ScaledKind& kind, const ScaledDevice& device) {
   if (error.code != ErrorCode::failed_child || error.obstacle) return error;
-  if (!device.gpu) return make_error(ErrorCode::unsupported, "this libtorch has none for CPUs");
+  if (!device.gpu) return make_error(ErrorCode::unsupported, "this libtorch has no such product for CPUs");
   if (!kind.offered)
-    return make_error(ErrorCode::unsupported, "the aten::_scaled_mm of this libtorch does not take it");
+    return make_error(
+        ErrorCode::unsupported,
+        "torch does not promise this product in aten::_scaled_mm, and this libtorch refuses these types and scales");
   if (device.target != nullptr && !multiplies(*device.target, kind))
     return make_error(ErrorCode::unsupported, "torch computes it on {}, and this GPU is {}",
                       fmt::join(ids_that_multiply(kind), ", "), device.target->id);
