@@ -227,7 +227,7 @@ void add_audit(CLI::App& app, int& exit_code) {
                    "that pbprobe wrote")
       ->required();
   auto* claim = command->add_option("--claim", options.claim,
-                                    "Claim to check: a variant name, or a list of targets and versions");
+                                    "Claim to check: a variant name, or a list such as sm90,avx512,cuda=13.0,only");
   add_format_and_output(*command, options.format, options.output);
   auto* only =
       command->add_flag("--device-code-only", options.audit.device_code_only, "List only device code, by its headers");

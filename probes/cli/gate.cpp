@@ -159,7 +159,8 @@ int run(const GateArguments& options) {
 void add_what(CLI::App& command, GateArguments& options) {
   command.add_option("ARTIFACT", options.request.artifact,
                      "Build to judge, as for `pbprobe audit`; or a report, which is judged by its facts");
-  command.add_option("--claim", options.claim, "Claim of the build: a variant name, or a list of targets and versions");
+  command.add_option("--claim", options.claim,
+                     "Claim of the build: a variant name, or a list such as sm90,avx512,cuda=13.0,only");
   command.add_option("--claim-file", options.claim_file,
                      "File with the claim of each library of a package, and libraries to ignore (docs/gate.md); or "
                      "metadata.json of a Hugging Face kernel");

@@ -85,7 +85,8 @@ void add_merge(CLI::App& app, int& exit_code) {
   static MergeArguments options;
   command->add_option("REPORT", options.request.documents, "Reports of nodes, or folders of reports")->required();
   add_outputs(*command, options);
-  command->add_option("--baseline", options.request.baseline, "Compare with this fleet, an earlier --output");
+  command->add_option("--baseline", options.request.baseline,
+                      "Earlier fleet to compare with: the JSON of an earlier --output");
   command->add_option("--expect", options.request.expected, "File of expected hosts, one per line");
   command
       ->add_option("--false-alarms", options.request.false_alarm_rate,

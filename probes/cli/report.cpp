@@ -162,7 +162,7 @@ void add_report(CLI::App& app, int& exit_code) {
                       "A site-packages folder, an environment, a libtorch, a wheel, or a report; by default the torch "
                       "of the active environment");
   auto* claim = command->add_option("--claim", options.claim,
-                                    "Claim of the build: a variant name, or a list of targets and versions");
+                                    "Claim of the build: a variant name, or a list such as sm90,avx512,cuda=13.0,only");
   auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds, 20 with a GPU (the default)");
   auto* full = command->add_flag("--full", options.full, "More shapes, more samples, every core checked: minutes");
   full->excludes(quick);
