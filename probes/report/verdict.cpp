@@ -125,7 +125,7 @@ void add_summary(Page& page, const Report& report) {
   page.blank();
   page.paragraph(fmt::format("{}", fmt::join(parts, page.unicode() ? " · " : " | ")), 0, Colour::faint);
   // The text for an issue, and where to find the rest.
-  page.paragraph(fmt::format("To paste: `pbprobe report --format markdown`{}",
+  page.paragraph(fmt::format("Markdown for an issue: `pbprobe report --format markdown`{}",
                              page.verbose() ? "" : "; --verbose has the inventory"),
                  0, Colour::faint);
 }

@@ -113,7 +113,7 @@ TEST_P(FirstScreen, AnswersFiveQuestions) {
     EXPECT_NE(words.find(answer), std::string::npos) << answer << "\n" << text;
 }
 
-constexpr const char* kPaste = "To paste: `pbprobe report --format markdown`";
+constexpr const char* kPaste = "Markdown for an issue: `pbprobe report --format markdown`";
 
 INSTANTIATE_TEST_SUITE_P(
     Reports, FirstScreen,

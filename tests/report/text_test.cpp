@@ -162,8 +162,9 @@ TEST(Text, PrintsOneLineIfQuiet) {
 TEST(Text, PrintsCountsInLastLine) {
   Report report = gb10_document();
   report.seconds = 8.24;
-  EXPECT_THAT(render_report(report), testing::EndsWith("\n\n1 note | 1 of 1 GPU tested | 8.2 s\nTo paste: `pbprobe "
-                                                       "report --format markdown`; --verbose has the inventory\n"));
+  EXPECT_THAT(render_report(report),
+              testing::EndsWith("\n\n1 note | 1 of 1 GPU tested | 8.2 s\nMarkdown for an issue: `pbprobe "
+                                "report --format markdown`; --verbose has the inventory\n"));
   EXPECT_THAT(render_report(report, {.unicode = true}), HasSubstr("1 note · 1 of 1 GPU tested"));
   EXPECT_THAT(render_report(h200_document()), HasSubstr("\nnothing to fix | "));
 }
