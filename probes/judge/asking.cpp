@@ -138,27 +138,28 @@ bool has_subject(Need need, const Facts& facts) {
 }
 
 std::string why_not_asked(const Check& check, const Facts& facts) {
-  if (facts.wrong_platform && compares_with_machine(check)) return "it is built for another processor";
+  if (facts.wrong_platform && compares_with_machine(check))
+    return "the build is for another processor than this machine";
   if (check.by_glibc && is_decided_by_glibc(facts)) return "the version of this machine's glibc decides";
   if (needs(check, Need::emulated) && facts.report.emulated_loads && !facts.report.emulated_loads->empty())
-    return "it was not tried: " + facts.report.emulated_loads->front().what;
+    return "the load was not emulated: " + facts.report.emulated_loads->front().what;
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
-  if (needs(check, Need::rows)) return "the packages beside it were not looked at";
-  if (needs(check, Need::preflight)) return "what compiles as programs run was not looked for";
+  if (needs(check, Need::rows)) return "the packages beside the artifact were not audited";
+  if (needs(check, Need::preflight)) return "the compilers that programs start were not looked for";
   if (needs(check, Need::imports))
-    return facts.claim == nullptr ? "only `pbprobe report --full` imports it"
-                                  : "it is not installed, no interpreter fits it, or --no-import was given";
+    return facts.claim == nullptr ? "only `pbprobe report --full` imports the package"
+                                  : "the package is not installed, no interpreter fits it, or --no-import was given";
   if (needs(check, Need::reference) && !has_subject(Need::reference, facts)) return "only a gate asks for it";
-  if (needs(check, Need::record)) return "there is no RECORD, or no gate held it against that";
+  if (needs(check, Need::record)) return "the package has no RECORD, or no gate compared its files with RECORD";
   if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";
-  for (const auto& [need, why] : {std::pair(Need::cuda_build, "it is not a CUDA build"),
-                                  {Need::package, "no package tells of it"},
+  for (const auto& [need, why] : {std::pair(Need::cuda_build, "the artifact is not a CUDA build"),
+                                  {Need::package, "no package metadata belongs to the artifact"},
                                   {Need::store, "it is in no Nix store"}}) {
     if (needs(check, need) && !has_subject(need, facts)) return why;
   }
-  if (facts.other && !check.of_any) return "it is another package than torch";
-  if (facts.single_file && needs(check, Need::whole)) return "a single file does not tell";
-  return "nothing of the kind is claimed";
+  if (facts.other && !check.of_any) return "the artifact is another package than torch";
+  if (facts.single_file && needs(check, Need::whole)) return "a single file cannot answer this check";
+  return "the claim has no such part";
 }
 
 std::optional<Seen> unjudged_claim(const Facts& facts) {

@@ -59,7 +59,7 @@ std::string describe_code_choice(const CodeChoice& choice, const std::string& ca
     case GpuCode::same_major: {
       std::string few;
       if (choice.exact) few = fmt::format("; {} of {} cubins are {}", choice.exact_count, choice.units, *choice.exact);
-      return fmt::format("{} machine code runs on {} as it is{}", *choice.best, capability, few);
+      return fmt::format("{} machine code runs unchanged on {}{}", *choice.best, capability, few);
     }
     case GpuCode::ptx:
       return fmt::format("{} PTX, which the driver compiles at the first start: up to a minute", *choice.best);
@@ -85,7 +85,7 @@ CodeChoice find_code_choice(const Facts& facts, const Gpu& gpu) {
 std::string describe_holdings(const Facts& facts, const Gpu& gpu, const CodeChoice& choice) {
   if (facts.inventory == nullptr) return "no torch was read";
   if (facts.wrong_platform)
-    return fmt::format("built for {}: nothing of it runs here",
+    return fmt::format("built for {}: no code of the build runs here",
                        facts.inventory->platform.value_or("another processor"));
   if (is_other_library(facts)) return "a library beside torch: which GPUs torch serves is not known";
   if (!facts.cuda_build) return "a CPU build: it has no GPU code";

@@ -18,7 +18,8 @@ Answer libtorch_loads(const Facts& facts) {
             .unknown = Seen{.what = facts.torch + " is older than 2.8, and pbprobe can only read it",
                             .remedy = "run `python -c \"import torch\"` to test whether it loads"}};
   if (facts.run->obstacle) return {.seen = {}, .unknown = describe_failed_run(facts)};
-  return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded"), .where = facts.run->path}}};
+  return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded, and the loader gave no reason"),
+                    .where = facts.run->path}}};
 }
 
 // Code that writes to pbprobe's result channel can forge every result.

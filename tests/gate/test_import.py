@@ -80,7 +80,7 @@ def test_skips_import_without_fitting_python(tmp_path):
     assert "PB541" not in found
     assert (asked["state"], asked["why"]) == (
         "not_asked",
-        "it is not installed, no interpreter fits it, or --no-import was given",
+        "the package is not installed, no interpreter fits it, or --no-import was given",
     )
 
 

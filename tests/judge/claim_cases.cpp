@@ -120,7 +120,8 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
                         }),
                    sm121_build()});
   cases.push_back(
-      {"PB319", "libtorch_cuda.so holds machine code for sm_90, sm_100 too, among its constants",
+      {"PB319",
+       "libtorch_cuda.so also holds machine code for sm_90, sm_100 in its constants, and the claim says `only`",
        with(sm121_build(),
             [](Report& r) {  // another toolkit made it, which is no fault
               libtorch_cuda(r).self_loaded_code =

@@ -158,7 +158,8 @@ TEST(Gate, ReturnsExecutedAfterRunOnClaimedChip) {
   EXPECT_EQ(executed.claims[0].proven, Level::executed);
   const Verdict measured = judge(ran_on_h200(), terms("hardware", Level::measured));
   EXPECT_EQ(measured.outcome, Outcome::unknown);
-  EXPECT_TRUE(objects(measured, "claim", Outcome::unknown, "not measured against a baseline")) << listed(measured);
+  EXPECT_TRUE(objects(measured, "claim", Outcome::unknown, "no baseline was measured: give --baseline LIBTORCH"))
+      << listed(measured);
 }
 
 Verdict judge_with_baseline(BaselineComparison comparison) {

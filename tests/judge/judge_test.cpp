@@ -272,7 +272,7 @@ TEST(Judge, NamesVersionAndIndexForReinstall) {
   report.inventory->packages.front().version = "2.11.0";
   EXPECT_EQ(remedy("PB115"), "pip install nvidia-nccl-cu13 torch==2.11.0 --index-url https://pypi.org/simple");
   libtorch_cuda(report).links->dependencies = {{"libmade-up.so.2"}};
-  EXPECT_THAT(remedy("PB115"), HasSubstr("install the package that holds it"));
+  EXPECT_THAT(remedy("PB115"), HasSubstr("install the package that contains the library"));
   report.inventory->packages.clear();
   EXPECT_THAT(remedy("PB119"), HasSubstr("install torch again from the same source"));
 }

@@ -176,9 +176,11 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   HostCode few512 = half512;
   few512.unguarded_instructions = 49999;
   cases.push_back(
-      {"PB208", "avx2 only is claimed, and no unguarded code of libtorch uses avx2, for which that target has its own",
+      {"PB208",
+       "avx2 is claimed with `only`, and unguarded code of libtorch never uses avx2: the build lacked a compiler flag",
        counted(by_fma, claim_cpu("avx2", true)), counted(by_fma, claim_cpu("avx2", false))});
-  cases.push_back({"PB208", "no unguarded code of libtorch uses avx512dq, avx512bw, for which that target has its own",
+  cases.push_back({"PB208",
+                   "unguarded code of libtorch never uses avx512dq, avx512bw: the build lacked a compiler flag",
                    counted(half512, claim_cpu("avx512", true)), counted(few512, claim_cpu("avx512", true))});
   const HostCode plain512 = make_avx512_code();
   HostCode with_bf16 = plain512;

@@ -382,8 +382,10 @@ void add_part_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB178", "ext 1.0 is built for aarch64, and the environment's Python for x86_64",
                    of_other_processor(true, 3), make_package_report([](Inventory&) {})});
-  cases.push_back({"PB178", "ext 1.0: _C.so is built for aarch64, and the environment's Python for x86_64; 1 more of",
-                   of_other_processor(false, 2), make_package_report([](Inventory&) {})});
+  cases.push_back(
+      {"PB178",
+       "ext 1.0: _C.so cannot load: the file is for aarch64, and the environment's Python for x86_64; 1 more of",
+       of_other_processor(false, 2), make_package_report([](Inventory&) {})});
   const auto left = [](const char* folder, const char* artifact, const char* path) {
     return make_package_report([=](Inventory& i) {
       i.artifact = artifact;

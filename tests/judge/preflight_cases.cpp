@@ -134,15 +134,16 @@ void add_cache_cases(std::vector<Case>& cases) {
     };
   };
   cases.push_back({"PB535",
-                   "nothing that is compiled can be kept by Triton (/home/u/.triton/cache), TorchInductor "
+                   "compiled code cannot be stored in the cache of Triton (/home/u/.triton/cache), TorchInductor "
                    "(/tmp/torchinductor_u): /home is not this user's to write to",
                    change_h200(lost({0, 1, 2})), change_h200(lost({2}))});  // without PTX, the driver caches nothing
   cases.push_back({"PB535",
-                   "by TorchInductor: it is named after the user",
+                   "in the cache of TorchInductor: the folder's name needs the user's name",
                    on(cpu_report(),
                       [](Preflight& p) {
                         p.caches[1].path.clear();
-                        p.caches[1].problem = "it is named after the user, and user 1000 has no name";
+                        p.caches[1].problem =
+                            "the folder's name needs the user's name, and user 1000 has none: set USER";
                       }),
                    on(cpu_report(), lost({0, 2})),
                    {"PB309"}});

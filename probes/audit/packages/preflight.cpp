@@ -220,10 +220,11 @@ class Looking {
     }
     if (!user) user = sources_.user;
     if (!user)
-      return {.of = "TorchInductor",
-              .path = "",
-              .variable = kName,
-              .problem = fmt::format("it is named after the user, and user {} has no name", getuid())};
+      return {
+          .of = "TorchInductor",
+          .path = "",
+          .variable = kName,
+          .problem = fmt::format("the folder's name needs the user's name, and user {} has none: set USER", getuid())};
     return cache("TorchInductor", temporary_folder() + "/torchinductor_" + *user, kName, true);
   }
 

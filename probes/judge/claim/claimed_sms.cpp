@@ -295,9 +295,9 @@ Answer other_libraries_hold_more(const Facts& facts) {
     if (is_own(*facts.inventory, file) && file.self_loaded_code) {
       const auto others = extras(facts, *file.self_loaded_code);
       if (!others.empty())
-        answer.seen.push_back(
-            {say("{} holds machine code for {} too, among its constants", base_name(file.path), join_sms(others)),
-             file.path});
+        answer.seen.push_back({say("{} also holds machine code for {} in its constants, and the claim says `only`",
+                                   base_name(file.path), join_sms(others)),
+                               file.path});
     }
     if (!is_libtorch(facts, file)) continue;
     const auto others = extras(facts, *file.device_code);

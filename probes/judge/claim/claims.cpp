@@ -228,7 +228,8 @@ std::vector<Check> claims_checks() {
       {.id = "PB132",
        .subject = Subject::closure,
        .needs = {claim, inventory, whole},
-       .remedy = "build the recipe of that name, and give its pname as `pbprobe recipes show` prints it",
+       .remedy = "build the claimed recipe with the pname that `pbprobe recipes show NAME` prints, or claim the "
+                 "variant in the store name",
        .ask = store_name_is_claimed},
   };
 }

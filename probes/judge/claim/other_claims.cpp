@@ -166,10 +166,10 @@ Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
                            files.begin()->second});
   }
   if (const File* file = find_untagged_module(part.inventory))
-    answer.unknown = Seen{
-        .what = say("{} of {} uses Python, and its name does not tell which one", base_name(file->path), part.name),
-        .where = file->path,
-        .remedy = "build it with the suffix of its Python, or of abi3"};
+    answer.unknown =
+        Seen{.what = say("{} of {} uses Python, and the file name has no Python tag", base_name(file->path), part.name),
+             .where = file->path,
+             .remedy = "build the module with the suffix of its Python (.cpython-311-x86_64-linux-gnu.so), or of abi3"};
   return answer;
 }
 
@@ -361,14 +361,14 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::python,
-       .remedy = "build it with the claimed Python",
+       .remedy = "build the extension modules with the claimed Python",
        .ask = python_is_as_claimed},
       {.id = "PB175",
        .needs = {file_claim, inventory},
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::files,
-       .remedy = "build that library with it, or claim less of it",
+       .remedy = "build that library for the claimed targets, or claim fewer targets for the library",
        .ask = files_are_as_claimed},
       {.id = "PB176",
        .needs = {file_claim, inventory},

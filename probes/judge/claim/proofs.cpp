@@ -96,7 +96,8 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
   const LibtorchRun& run = *facts.run;
   if (!run.loaded && (run.obstacle || was_only_read(facts)))
     return all_unknown(run.problem.value_or("libtorch could not run"));
-  if (!run.loaded) return not_loaded(run.problem.value_or("libtorch could not be loaded"));
+  if (!run.loaded)
+    return not_loaded(run.problem.value_or("libtorch could not be loaded, and the loader gave no reason"));
   ClaimProof proof = all_unknown();
   proof.loaded = Outcome::pass;
   if (!run.executed) {

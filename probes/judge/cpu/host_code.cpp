@@ -299,8 +299,8 @@ Answer claimed_cpu_is_delivered(const Facts& facts) {
     if (few) answer.seen.push_back({.what = *few});
     if (!few && !absent.empty())
       answer.seen.push_back(
-          {.what = say("{} only is claimed, and no unguarded code of libtorch uses {}, for which that "
-                       "target has its own compiler flag",
+          {.what = say("{} is claimed with `only`, and unguarded code of libtorch never uses {}: the build "
+                       "lacked a compiler flag of that target",
                        target->id, fmt::join(absent, ", "))});
     if (built || capability) continue;
     answer.seen.push_back({.what = say("{} is claimed, and no unguarded code of libtorch uses {}", target->id,

@@ -115,7 +115,7 @@ BaselineComparison compare_builds(const Inventory& build, const Inventory& basel
 }
 
 Measured summarize_gains(const std::optional<BaselineComparison>& comparison, std::string_view device) {
-  if (!comparison) return {.detail = "it was not measured against a baseline"};
+  if (!comparison) return {.detail = "no baseline was measured: give --baseline LIBTORCH"};
   if (!comparison->differences.empty())
     return {.detail =
                 fmt::format("not comparable with {}: {}", comparison->path, fmt::join(comparison->differences, ", "))};

@@ -158,12 +158,13 @@ std::optional<std::string> describe_cuda_remedy(const Inventory& inventory, cons
   if (!torch) return std::nullopt;
   const auto major = parse_library_cuda(loading.missing_libraries.front().name);
   if (major && *major != torch->major && links_torch(inventory, loading))
-    return fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}", torch->major,
-                       *inventory.torch_beside, *major);
+    return fmt::format("install the build of the package for CUDA {}, which torch {} uses, or a torch for CUDA {}",
+                       torch->major, *inventory.torch_beside, *major);
   if (!has_variants_for_cuda(inventory, loading)) return std::nullopt;
-  return fmt::format("install a release of it with a library for CUDA {}, as torch {} is: pip install --upgrade {} {}",
-                     torch->major, *inventory.torch_beside, inventory.packages.front().name.value_or(""),
-                     make_torch_pin(*inventory.torch_beside));
+  const std::string name = inventory.packages.front().name.value_or("");
+  return fmt::format(
+      "install a release of {} with a library for CUDA {}, which torch {} uses: pip install --upgrade {} {}", name,
+      torch->major, *inventory.torch_beside, name, make_torch_pin(*inventory.torch_beside));
 }
 
 // Returns what to install if no package of a package index is known to have the libraries.
@@ -280,16 +281,17 @@ std::string describe_torch_remedy(const Inventory& inventory) {
 Seen lacking_in_torch(const Facts& facts, const LoadFault& fault) {
   const Inventory& inventory = *facts.inventory;
   const std::string remedy = describe_torch_remedy(inventory);
-  return {.what = say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
-                      who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
-                      *inventory.torch_beside, make_words(describe_loadable_releases(inventory)),
-                      make_words(explain_requirement(inventory)), and_others(fault)),
-          .where = fault.loading->path,
-          .remedy = remedy.empty()
-                        ? fmt::format("install the build of it that is made for torch {}, or the torch that it "
-                                      "was built with",
-                                      *inventory.torch_beside)
-                        : remedy};
+  return {
+      .what = say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
+                  who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
+                  *inventory.torch_beside, make_words(describe_loadable_releases(inventory)),
+                  make_words(explain_requirement(inventory)), and_others(fault)),
+      .where = fault.loading->path,
+      .remedy = remedy.empty()
+                    ? fmt::format("install the build of the package for torch {}, or the torch that the package was "
+                                  "built with",
+                                  *inventory.torch_beside)
+                    : remedy};
 }
 
 Seen lacking_in_library(const Facts& facts, const LoadFault& fault, const UnresolvedSymbol& symbol) {
@@ -358,7 +360,7 @@ Answer check_shared_cuda(const Facts& facts) {
       return {.seen = {{.what = say("{}: {} needs {}, and torch {} is built with CUDA {}", facts.torch,
                                     base_name(file.path), library, *inventory.torch_beside, torch->major),
                         .where = file.path,
-                        .remedy = fmt::format("install the build of it for CUDA {}, or a torch for CUDA {}",
+                        .remedy = fmt::format("install the build of the package for CUDA {}, or a torch for CUDA {}",
                                               torch->major, *major)}}};
     }
   }
@@ -371,7 +373,8 @@ Answer files_are_of_the_environment_s_processor(const Facts& facts) {
   Seen seen{.where = other.first, .remedy = other.reinstall};
   if (other.expected == kMusl)
     seen.remedy =
-        "install a musllinux wheel of it, or build it in this container; if no such wheel exists, as for torch, use a "
+        "install a musllinux wheel of the package, or build the package in this container; if no such wheel exists, as "
+        "for torch, use a "
         "container with glibc, such as Debian";
   if (other.expected.find("Python") != other.expected.npos) {
     seen.what = say("{} is built for {}, and the environment has {}: its modules are not found", facts.torch,
@@ -381,8 +384,8 @@ Answer files_are_of_the_environment_s_processor(const Facts& facts) {
                     other.expected);
   } else {
     const std::string more = other.files < 2 ? "" : fmt::format("; {} more of its files too", other.files - 1);
-    seen.what = say("{}: {} is built for {}, and {} for {}{}", facts.torch, base_name(other.first), other.processor,
-                    make_words(other.known_by), other.expected, make_words(more));
+    seen.what = say("{}: {} cannot load: the file is for {}, and {} for {}{}", facts.torch, base_name(other.first),
+                    other.processor, make_words(other.known_by), other.expected, make_words(more));
   }
   return {.seen = {std::move(seen)}};
 }
@@ -447,7 +450,8 @@ std::vector<Check> loading_checks() {
        .severity = Severity::warn,
        .needs = {inventory, environment},
        .of_any = true,
-       .remedy = "install the build of it for torch's CUDA: two CUDA runtimes in a process share no streams or handles",
+       .remedy = "install the build of the package for torch's CUDA: two CUDA runtimes in a process share no streams "
+                 "or handles",
        .ask = check_shared_cuda},
       {.id = "PB166",
        .severity = Severity::note,

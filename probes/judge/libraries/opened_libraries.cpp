@@ -78,8 +78,8 @@ std::string describe_remedy(const Facts& facts, const std::vector<UnopenedLibrar
       "to LD_LIBRARY_PATH",
       fmt::join(packages, " "));
   if (!other) return add_folders;
-  return fmt::format("install a release of it for {}: pip install --upgrade {}{}; or {}", *other,
-                     facts.inventory->packages.front().name.value_or(""),
+  const std::string name = facts.inventory->packages.front().name.value_or("");
+  return fmt::format("install a release of {} for {}: pip install --upgrade {}{}; or {}", name, *other, name,
                      torch.empty() ? "" : " " + make_torch_pin(torch), add_folders);
 }
 

@@ -270,7 +270,7 @@ std::vector<Check> own_files_checks() {
        .severity = Severity::warn,
        .needs = {inventory, whole},
        .searches_system = true,
-       .remedy = "install the package that holds it, or give the folder in LD_LIBRARY_PATH",
+       .remedy = "install the package that contains the library, or add its folder to LD_LIBRARY_PATH",
        .ask = closure_resolves},
       {.id = "PB140",
        .needs = {inventory, whole},

@@ -192,7 +192,7 @@ Answer caches_can_be_written(const Facts& facts) {
     variables.push_back(
         fmt::format("{}=/tmp/{}", cache->variable.value_or(""), cache->of.substr(0, cache->of.find(' '))));
   }
-  return {.seen = {{.what = say("nothing that is compiled can be kept by {}: {}",
+  return {.seen = {{.what = say("compiled code cannot be stored in the cache of {}: {}",
                                 fmt::format("{}", fmt::join(whose, ", ")), *lost.front()->problem),
                     .remedy = fmt::format("name folders that this user can write to and load from: export {}",
                                           fmt::join(variables, " "))}}};

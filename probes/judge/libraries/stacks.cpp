@@ -21,7 +21,8 @@ namespace {
 constexpr MajorMinor kFirstThatRefuses{2, 41};  // NEWS of glibc 2.41: dlopen() makes no stack executable
 
 constexpr std::string_view kRemedy =
-    "install a build of it that is linked with -z noexecstack; or clear the mark: patchelf --clear-execstack FILE";
+    "install a build of the library that is linked with -z noexecstack; or clear the mark: patchelf --clear-execstack "
+    "FILE";
 
 // Returns the path of a library without a folder glibc-hwcaps/LEVEL: ld.so takes one of the files with this path.
 std::string strip_level(const std::string& path) {

@@ -366,7 +366,7 @@ def test_fails_a_module_for_another_processor(tmp_path):
     package = spam().but(libraries={**spam().libraries, **foreign})
     found = gated(wheel(package, tmp_path), FAILED)
     assert {identifier for identifier, _ in found} == {"PB178", "PB182"}
-    assert f"is built for {OTHER}, and its tag for {MACHINE}" in dict(found)["PB178"]
+    assert f"cannot load: the file is for {OTHER}, and its tag for {MACHINE}" in dict(found)["PB178"]
 
 
 def test_data_for_another_processor_beside_a_twin_passes(tmp_path):

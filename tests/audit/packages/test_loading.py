@@ -163,7 +163,7 @@ def test_requires_another_build_for_another_cuda_major(tmp_path):
     row, _ = audited(environment(tmp_path, torch(version="2.11.0+cu130"), ext), FAILED)
     finding = only_finding(row)
     assert finding["id"] == "PB161"
-    assert finding["remedy"].startswith("install the build of it for CUDA 13, as torch 2.11.0+cu130 is")
+    assert finding["remedy"].startswith("install the build of the package for CUDA 13, which torch 2.11.0+cu130 uses")
     # A file that does not link torch may need the CUDA of its own package.
     own = extension(needs=("libcudart.so.12",), code=MODULE.format(""))
     row, _ = audited(environment(tmp_path / "own", torch(version="2.11.0+cu130"), own), FAILED)

@@ -45,7 +45,7 @@ def test_names_parts_of_another_cudnn(tmp_path):
     [finding] = find_unopened(make_site(tmp_path, translator(), install_cudnn("libcudnn.so.9", "libcudnn_ops.so.9")))
     assert finding["severity"] == "warn"
     assert f"{OWN_CUDNN} opens libcudnn_ops_infer.so.8 (nvidia-cudnn-cu12), and the environment has" in finding["what"]
-    assert "install a release of it for libcudnn.so.9: pip install --upgrade ext torch==2.11.0" in finding["remedy"]
+    assert "install a release of ext for libcudnn.so.9: pip install --upgrade ext torch==2.11.0" in finding["remedy"]
     assert "pip install --target FOLDER --no-deps 'nvidia-cudnn-cu12==8.*'" in finding["remedy"]
 
 

@@ -200,7 +200,8 @@ def test_names_one_module_of_another_processor(tmp_path):
     assert only(findings) == (
         "PB178",
         "fail",
-        f"ext 1.0: _D.{TAG}.so is built for {OTHER_MACHINE}, and the environment's Python for {MACHINE}",
+        f"ext 1.0: _D.{TAG}.so cannot load: the file is for {OTHER_MACHINE}, "
+        f"and the environment's Python for {MACHINE}",
     )
 
 

@@ -291,7 +291,8 @@ def test_requires_one_variant_for_the_cuda_of_torch(tmp_path):
     old = {"libext_cuda121": "libcublasLt.so.12", "libext_cuda126": "libcublasLt.so.12"}
     finding = only_finding(audited(opening(tmp_path, **old), FAILED)[0])
     assert finding["remedy"].startswith(
-        "install a release of it with a library for CUDA 13, as torch 2.11.0+cu130 is: pip install --upgrade ext torch"
+        "install a release of ext with a library for CUDA 13, which torch 2.11.0+cu130 uses: "
+        "pip install --upgrade ext torch"
     )
     sound = opening(tmp_path / "sound", **old, libext_cuda130="libcublasLt.so.13")
     assert audited(sound, FAILED)[0]["findings"] == []

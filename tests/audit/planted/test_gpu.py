@@ -173,7 +173,7 @@ LIBRARIES = [
     ),
     Row(
         "PB319",
-        "libtorch_cuda.so holds machine code for sm_121 too, among its constants",
+        "libtorch_cuda.so also holds machine code for sm_121 in its constants, and the claim says `only`",
         lambda: build_inner_cubins("sm121.fatbin"),
         lambda: build_inner_cubins("sm120.fatbin"),
         "sm120,only",
