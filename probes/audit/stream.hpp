@@ -19,12 +19,14 @@
 
 namespace pbprobe {
 
+// Range of a member that was not kept in memory, because its contents were counted during inflation.
 struct LeftOut {
   uint64_t offset = 0;
   uint64_t bytes = 0;
   bool code = false;  // machine code of the host; false: a fatbin entry
 };
 
+// Member of a wheel in memory, without the parts that take most space.
 struct StreamedMember {
   Mapping memory;                         // the member, with zeros for what was left out
   std::vector<LeftOut> left_out;          // in order of their offsets

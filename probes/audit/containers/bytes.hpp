@@ -48,6 +48,7 @@ class Bytes {
     return Bytes(data_.subspan(offset, size), fmt::format("{} {}", name_, name));
   }
 
+  // Copies a T from any offset, aligned or not. Error: malformed, naming `what`, if the T does not fit.
   template <class T>
   [[nodiscard]] Result<T> read(uint64_t offset, std::string_view what) const {
     static_assert(std::is_trivially_copyable_v<T>);

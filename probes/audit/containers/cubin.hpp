@@ -54,6 +54,7 @@ struct OwnSm {
   bool tells_family = false;  // false: the code may have a family suffix that the note does not name
 };
 
+// Returns the SM for which ptxas compiled the cubin; the header of its fatbin entry may name another SM.
 [[nodiscard]] Result<OwnSm> read_own_sm(const Cubin& cubin);
 
 // Returns the version of the ptxas that wrote a cubin: "13.0.88", or "12.9" up to CUDA 12; nullopt if it names none.

@@ -25,6 +25,7 @@ enum class Compression { none, lz4, zstd };
 // Returns the kind in words: "Tile IR".
 [[nodiscard]] std::string_view name_kind(EntryKind kind);
 
+// One program in a fatbin for one SM: machine code (cubin), PTX, LTO-IR or another kind.
 struct FatbinEntry {
   EntryKind kind = EntryKind::cubin;
   Sm sm;

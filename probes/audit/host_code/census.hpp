@@ -17,6 +17,7 @@ namespace pbprobe {
 
 class Pointers;
 
+// Functions of a file with the CPU features that each needs. The vectors have one entry per function.
 struct Census {
   Functions functions;
   std::vector<CodeOwner> owners;  // owner of each function

@@ -13,6 +13,7 @@ namespace pbprobe {
 
 inline constexpr size_t kCodeClasses = 8;
 
+// Reason why a function may need more than the base CPU: a CPU capability of torch or a library that asks the CPU.
 struct CodeOwner {
   CodeClass code_class = CodeClass::unguarded;
   std::string_view label;  // CPU capability ("AVX2") or library ("oneDNN"); "" without an owner

@@ -23,6 +23,7 @@ struct DataObject {
   bool operator==(const DataObject&) const = default;
 };
 
+// Data objects of a file: which addresses belong together, so that code which refers to one can reach all its pointers.
 class DataObjects {
  public:
   // Keeps references to `pointers` and `census`.

@@ -39,6 +39,7 @@ struct Functions {
   std::vector<uint64_t> initializers;  // addresses that ld.so calls as it loads or unloads the file
 };
 
+// Lists the functions in .symtab; without .symtab, in .dynsym and .eh_frame, and functions that ld.so calls.
 [[nodiscard]] Result<Functions> list_functions(const Elf& elf);
 
 // End addresses of functions by their start addresses.

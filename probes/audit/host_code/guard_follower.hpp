@@ -18,6 +18,7 @@ namespace pbprobe::guards {
 inline constexpr size_t kMostInstructions = 20'000;
 inline constexpr size_t kMostVisits = 200'000;  // limit for blocks
 
+// Follows all paths of one function, with the features that the CPU has on each. Subclasses know the instructions.
 template <size_t kRegisters>
 class PathFollower {
  public:

@@ -16,6 +16,7 @@ namespace pbprobe::guards {
 
 inline constexpr size_t kMostAddresses = 16;  // in one value
 
+// Value that a register or stack slot may have: a constant, an address, or bits of the CPU's answer (cpuid, AT_HWCAP).
 struct Value {
   // mixed: depends on a word or a decision on some paths only; page: result of adrp, without the offset in the page;
   // argument: pointer to __ifunc_arg_t, which ld.so passes to a resolver of aarch64; offset: entry of the table at
@@ -123,6 +124,7 @@ inline Value make_address(uint64_t address, FeatureSet has) {
   return value;
 }
 
+// Reports whether a word has a bit that stands for a CPU feature.
 inline bool is_relevant(const Value& value) {
   return value.kind == Value::Kind::word &&
          std::any_of(value.bits->begin(), value.bits->end(), [](FeatureSet set) { return set != 0; });
@@ -161,6 +163,7 @@ inline std::optional<Value> convert_to_decision(const Value& value, FeatureSet h
   return value.constant == 1 ? make_decision(has, kEverything) : make_decision(kEverything, has);
 }
 
+// Returns the value after two paths meet; `a_has` and `b_has`: features that the CPU has on each path.
 inline Value merge(const Value& a, FeatureSet a_has, const Value& b, FeatureSet b_has) {
   if (a == b) return a;
   if (a.kept != b.kept) {

@@ -32,6 +32,7 @@ struct StoredAnswer {
   bool operator==(const StoredAnswer&) const = default;
 };
 
+// Questions of a function to the CPU, and the features that are sure when its calls run.
 struct Guards {
   FeatureSet asked = 0;                    // features whose bits it tests
   bool escapes = false;                    // true: stores or passes on an answer, which others may test

@@ -30,6 +30,7 @@ struct Sources {
   bool unknown = false;           // the questions of another library
 };
 
+// Call graph of the code that runs as ld.so loads a file, before any check of CPU features.
 class LoadFollower {
  public:
   // Requires an Elf from complete_loaded_elf(), with its functions.

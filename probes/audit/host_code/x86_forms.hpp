@@ -13,6 +13,7 @@
 
 namespace pbprobe {
 
+// Cache of the CPU features that each encoding of an x86-64 instruction (form) needs, by the tables of Zydis.
 class X86Forms {
  public:
   static constexpr uint32_t kLegacy = 0;                  // map:2 opcode:8 66:1 rep:2 W:1 reg:3 register:1

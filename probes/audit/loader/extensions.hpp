@@ -20,6 +20,7 @@
 
 namespace pbprobe {
 
+// Simulates the loading of packages' extension modules into a Python process. Runs nothing.
 class Extensions {
  public:
   // `library_path`: LD_LIBRARY_PATH of the importing process. `root`: root of another system that contains the

@@ -74,6 +74,7 @@ struct LoadedObject {
   const LoadedObject* loader = nullptr;
 };
 
+// Simulated process: loads shared objects as ld.so does, from files alone, and records missing libraries and symbols.
 class Process {
  public:
   Process(ObjectStore& store, const LoaderFolders& folders) : store_(&store), folders_(&folders) {}

@@ -43,6 +43,7 @@ struct InstalledPackages {
 // Returns the packages of each folder on sys.path, `folder` first. A package that an earlier folder has is left out.
 [[nodiscard]] std::vector<InstalledPackages> packages_on_path(const std::filesystem::path& folder);
 
+// Reads the packages in one folder (site-packages), not in other folders on sys.path.
 [[nodiscard]] InstalledPackages installed_packages(const std::filesystem::path& folder);
 
 // Returns the packages with shared objects or device code in the environments below `root`.

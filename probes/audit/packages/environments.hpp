@@ -17,6 +17,7 @@ struct FoundEnvironments {
   std::vector<std::filesystem::path> folders;  // folders with *.dist-info
 };
 
+// Finds folders with *.dist-info in the environment `root`, anywhere in an unpacked system, or in a Nix result.
 [[nodiscard]] FoundEnvironments find_environments(const std::filesystem::path& root);
 
 // Returns `packages` (a site-packages folder), then the folders in its .pth files, then the folders of the base Python
