@@ -97,6 +97,7 @@ struct FleetDifference {
   FIELD(std::vector<std::string>, hosts, "hosts with another value");
 };
 
+// Joined result of all ranks, as `pbprobe merge` writes it.
 struct Fleet {
   SCHEMA("pbprobe.fleet/1");
   FIELD(std::string, created, "when the reports were merged, UTC");

@@ -35,8 +35,10 @@ void find_crowded_ranks(JudgedRanks& ranks);
 
 // equals.cpp: versions, files and results that must be the same.
 void judge_differences(Fleet& fleet, JudgedRanks& ranks);
+// Adds a fault to each rank whose results (SHA-256) differ from the majority of equal devices with the same torch.
 void judge_digests(JudgedRanks& ranks);
 
+// Adds a difference for each host whose clock is far from the median, and a fault to each of its ranks.
 void judge_clocks(Fleet& fleet, JudgedRanks& ranks);
 
 // links.cpp: links by the outlier rule, and by the lost segments.
@@ -44,7 +46,9 @@ void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
 
 // speeds.cpp: figures and lateness by the outlier rule; then against the baseline.
 void judge_figures(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
+// Adds a fault to each rank that enters the lockstep rounds late.
 void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy);
+// Adds a fault to each rank that is slower than in the earlier fleet of --baseline.
 void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
 
 }  // namespace pbprobe
