@@ -23,6 +23,7 @@ struct PeakSlice {
   double clock_ghz = 0;
 };
 
+// Operands of one bench case on a CPU or GPU, and the kernels and peers that compute it.
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -41,6 +41,7 @@ struct ArrayView {
   int32_t device = -1;
 };
 
+// Loaded libtorch, called through the C functions of its stable ABI (shims), so that one program serves all releases.
 class Libtorch {
   struct Shims;
 

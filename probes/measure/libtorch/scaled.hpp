@@ -19,6 +19,7 @@ namespace pbprobe::area {
 
 enum class Scaling : uint8_t { tensor, rows, blocks_of_128, mx, nvfp4 };
 
+// Kind of scaled product: type, scaling, and the torch releases that must support it.
 struct ScaledKind {
   std::string_view name;         // name of its area
   std::string_view scales = {};  // part of the figure's name before the type
@@ -56,6 +57,7 @@ struct ScaledGemm {
   std::vector<std::vector<std::byte>> host;
   std::vector<Tensor> tensors;
 };
+// Allocates and fills a product with m = n = k = `size`.
 [[nodiscard]] Result<ScaledGemm> large_scaled(const Place& place, const ScaledKind& kind, int64_t size);
 [[nodiscard]] Result<void> run_scaled(const Place& place, std::span<const Tensor> tensors);
 
