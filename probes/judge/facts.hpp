@@ -22,6 +22,7 @@ inline constexpr std::string_view kLibtorch = "libtorch";  // File::component of
 inline constexpr std::string_view kLibtorchCpu = "libtorch_cpu.so";
 inline constexpr std::string_view kLibtorchCuda = "libtorch_cuda.so";
 
+// Report with facts that several checks derive from it. The report must outlive this object.
 struct Facts {
   const Report& report;
   const Host* host = nullptr;

@@ -14,6 +14,7 @@
 
 namespace pbprobe {
 
+// Text of a finding, with its data as operands. Evidence compares the operands, not the wording.
 struct Sentence {
   std::string text;
   std::vector<std::string> operands;

@@ -22,7 +22,9 @@ struct ClaimProof {
 // Judges the areas that ran on `device`: pass, fail, or unknown if none or not all ran. Sets `detail` to the reason.
 [[nodiscard]] Outcome judge_areas(const LibtorchRun& run, std::string_view device, std::string& detail);
 
+// Judges the run on the first usable GPU; unknown if this GPU is not the target or nothing ran.
 [[nodiscard]] ClaimProof prove_sm(const Facts& facts, const Target& target);
+// Judges the run on the CPU; unknown if this CPU is not the target or nothing ran.
 [[nodiscard]] ClaimProof prove_isa(const Facts& facts, const Target& target);
 
 // Compares the claimed release with the release that the loaded library returns.

@@ -17,6 +17,7 @@ struct DerivedVariant {
 };
 
 // Requires an `inventory` with device code and host code.
+// Derives the wheel variant (PEP 825) that the contents would satisfy.
 [[nodiscard]] DerivedVariant derive_variant(const Inventory& inventory);
 
 }  // namespace pbprobe

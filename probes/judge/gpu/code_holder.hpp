@@ -20,6 +20,7 @@ struct HeldUnits {
   int64_t all = 0;  // without units that hold only code for other chips (suffix a or f)
 };
 
+// Files that one check treats as one library with device code.
 struct CodeHolder {
   std::string path;  // path of the first file
   std::vector<const File*> files;

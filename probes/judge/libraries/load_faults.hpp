@@ -29,13 +29,15 @@ enum class LoadFaultKind : uint8_t { library, version, symbol };
 [[nodiscard]] std::vector<const Loading*> find_unloadable(const Inventory& inventory);
 // Reports whether the release of the installed torch ("2.11" of 2.11.0+cpu) exports the symbol.
 [[nodiscard]] bool is_in_installed_release(const Inventory& inventory, const UnresolvedSymbol& symbol);
+// Reports whether torch should define the symbol, by the needs of the file or by the name.
 [[nodiscard]] bool is_torch_name(const Inventory& inventory, const Loading& loading, const UnresolvedSymbol& symbol);
+// Reports whether the file needs (DT_NEEDED) libtorch or libc10.
 [[nodiscard]] bool links_torch(const Inventory& inventory, const Loading& loading);
-// Reports whether the fault concerns a part that needs more packages, like cupy's module for cuTENSOR. Modules that
-// lack CUDA's own libraries or link torch are no such part.
 // Reports whether the modules of the package load, and only libraries that it opens to compute on a GPU lack libraries
 // of CUDA, like onnxruntime's provider for CUDA.
 [[nodiscard]] bool is_gpu_part(const Inventory& inventory, const LoadFault& fault);
+// Reports whether most modules load, and the others need more packages, like cupy's module for cuTENSOR. Modules that
+// lack CUDA's own libraries or link torch are no such part.
 [[nodiscard]] bool is_optional_part(const Inventory& inventory, const LoadFault& fault);
 // Returns the fault of a package if it is of this kind.
 [[nodiscard]] std::optional<LoadFault> find_load_fault(const Facts& facts, LoadFaultKind kind);

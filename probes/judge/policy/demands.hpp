@@ -26,6 +26,8 @@ class Demands {
   // Returns the level that the claim row `name` must reach.
   [[nodiscard]] Level get_row_level(std::string_view name) const;
 
+  // Returns the severity in the policy, if it sets one, else in the catalogue. A strict policy cannot change integrity
+  // checks, which fail.
   [[nodiscard]] Severity get_severity(const Check& check) const;
 
   // Reports whether a pass requires an answer to `check`. `asked`: the check ran.
