@@ -10,6 +10,7 @@
 
 namespace pbprobe {
 
+// Test cases of a JUnit document. failure(), error() and skipped() count a case and return the text for add().
 class JunitCases {
  public:
   // `inside` is a result of failure, error or skipped; empty for a case that passed.

@@ -67,6 +67,7 @@ void add_rest_of_block(Page& page, std::string_view id, const std::optional<std:
 
 // artifact.cpp
 void add_device_code(Page& page, const Inventory& inventory);
+// Returns "2.11.0+cu130, CUDA 13.0, wheel: PATH".
 [[nodiscard]] std::string torch_line(const Inventory& inventory);
 // Adds the package (torch or another one), and the claim that it would satisfy.
 void add_package(Page& page, const Report& report);
@@ -86,6 +87,7 @@ void add_host_code(Page& page, const Inventory& inventory);
 [[nodiscard]] std::string minimum_cpu_line(const HostCode& code);
 
 // figures.cpp
+// Formats "850 GFLOP/s", and from 10,000 GFLOP/s on "12.5 TFLOP/s".
 [[nodiscard]] std::string rate_with_unit(double gflops);
 // Formats the value with its unit: "750.0 Top/s", "3 us".
 [[nodiscard]] std::string format_value(const ProbeFigure& figure);

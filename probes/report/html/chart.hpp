@@ -15,7 +15,7 @@
 
 namespace pbprobe::html {
 
-// From values to coordinates.
+// Axis of a chart: converts values (`low` to `high`) to coordinates (`from` to `to`), also logarithmically.
 class Scale {
  public:
   Scale(double low, double high, double from, double to, bool log = false);
