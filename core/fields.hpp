@@ -120,6 +120,7 @@ template <Enum E>
   return kNames;
 }
 
+// Returns the name of an enumerator as JSON has it; "?" for another value.
 template <Enum E>
 [[nodiscard]] std::string_view name_of(E value) {
   for (const auto& [entry, name] : enum_names(value)) {

@@ -28,6 +28,7 @@ struct Sm {
   return {number / 10, number % 10, suffix};
 }
 
+// Returns 103 for 10.3, without the suffix.
 [[nodiscard]] constexpr int64_t get_sm_number(const Sm& sm) {
   return sm.major * 10 + sm.minor;
 }

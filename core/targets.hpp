@@ -38,6 +38,7 @@ struct OpsPerClock {
         "types whose rate has no primary source; such a rate never refutes a measurement");
 };
 
+// Returns the operations per clock of one SM in `type`; nullopt if the chip has no such rate.
 [[nodiscard]] std::optional<int64_t> rate_of(const OpsPerClock& ops, DType type);
 
 struct TargetLimits {

@@ -11,6 +11,7 @@
 
 namespace pbprobe {
 
+// New folder below the temporary folder; its destructor removes the folder with its contents.
 class TempFolder {
  public:
   // Creates a folder. Error: unreadable, if no folder can be created.

@@ -18,6 +18,7 @@ enum class TorchName : uint8_t {
   signature,  // entity of another namespace with one of torch's types among its template arguments or parameters
 };
 
+// Returns how a mangled name belongs to torch; `none` for other names.
 [[nodiscard]] TorchName classify_torch_name(std::string_view symbol);
 
 // Reports whether only torch defines symbols of this name: an entity in its namespaces, or a function of its shims.

@@ -42,6 +42,7 @@ struct MissingKernels {
   FIELD(std::vector<std::string>, first, "the first of them, mangled");
 };
 
+// Comparison of the build with a generic libtorch (--baseline): sizes, gains per area, missing kernels.
 struct BaselineComparison {
   SCHEMA("pbprobe.baseline/1");
   FIELD(std::string, path, "the other libtorch");

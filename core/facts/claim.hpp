@@ -28,6 +28,7 @@ struct IgnoredFiles {
   FIELD(std::string, reason, "reason why nothing is claimed about them");
 };
 
+// Parsed claim of a build ("sm90,cuda=13.0,only"): what its name or --claim promises.
 struct Claim {
   SCHEMA("pbprobe.claim/1");
   FIELD(std::string, text, "variant name or list, unchanged");

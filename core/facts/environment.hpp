@@ -100,6 +100,7 @@ struct Distribution {
   FIELD(std::vector<std::string>, problems, "files that could not be read");
 };
 
+// Packages of an audited environment, with defects that concern several packages.
 struct Environment {
   SCHEMA("pbprobe.environment/1");
   FIELD(std::vector<std::string>, artifacts, "the paths that were audited");

@@ -56,6 +56,7 @@ enum class Provider {
   unresolved,  // ld.so would not find it, judging by the files
 };
 
+// Library that a file needs (DT_NEEDED), and where ld.so would find the library.
 struct Dependency {
   FIELD(std::string, name, "name in DT_NEEDED");
   FIELD(Provider, provider, "source of the library") = Provider::unresolved;
@@ -227,6 +228,7 @@ struct Package {
         "requirements of METADATA whose package the environment lacks; null if not inspected") = std::nullopt;
 };
 
+// Contents of one artifact, read from its files without running them.
 struct Inventory {
   SCHEMA("pbprobe.inventory/1");
   FIELD(std::string, artifact, "the path that was audited");

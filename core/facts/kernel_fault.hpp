@@ -36,6 +36,7 @@ struct FaultTrial {
   FIELD(std::optional<std::string>, detail, "failure, or reason why it could not run");
 };
 
+// Fault of a pbprobe kernel on a GPU, with the trials that decide whether pbprobe or the machine is at fault.
 struct KernelFault {
   FIELD(std::string, device, "cuda:0");
   FIELD(std::string, what, "the kernel, the problem, and the error or the wrong element");

@@ -29,6 +29,7 @@ struct MissingVersion {
         "the rule by which the loader finds that library; null if not known") = std::nullopt;
 };
 
+// Undefined symbol of a file that no library of the process would define.
 struct UnresolvedSymbol {
   FIELD(std::string, name, "as mangled");
   FIELD(std::optional<std::string>, version, "mangled name");  // "GLIBC_2.38"; null if any

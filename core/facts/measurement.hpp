@@ -60,6 +60,7 @@ struct BenchRow {
 // Class of shapes whose GPU time depends mainly on the launch; such rows have no share of a peak.
 inline constexpr std::string_view kLaunchBound = "launch-bound";
 inline constexpr double kLaunchBoundUs = 50;  // a launch takes 2 to 5 us
+// Reports whether a GPU row is launch-bound: its time is below kLaunchBoundUs.
 [[nodiscard]] inline bool launch_decides(const BenchRow& row) {
   const double flops = 2.0 * static_cast<double>(row.m) * static_cast<double>(row.n) * static_cast<double>(row.k);
   return row.threads == 0 && row.gflops > 0 && flops / (row.gflops * 1e3) < kLaunchBoundUs;

@@ -106,6 +106,7 @@ struct AbsentRank {
   FIELD(std::string, phase, "phase in which this rank waited for it");
 };
 
+// Document of one node or rank (python -m pbprobe.fleet); `pbprobe merge` joins the documents to a Fleet.
 struct NodeReport {
   SCHEMA("pbprobe.node/1");
   // host name; null if redacted without a hash

@@ -40,6 +40,7 @@ struct OperatorResult {
         "GPU kernels of the call, from torch.profiler; null if it saw none");
 };
 
+// Operators of torch on one device, compared with double precision on the CPU: counts, and results that are not right.
 struct OperatorRun {
   FIELD(std::string, device, "cpu or cuda");
   FIELD(bool, compiled, "functions of torch.compile were compared instead of the operators themselves") = false;

@@ -29,6 +29,7 @@ struct PlannedKernel {
   FIELD(std::string, why, "reason for the choice, with the split and the passes before it");
 };
 
+// GEMM with each kernel that can compute it, as `pbprobe bench --explain` prints them.
 struct PlannedGemm {
   FIELD(std::string, device, "\"cuda:0\", \"cpu\"");
   FIELD(std::optional<std::string>, supposed,

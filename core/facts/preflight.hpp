@@ -52,6 +52,7 @@ struct CompiledCache {
   FIELD(std::optional<std::string>, problem, "reason why the folder is not usable; null if it is");
 };
 
+// Compilers, headers, libraries and caches that torch.compile and Triton need at run time.
 struct Preflight {
   FIELD(CalledCompiler, cxx_compiler, "compiler that TorchInductor calls");
   FIELD(std::optional<CalledCompiler>, c_compiler, "compiler that Triton calls; null without Triton");

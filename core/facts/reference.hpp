@@ -27,6 +27,7 @@ struct ReferenceFile {
   FIELD(std::optional<ByName<int64_t>>, families, "kernels per function template, for one SM; null if not known");
 };
 
+// Machine code in torch's own wheel of one release, CUDA and platform (recipes/reference_builds.json).
 struct ReferenceBuild {
   FIELD(std::string, torch, "its version");      // "2.11.0"
   FIELD(std::string, cuda, "its CUDA");          // "13.0"

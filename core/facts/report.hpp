@@ -63,6 +63,7 @@ struct GatedRun {
   FIELD(std::vector<std::string>, problems, "steps that could not run");
 };
 
+// Document of `pbprobe report`, `audit` and `gate`: facts of build and machine, and the verdict.
 struct Report {
   SCHEMA("pbprobe.report/1");
   FIELD(std::string, version, "pbprobe's version");

@@ -37,6 +37,7 @@ struct GpuFacts {
   Driver driver;
   std::vector<Gpu> gpus;
 };
+// Asks the driver and NVML. A missing or broken driver is a state in `driver`, not an error.
 [[nodiscard]] GpuFacts detect_gpus(const HostSources& sources);
 
 }  // namespace pbprobe::host

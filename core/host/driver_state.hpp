@@ -12,6 +12,7 @@
 
 namespace pbprobe::host {
 
+// Observations from which judge_driver() decides.
 struct DriverSight {
   std::optional<std::string> load_error;  // reason why libcuda could not be loaded; null if it was
   std::optional<std::string> library;
@@ -26,6 +27,7 @@ struct DriverSight {
   std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES; null if not set
 };
 
+// Returns the state of the driver, with a sentence that has the fix.
 [[nodiscard]] Driver judge_driver(const DriverSight& sight, const std::vector<Gpu>& gpus);
 
 }  // namespace pbprobe::host

@@ -22,6 +22,7 @@ namespace pbprobe {
 // Returns the causes of a lower clock in the bits of nvmlDeviceGetCurrentClocksThrottleReasons: "power cap".
 [[nodiscard]] std::vector<std::string> name_clock_limits(uint64_t bits);
 
+// Sensors of clock, power and temperature. `gpus`: also read the GPUs, through NVML.
 class Sensors {
  public:
   explicit Sensors(HostSources sources, bool gpus);
