@@ -43,6 +43,7 @@ struct ReturnedGemm {
   FIELD(std::string, c, "in hexadecimal");
 };
 
+// Packs the result of a GEMM for the supervisor, which checks it with Verifier.
 [[nodiscard]] ReturnedGemm returned_gemm(std::string device, DType type, const std::vector<unsigned char>& c);
 
 // Checks in the supervisor what a worker really computed, independent of the worker's own claims.

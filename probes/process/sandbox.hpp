@@ -23,6 +23,7 @@ struct Sandbox {
   char gid_map[64] = "";
 };
 
+// Finds out which namespaces are possible, and opens the pipe. Call before fork_into().
 [[nodiscard]] Sandbox prepare_sandbox();
 
 // Forks into the sandbox. Returns 0 in the child, which has its own session. In the parent, returns the pid whose end

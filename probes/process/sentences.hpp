@@ -25,6 +25,7 @@ struct ChildEnd {
 // Returns "SIGSEGV", or "signal 42" for a signal without a known name.
 [[nodiscard]] std::string signal_name(int signal);
 
+// Reports whether the worker or the process below it did not end after SIGKILL.
 [[nodiscard]] bool is_hung(const EventLog& log, const ChildEnd& end);
 
 // The child wrote no event at all.
