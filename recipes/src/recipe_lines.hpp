@@ -16,6 +16,7 @@ struct LineValue {
   std::string value;
 };
 
+// Lines of a Nix recipe without comments, for searches.
 class RecipeLines {
  public:
   explicit RecipeLines(std::string_view text);

@@ -78,6 +78,7 @@ struct Written {
 // Returns the files to write in addition to the recipes, with paths relative to the folder of recipes.
 [[nodiscard]] std::vector<GeneratedFile> imported_files(const RecipeImports& imports);
 
+// Prepends a comment with the checksum of `body`, by which is_untouched() detects later edits.
 [[nodiscard]] std::string add_recipe_head(std::string_view body);
 
 // Writes `text` as a string of Nix.
