@@ -121,11 +121,11 @@ std::string hash_mapping(const Mapping& mapping) {
   constexpr size_t kPieceBytes = 16 << 20;
   const auto bytes = mapping.bytes();
   Sha256 hash;
-  let_go(bytes);
+  release_pages(bytes);
   for (size_t at = 0; at < bytes.size(); at += kPieceBytes) {
     const auto piece = bytes.subspan(at, std::min(kPieceBytes, bytes.size() - at));
     hash.update(piece);
-    let_go(piece);
+    release_pages(piece);
   }
   return hash.hex();
 }

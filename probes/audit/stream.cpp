@@ -22,10 +22,10 @@ bool is_zero(std::span<const uint8_t> part) {
 }
 
 // Follows containers through a stream of bytes, which arrive in pieces of any size.
-class Passing {
+class EntryStream {
  public:
-  Passing(StreamedMember& member, std::string name, const AuditOptions& options, bool keep_all,
-          const MemoryGrant& grant)
+  EntryStream(StreamedMember& member, std::string name, const AuditOptions& options, bool keep_all,
+              const MemoryGrant& grant)
       : member_(member),
         target_(member.memory.writable()),
         name_(std::move(name)),
@@ -157,7 +157,7 @@ class Passing {
       return;
     }
     container_ends_ = next + *body;
-    member_.memory.expect_gaps(next, *body);
+    member_.memory.disable_huge_pages(next, *body);
     next_entry(next);
   }
 
@@ -292,7 +292,7 @@ Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember&
   StreamedMember streamed;
   Sha256 sum;
   PBPROBE_TRY(streamed.memory, map_memory(member.size_bytes));
-  Passing passing(streamed, member.name.substr(member.name.rfind('/') + 1), options, keep_all, grant);
+  EntryStream passing(streamed, member.name.substr(member.name.rfind('/') + 1), options, keep_all, grant);
   PBPROBE_CHECK(inflate_member(archive, member, [&](std::span<const uint8_t> piece) {
     if (options.digests) sum.update(piece);
     return passing.take(piece);

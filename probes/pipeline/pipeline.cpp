@@ -291,7 +291,7 @@ class Pipeline {
     const auto& inventory = result_.report.inventory;
     if (!inventory || options_.host || options_.emulation || options_.claim || !other_root().empty()) return;
     if (const auto packages = find_packages_folder(*inventory))
-      result_.report.preflight = look_before_compiling(*packages, preflight_sources());
+      result_.report.preflight = find_compile_tools(*packages, preflight_sources());
   }
 
   // Returns the root of the container that has these packages; empty for packages of this system.

@@ -69,14 +69,14 @@ TEST(MappedFile, PagesThatAreLetGoComeAgainAndMemoryIsKept) {
   ASSERT_TRUE(mapping.ok());
   EXPECT_EQ(sum(mapping->bytes()), kPages * page());
   EXPECT_EQ(pages_held(mapping->bytes()), kPages);
-  let_go(mapping->bytes().subspan(1, 4 * page()));  // covers three whole pages
+  release_pages(mapping->bytes().subspan(1, 4 * page()));  // covers three whole pages
   EXPECT_EQ(pages_held(mapping->bytes()), kPages - 3);
   EXPECT_EQ(sum(mapping->bytes()), kPages * page());
   EXPECT_TRUE(mapping->check_whole().ok());
   auto memory = map_memory(page());
   ASSERT_TRUE(memory.ok());
   memory->writable()[0] = 1;
-  let_go(memory->bytes());
+  release_pages(memory->bytes());
   EXPECT_EQ(sum(memory->bytes()), 1);
 }
 

@@ -66,7 +66,7 @@ class LookBeforeCompiling : public testing::Test {
   }
   void remove(const std::string& inside) const { fs::remove_all(path(inside)); }
   [[nodiscard]] Preflight look() const {
-    return look_before_compiling(path("/env/lib/python3.11/site-packages"), sources_);
+    return find_compile_tools(path("/env/lib/python3.11/site-packages"), sources_);
   }
   [[nodiscard]] std::string problem(const std::string& of) const {
     for (const auto& cache : look().caches) {

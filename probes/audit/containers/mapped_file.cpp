@@ -37,11 +37,11 @@ Mapping::~Mapping() {
   if (address_ != nullptr) munmap(address_, size_);
 }
 
-void Mapping::expect_gaps(uint64_t offset, uint64_t size) {
+void Mapping::disable_huge_pages(uint64_t offset, uint64_t size) {
   if (offset < size_) advise(bytes().subspan(offset, std::min(size, size_ - offset)), MADV_NOHUGEPAGE);
 }
 
-void let_go(std::span<const uint8_t> part) {
+void release_pages(std::span<const uint8_t> part) {
   if (is_watched(part.data())) advise(part, MADV_DONTNEED);
 }
 

@@ -46,7 +46,7 @@ class Mapping {
   // Only for anonymous mappings: a mapped file is read-only.
   [[nodiscard]] std::span<uint8_t> writable() { return {static_cast<uint8_t*>(address_), size_}; }
   // Disables huge pages for a sparsely written part: they would fill it with zeros.
-  void expect_gaps(uint64_t offset, uint64_t size);
+  void disable_huge_pages(uint64_t offset, uint64_t size);
   // Fails if bytes of a mapped file could not be read: they read as zeros. Call after reading. Errors: malformed (the
   // file was truncated), unreadable (a disk error, or a write during the audit).
   [[nodiscard]] Result<void> check_whole() const;
@@ -75,7 +75,7 @@ inline constexpr uint64_t kMostHoleBytes = 4ULL << 30;
 
 // Drops the whole pages of `part` that were read from a mapped file; the kernel reads them again on access. Ignores
 // other memory.
-void let_go(std::span<const uint8_t> part);
+void release_pages(std::span<const uint8_t> part);
 
 // Maps zeroed pages, which take memory only after a write.
 [[nodiscard]] Result<Mapping> map_memory(uint64_t size);

@@ -302,7 +302,7 @@ InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes
   run_on_spare_cores(count, [&](size_t i) {
     const auto offset = static_cast<uint64_t>(entries[i].payload.data() - file.span().data());
     inside[i] = look_inside(entries[i], entries[i].payload, file.name(), offset, wanted);
-    let_go(entries[i].payload);
+    release_pages(entries[i].payload);
   });
   return inside;
 }

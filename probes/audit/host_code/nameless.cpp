@@ -31,9 +31,10 @@ struct Node {
   bool unused = false;  // never runs, or is never read
 };
 
-class Nameless {
+class UnnamedCodeClassifier {
  public:
-  Nameless(const Elf& elf, Census& census, LoadFollower& follower) : elf_(elf), census_(census), follower_(follower) {}
+  UnnamedCodeClassifier(const Elf& elf, Census& census, LoadFollower& follower)
+      : elf_(elf), census_(census), follower_(follower) {}
 
   Result<void> decide() {
     const FeatureSet everywhere = list_base_features(census_);
@@ -320,7 +321,7 @@ class Nameless {
 }  // namespace
 
 Result<void> decide_nameless(const Elf& elf, Census& census, LoadFollower& follower) {
-  return Nameless(elf, census, follower).decide();
+  return UnnamedCodeClassifier(elf, census, follower).decide();
 }
 
 }  // namespace pbprobe

@@ -51,9 +51,9 @@ fs::path environment_around(const fs::path& packages) {
   return of_python ? packages.parent_path().parent_path().parent_path() : packages;
 }
 
-class Looking {
+class CompileToolFinder {
  public:
-  Looking(const fs::path& packages, const PreflightSources& sources)
+  CompileToolFinder(const fs::path& packages, const PreflightSources& sources)
       : sources_(sources), packages_(packages), nvidia_(packages / "triton/backends/nvidia") {
     // Nix's copy runs no ldconfig, and older copies link by another name.
     const auto driver = read_whole_file(nvidia_ / "driver.py");
@@ -304,10 +304,10 @@ std::optional<fs::path> find_packages_folder(const Inventory& inventory) {
   return std::nullopt;
 }
 
-Preflight look_before_compiling(const fs::path& packages, const PreflightSources& sources) {
+Preflight find_compile_tools(const fs::path& packages, const PreflightSources& sources) {
   std::error_code error;
   const fs::path real = fs::canonical(packages, error);
-  return Looking(error ? packages : real, sources).look();
+  return CompileToolFinder(error ? packages : real, sources).look();
 }
 
 }  // namespace pbprobe

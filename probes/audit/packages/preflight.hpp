@@ -27,6 +27,6 @@ struct PreflightSources {
 [[nodiscard]] std::optional<std::filesystem::path> find_packages_folder(const Inventory& inventory);
 
 // Runs the search. `packages` is the folder that contains torch.
-[[nodiscard]] Preflight look_before_compiling(const std::filesystem::path& packages, const PreflightSources& sources);
+[[nodiscard]] Preflight find_compile_tools(const std::filesystem::path& packages, const PreflightSources& sources);
 
 }  // namespace pbprobe
