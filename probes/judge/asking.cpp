@@ -67,7 +67,7 @@ std::optional<Seen> first_missing(const Check& check, const Facts& facts) {
 
 }  // namespace
 
-std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std::string>>& ids) {
+std::vector<Asked> run_checks(const Facts& facts, const std::optional<std::set<std::string>>& ids) {
   std::vector<Asked> checks;
   for (const auto& check : all_checks()) {
     if (ids && !ids->contains(std::string(check.id))) continue;

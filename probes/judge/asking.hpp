@@ -23,7 +23,7 @@ struct Asked {
 
 // Runs the checks in the order of the catalogue, or only the checks in `ids`. A check without a needed fact gets the
 // answer "unknown", with the reason.
-[[nodiscard]] std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std::string>>& ids);
+[[nodiscard]] std::vector<Asked> run_checks(const Facts& facts, const std::optional<std::set<std::string>>& ids);
 
 // Reports whether a check judges the artifact by this machine's processor, GPUs, driver or packages, or by a run here.
 // A build for another processor gets no such check, except the check of the processor itself.

@@ -45,7 +45,7 @@ class Judge {
   Verdict run() {
     if (demands_.strict()) look_at_steps();
     if (auto claim = unjudged_claim(facts_)) object_unknown("claim", claim->what.text, claim->remedy);
-    for (const auto& asked : ask_each(facts_, terms_.asked)) add_check_row(asked);
+    for (const auto& asked : run_checks(facts_, terms_.asked)) add_check_row(asked);
     look_at_findings();
     look_at_claims();
     decide();

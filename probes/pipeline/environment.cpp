@@ -50,7 +50,7 @@ Distribution make_row(Inventory inventory, const EnvironmentRequest& request) {
   if (request.other_machine && inventory.loading) forget_own_glibc(*inventory.loading);
   Distribution row = make_distribution(inventory);
   if (!request.gpus.empty()) row.gpus.emplace();
-  for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu, request.driver));
+  for (const Sm& gpu : request.gpus) row.gpus->push_back(count_gpu_kernels(inventory, gpu, request.driver));
   Report report = new_report();
   report.inventory = std::move(inventory);
   take_findings(report, row);

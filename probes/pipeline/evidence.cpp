@@ -160,7 +160,7 @@ Result<Joined> join_runs(std::vector<GatedRun> runs, const Claim& claim, std::op
   for (auto& run : runs) {
     const Report report = make_run_report(run, claim);
     const std::string which = fmt::format("{}: run {}", name, verdicts.size() + 1);
-    PBPROBE_TRY(Again again, judge_again(report), "{}", which);
+    PBPROBE_TRY(Rejudgment again, judge_again(report), "{}", which);
     PBPROBE_CHECK(check_same_build(first, report, which));
     run.verdict = again.verdict;
     verdicts.push_back(std::move(again.verdict));
@@ -173,7 +173,7 @@ Result<Joined> join_runs(std::vector<GatedRun> runs, const Claim& claim, std::op
   return joined;
 }
 
-Result<Again> join_again(const Report& report, const std::string& name) {
+Result<Rejudgment> join_again(const Report& report, const std::string& name) {
   if (!report.verdict || !report.claim || report.joined->size() < 2)
     return make_error(ErrorCode::malformed, "{}: no verdict of two runs: `pbprobe gate --join` writes one", name);
   PBPROBE_TRY(Joined again, join_runs(*report.joined, *report.claim, report.verdict->require, name));
@@ -183,7 +183,7 @@ Result<Again> join_again(const Report& report, const std::string& name) {
   if (where)
     return make_error(ErrorCode::malformed, "{}: {} differs from the result of its {} runs ({})", name, *where,
                       report.joined->size(), again.report.verdict->reason);
-  return Again{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
+  return Rejudgment{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
 }
 
 // Report of `pbprobe gate` with a recomputed verdict; `later` has objections of newer checks.
@@ -196,7 +196,7 @@ Result<Gated> load_gated(const fs::path& file) {
   PBPROBE_TRY(auto document, load_report(file));
   if (!document) return make_error(ErrorCode::not_found, "{}: expected a report from `pbprobe gate`", file.string());
   Gated gated{.report = std::move(*document)};
-  Again again;
+  Rejudgment again;
   if (gated.report.joined) {
     PBPROBE_TRY(again, join_again(gated.report, file.string()));
   } else {

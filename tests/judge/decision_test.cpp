@@ -101,7 +101,7 @@ TEST(Decision, ReportsFaultFoundByLaterCheck) {
   report.verdict = judge(report, before);
   ASSERT_EQ(report.verdict->outcome, Outcome::pass) << report.verdict->reason;
   ASSERT_EQ(refusal(report), "");
-  Again again = *judge_again(report);
+  Rejudgment again = *judge_again(report);
   ASSERT_FALSE(again.later.empty());
   EXPECT_EQ(again.later.front().id, id);
   EXPECT_EQ(again.verdict.outcome, Outcome::pass);

@@ -30,7 +30,7 @@ TEST(Served, CountsEachKernelByItsBestCode) {
                                       make_kernels_file("sm_121", {"_Z1av"}),
                                       make_kernels_file("sm_90", {"_Z1av", "_Z1bv", "_Z1cv", "_Z1dv"}),
                                       make_ptx_file("sm_80", {"_Z1bv", "_Z1cv"})}};
-  const ServedGpu spark = served(inventory, kSpark);
+  const ServedGpu spark = count_gpu_kernels(inventory, kSpark);
   EXPECT_EQ(spark.sm, "sm_121");
   EXPECT_EQ(spark.native, 1);      // a
   EXPECT_EQ(spark.same_major, 1);  // b
@@ -39,11 +39,13 @@ TEST(Served, CountsEachKernelByItsBestCode) {
   ASSERT_EQ(spark.lacking.size(), 1U);
   EXPECT_THAT(spark.lacking[0].only_for, testing::ElementsAre("sm_90"));
   EXPECT_THAT(spark.lacking[0].first, testing::ElementsAre("_Z1dv"));
-  EXPECT_EQ(served(inventory, {9, 0}).native, 4);
+  EXPECT_EQ(count_gpu_kernels(inventory, {9, 0}).native, 4);
 }
 
 TEST(Served, LimitsSuffixedCubinToItsChip) {
-  const auto one = [](const char* sm, Sm gpu) { return served({.files = {make_kernels_file(sm, {"_Z1av"})}}, gpu); };
+  const auto one = [](const char* sm, Sm gpu) {
+    return count_gpu_kernels({.files = {make_kernels_file(sm, {"_Z1av"})}}, gpu);
+  };
   EXPECT_EQ(one("sm_120a", kSpark).code, GpuCode::none);
   EXPECT_EQ(one("sm_120a", kSpark).kept_by_suffix, 1);
   EXPECT_EQ(one("sm_120f", kSpark).code, GpuCode::same_major);
@@ -70,7 +72,7 @@ TEST(Served, AcceptsPtxUpToCudaOfDriver) {
   const auto taken = [](const char* version, std::optional<MajorMinor> driver) {
     File file = make_ptx_file("sm_90", {"_Z1av"});
     file.device_code->ptx_versions = {{"sm_90", version}, {"sm_130", "1.0"}};
-    return served({.files = {file}}, kSpark, driver).ptx_taken;
+    return count_gpu_kernels({.files = {file}}, kSpark, driver).ptx_taken;
   };
   EXPECT_EQ(taken("9.0", MajorMinor{13, 0}), true);
   EXPECT_EQ(taken("9.2", MajorMinor{13, 0}), false);
@@ -81,12 +83,14 @@ TEST(Served, AcceptsPtxUpToCudaOfDriver) {
 }
 
 TEST(Served, LimitsSuffixedPtxToItsChip) {
-  const auto one = [](const char* sm) { return served({.files = {make_ptx_file(sm, {"_Z1av"})}}, kSpark).code; };
+  const auto one = [](const char* sm) {
+    return count_gpu_kernels({.files = {make_ptx_file(sm, {"_Z1av"})}}, kSpark).code;
+  };
   EXPECT_EQ(one("sm_90a"), GpuCode::none);
   EXPECT_EQ(one("sm_90"), GpuCode::ptx);
   EXPECT_EQ(one("sm_130"), GpuCode::none);
   const auto kept = [](const char* sm) {
-    return served({.files = {make_ptx_file(sm, {"_Z1av"})}}, kSpark).kept_by_suffix;
+    return count_gpu_kernels({.files = {make_ptx_file(sm, {"_Z1av"})}}, kSpark).kept_by_suffix;
   };
   EXPECT_EQ(kept("sm_90a"), 1);
   EXPECT_EQ(kept("sm_100f"), 1);
@@ -96,15 +100,15 @@ TEST(Served, LimitsSuffixedPtxToItsChip) {
 TEST(Served, IgnoresCompilerSuffixesInNames) {
   const Inventory inventory{.files = {make_kernels_file("sm_90", {"_ZN3cub16CUB_300001_SM_9011EmptyKernelIvEEvv"}),
                                       make_kernels_file("sm_120", {"_ZN3cub17CUB_300001_SM_12011EmptyKernelIvEEvv"})}};
-  EXPECT_EQ(served(inventory, kSpark).same_major, 1);
-  EXPECT_EQ(served(inventory, kSpark).none, 0);
+  EXPECT_EQ(count_gpu_kernels(inventory, kSpark).same_major, 1);
+  EXPECT_EQ(count_gpu_kernels(inventory, kSpark).none, 0);
 }
 
 TEST(Served, NamesOneKernelForTenFunctions) {
   Names names;
   for (int i = 10; i < 40; ++i) names.push_back("_Z3f" + std::to_string(i) + "IiEvT_");
   for (int i = 10; i < 40; ++i) names.push_back("_Z3f" + std::to_string(i) + "IfEvT_");
-  const ServedGpu spark = served({.files = {make_kernels_file("sm_90", names)}}, kSpark);
+  const ServedGpu spark = count_gpu_kernels({.files = {make_kernels_file("sm_90", names)}}, kSpark);
   ASSERT_EQ(spark.lacking.size(), 1U);
   EXPECT_EQ(spark.lacking[0].kernels, 60);
   EXPECT_EQ(spark.lacking[0].first.size(), 10U);
@@ -113,7 +117,7 @@ TEST(Served, NamesOneKernelForTenFunctions) {
 }
 
 TEST(Served, ReturnsUnknownWithoutDeviceCode) {
-  EXPECT_EQ(served({.files = {File{.path = "pkg/plain.so"}}}, kSpark).code, GpuCode::unknown);
+  EXPECT_EQ(count_gpu_kernels({.files = {File{.path = "pkg/plain.so"}}}, kSpark).code, GpuCode::unknown);
 }
 
 }  // namespace

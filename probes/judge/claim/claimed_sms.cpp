@@ -49,7 +49,7 @@ std::string join_sms(const std::map<std::string, int64_t>& cubins) {
 }
 
 // Counts the cubins for each SM that no claimed target covers.
-std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code) {
+std::map<std::string, int64_t> find_unclaimed_cubins(const Facts& facts, const DeviceCode& code) {
   std::map<std::string, int64_t> others = code.cubin;
   std::erase_if(others, [&](const auto& entry) {
     return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
@@ -64,7 +64,7 @@ std::map<std::string, int64_t> count_mixed_extras(const Facts& facts, const Devi
     return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
                        [&](const Target* target) { return matches_sm(cubin, *target); });
   };
-  const auto others = extras(facts, code);
+  const auto others = find_unclaimed_cubins(facts, code);
   std::map<std::string, int64_t> beside;
   for (const auto& [set, count] : code.unit_sets) {
     const auto cubins = list_unit_cubins(set);
@@ -287,20 +287,20 @@ Answer other_libraries_hold_more(const Facts& facts) {
   Answer answer;
   if (!facts.claim->exact) return answer;
   for (const auto& [component, code] : their_code(*facts.inventory)) {
-    const auto others = extras(facts, code);
+    const auto others = find_unclaimed_cubins(facts, code);
     if (!others.empty()) answer.seen.push_back({say("{} holds machine code for {} too", component, join_sms(others))});
   }
   for (const auto& file : facts.inventory->files) {
     // Cubins among the constants are kernels of another project, which chooses its own SMs.
     if (is_own(*facts.inventory, file) && file.self_loaded_code) {
-      const auto others = extras(facts, *file.self_loaded_code);
+      const auto others = find_unclaimed_cubins(facts, *file.self_loaded_code);
       if (!others.empty())
         answer.seen.push_back({say("{} also holds machine code for {} in its constants, and the claim says `only`",
                                    base_name(file.path), join_sms(others)),
                                file.path});
     }
     if (!is_libtorch(facts, file)) continue;
-    const auto others = extras(facts, *file.device_code);
+    const auto others = find_unclaimed_cubins(facts, *file.device_code);
     if (others.empty() || !are_of_linked_library(file, others)) continue;
     answer.seen.push_back(
         {say("libraries linked into {} hold machine code for {} too", base_name(file.path), join_sms(others)),

@@ -84,11 +84,11 @@ Terms get_terms(const Verdict& verdict) {
   return terms;
 }
 
-Result<Again> judge_again(const Report& report) {
+Result<Rejudgment> judge_again(const Report& report) {
   if (!report.verdict || report.verdict->policy.stance != Stance::strict)
     return make_error(ErrorCode::malformed, "it holds no verdict of a gate: `pbprobe gate --evidence` writes one");
   const Terms terms = get_terms(*report.verdict);
-  Again again{.verdict = judge(report, terms)};
+  Rejudgment again{.verdict = judge(report, terms)};
   if (const auto where = first_difference(*report.verdict, again.verdict))
     return make_error(ErrorCode::malformed, "its verdict is not what its facts give: {} differs ({})", *where,
                       again.verdict.reason);

@@ -26,14 +26,14 @@ namespace pbprobe {
 // Returns the terms of a gate's verdict: policy, date, and the checks of its catalogue.
 [[nodiscard]] Terms get_terms(const Verdict& verdict);
 
-struct Again {
+struct Rejudgment {
   Verdict verdict;                    // the recorded decision in the current wording
   std::vector<Objection> later = {};  // objections of checks that are newer than the verdict
 };
 
 // Judges the report's facts again by the terms of its own verdict. Fails with `malformed` if the report has no verdict
 // of a strict policy, or if the facts lead to another decision.
-[[nodiscard]] Result<Again> judge_again(const Report& report);
+[[nodiscard]] Result<Rejudgment> judge_again(const Report& report);
 
 // Adds the objections in `later` to `verdict`.
 void add_later(const std::vector<Objection>& later, Verdict& verdict);

@@ -75,7 +75,7 @@ std::optional<Seen> not_opened(const Facts& facts) {
   return std::nullopt;
 }
 
-Answer entries_are_what_they_say(const Facts& facts) {
+Answer entries_match_headers(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_asked(facts, file)) continue;
@@ -160,7 +160,7 @@ std::vector<Check> device_entries_checks() {
        .proves = ClaimPart::sm,
        .remedy = "build or install that file again: the loader believes the header, and the driver refuses the code or "
                  "runs other code",
-       .ask = entries_are_what_they_say},
+       .ask = entries_match_headers},
       {.id = "PB331",
        .subject = Subject::gpu,
        .needs = {inventory, whole},

@@ -50,14 +50,15 @@ bool too_few(int64_t count, int64_t of_reference, double least) {
 }
 
 // Code of one file of the reference for the SM nearest to the claimed SM.
-struct Theirs {
+struct ReferenceMatch {
   std::string_view file;
   std::string_view build;
   std::string_view sm;
   ReferenceCode code;
 };
 
-std::optional<Sentence> compare_to_reference(const ReferenceCode& code, const Theirs& theirs, std::string_view target) {
+std::optional<Sentence> compare_to_reference(const ReferenceCode& code, const ReferenceMatch& theirs,
+                                             std::string_view target) {
   if (too_few(code.units, theirs.code.units, kLeastCounts))
     return say("{} is claimed, and {} holds {} translation {} for it; the file of {} holds {} for {}", target,
                theirs.file, code.units, select_by_number(code.units, "unit", "units"), theirs.build, theirs.code.units,
@@ -72,7 +73,7 @@ std::optional<Sentence> compare_to_reference(const ReferenceCode& code, const Th
   return std::nullopt;
 }
 
-Answer holds_what_such_builds_hold(const Facts& facts) {
+Answer matches_reference_build(const Facts& facts) {
   const ReferenceBuild& reference = *facts.report.reference;
   const File* file = file_named(*facts.inventory, kLibtorchCuda);
   if (file == nullptr || file->problem || !file->device_code) return {};  // PB101, PB331
@@ -164,7 +165,7 @@ std::vector<Check> reference_checks() {
        .proves = ClaimPart::sm,
        .remedy = "look for sources of torch that were not compiled, or a USE_ switch that is off; if that is intended, "
                  "give a build of the same switches by --baseline, or waive it",
-       .ask = holds_what_such_builds_hold},
+       .ask = matches_reference_build},
       {.id = "PB336",
        .subject = Subject::gpu,
        .needs = {gpu_claim, inventory, whole, baseline},

@@ -92,7 +92,7 @@ GpuCode find_highest_count(const ServedGpu& gpu) {
 }
 
 // Groups kernels without code for a GPU by the SMs that they have code for. Names the first kernel of each function.
-class Lacking {
+class UnsupportedKernels {
  public:
   void add(const Code& code) {
     auto only_for = list_target_names(code);
@@ -131,9 +131,9 @@ std::optional<bool> takes_ptx(const MajorMinor& driver, const Inventory& invento
 
 }  // namespace
 
-ServedGpu served(const Inventory& inventory, const Sm& gpu, const std::optional<MajorMinor>& driver) {
+ServedGpu count_gpu_kernels(const Inventory& inventory, const Sm& gpu, const std::optional<MajorMinor>& driver) {
   ServedGpu served{.sm = sm_name(gpu)};
-  Lacking lacking;
+  UnsupportedKernels lacking;
   for (const auto& [name, code] : collect_kernels(inventory)) {
     switch (choose_gpu_code(code, gpu)) {
       case GpuCode::native: ++served.native; break;

@@ -12,7 +12,7 @@
 namespace pbprobe {
 
 // Requires an inventory with the names of all kernels. `driver` is the CUDA version of the driver; nullopt if unknown.
-[[nodiscard]] ServedGpu served(const Inventory& inventory, const Sm& gpu,
-                               const std::optional<MajorMinor>& driver = std::nullopt);
+[[nodiscard]] ServedGpu count_gpu_kernels(const Inventory& inventory, const Sm& gpu,
+                                          const std::optional<MajorMinor>& driver = std::nullopt);
 
 }  // namespace pbprobe

@@ -110,7 +110,7 @@ Fit find_best_fit(const Versions& versions) {
 }
 
 // Returns the run-time compilers that cannot compile for a chip of this capability.
-std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Sm& gpu) {
+std::vector<const File*> find_compilers_without_sm(const Inventory& inventory, const Sm& gpu) {
   std::vector<const File*> files;
   for (const auto& file : inventory.files) {
     if (!file.compiler || base_name(file.path).find(".alt.") != std::string_view::npos) continue;
@@ -161,7 +161,7 @@ bool another_knows(const Inventory& inventory, const File& file, const Sm& gpu) 
 void ask_compilers(Answer& answer, const Inventory& inventory, const std::string& capability, bool ptxas) {
   const auto gpu = parse_sm(capability);
   if (!gpu) return;
-  for (const File* file : ignorant_compilers(inventory, *gpu)) {
+  for (const File* file : find_compilers_without_sm(inventory, *gpu)) {
     if (!ptxas && file->component == "PTX compiler") continue;
     if (!another_knows(inventory, *file, *gpu)) answer.seen.push_back(ignorance(*file, *gpu, capability));
   }

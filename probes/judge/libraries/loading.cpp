@@ -26,7 +26,7 @@ namespace pbprobe {
 namespace {
 
 // Names the file with the need: the module ("_C.so"), or a library of it ("libx.so, which _C.so loads,").
-std::string who(const Loading& loading, const std::string& needed_by) {
+std::string describe_requirer(const Loading& loading, const std::string& needed_by) {
   const std::string module(base_name(loading.path));
   return needed_by.ends_with("/" + loading.path) ? module : fmt::format("{}, which {} loads,", needed_by, module);
 }
@@ -202,7 +202,8 @@ Answer check_missing_libraries(const Facts& facts, Part part) {
   const std::string others = name_libraries(all.subspan(own_names.size()));
   Seen seen{
       .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}{}{}", facts.torch,
-                  one_needs_all ? who(*fault->loading, first.needed_by) : std::string(base_name(fault->loading->path)),
+                  one_needs_all ? describe_requirer(*fault->loading, first.needed_by)
+                                : std::string(base_name(fault->loading->path)),
                   name_libraries(all.first(own_names.size())), and_others(*fault),
                   make_words(others.empty() ? "" : "; they also need " + others),
                   make_words(explain_absent(*facts.inventory)),
@@ -233,7 +234,7 @@ Answer versions_are_defined(const Facts& facts) {
   if (!fault) return {};
   const MissingVersion& first = fault->loading->missing_versions.front();
   return {.seen = {{say("{}: {} needs symbol version {}, but {}{} does not define it{}", facts.torch,
-                        who(*fault->loading, first.needed_by), first.version, first.library,
+                        describe_requirer(*fault->loading, first.needed_by), first.version, first.library,
                         make_words(explain_rule(first.how)), and_others(*fault)),
                     fault->loading->path}}};
 }
@@ -283,7 +284,7 @@ Seen lacking_in_torch(const Facts& facts, const LoadFault& fault) {
   const std::string remedy = describe_torch_remedy(inventory);
   return {
       .what = say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
-                  who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
+                  describe_requirer(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
                   *inventory.torch_beside, make_words(describe_loadable_releases(inventory)),
                   make_words(explain_requirement(inventory)), and_others(fault)),
       .where = fault.loading->path,
@@ -296,8 +297,8 @@ Seen lacking_in_torch(const Facts& facts, const LoadFault& fault) {
 
 Seen lacking_in_library(const Facts& facts, const LoadFault& fault, const UnresolvedSymbol& symbol) {
   Seen seen{.what = say("{}: {} needs {}@{}, which {}{} does not define{}{}", facts.torch,
-                        who(*fault.loading, symbol.needed_by), demangled(symbol.name), symbol.version.value_or(""),
-                        *symbol.library, make_words(explain_rule(symbol.how)),
+                        describe_requirer(*fault.loading, symbol.needed_by), demangled(symbol.name),
+                        symbol.version.value_or(""), *symbol.library, make_words(explain_rule(symbol.how)),
                         make_words(explain_requirement(*facts.inventory)), and_others(fault)),
             .where = fault.loading->path};
   if (is_from_outside(symbol.how)) seen.remedy = describe_library_remedy(*symbol.how, *symbol.library);
@@ -315,9 +316,9 @@ Answer symbols_are_resolved(const Facts& facts) {
                                       "another build, as for CUDA"
                                     : "";
   return {.seen = {{say("{}: {} needs {}, which nothing defines that is loaded with it{}{}{}{}", facts.torch,
-                        who(*fault->loading, first.needed_by), demangled(first.name), make_words(elsewhere),
-                        make_words(explain_requirement(*facts.inventory)), make_words(explain_absent(*facts.inventory)),
-                        and_others(*fault)),
+                        describe_requirer(*fault->loading, first.needed_by), demangled(first.name),
+                        make_words(elsewhere), make_words(explain_requirement(*facts.inventory)),
+                        make_words(explain_absent(*facts.inventory)), and_others(*fault)),
                     fault->loading->path, install_absent(*facts.inventory)}}};
 }
 
@@ -367,7 +368,7 @@ Answer check_shared_cuda(const Facts& facts) {
   return {};
 }
 
-Answer files_are_of_the_environment_s_processor(const Facts& facts) {
+Answer files_match_processor(const Facts& facts) {
   if (!facts.inventory->other_processor) return {};
   const OtherProcessor& other = *facts.inventory->other_processor;
   Seen seen{.where = other.first, .remedy = other.reinstall};
@@ -464,7 +465,7 @@ std::vector<Check> loading_checks() {
        .of_any = true,
        .is_cause = true,
        .remedy = "install the package again with the environment's own Python, on a machine with that processor",
-       .ask = files_are_of_the_environment_s_processor},
+       .ask = files_match_processor},
       {.id = "PB180",
        .severity = Severity::warn,
        .needs = {inventory, environment},

@@ -58,7 +58,7 @@ std::string how_to_get_compilers(const Facts& facts) {
   return fmt::format("{} {}", packages->command, packages->compilers);
 }
 
-Seen named_in_vain(const CalledCompiler& compiler, std::string_view who) {
+Seen report_missing_compiler(const CalledCompiler& compiler, std::string_view who) {
   const bool words = compiler.called.find(' ') != std::string::npos;
   return {.what = say("{}={} names no program{}: {} fails", *compiler.variable, compiler.called,
                       make_words(words ? " (Triton takes it as one path, without arguments)" : ""), make_words(who)),
@@ -72,8 +72,8 @@ Answer compilers_exist(const Facts& facts) {
   const bool lacks_c = c && !c->path && !usable_gpus(facts).empty();
   const bool lacks_cxx = !cxx.path;
   Answer answer;
-  if (lacks_c && c->variable) answer.seen.push_back(named_in_vain(*c, "Triton"));
-  if (lacks_cxx && cxx.variable) answer.seen.push_back(named_in_vain(cxx, "torch.compile on the CPU"));
+  if (lacks_c && c->variable) answer.seen.push_back(report_missing_compiler(*c, "Triton"));
+  if (lacks_cxx && cxx.variable) answer.seen.push_back(report_missing_compiler(cxx, "torch.compile on the CPU"));
   const bool plain_c = lacks_c && !c->variable;
   const bool plain_cxx = lacks_cxx && !cxx.variable;
   if (plain_c || plain_cxx) {
