@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kKept = 64 << 10;
 
-int kept_memory = -1;  // memory of the only Words object
+int kept_memory = -1;  // memory of the only StderrCapture object
 int kept_stderr = -1;  // original stderr
 pid_t kept_owner = 0;  // only this process passes words on, not its forks
 
@@ -35,7 +35,7 @@ void print_kept_words() {
   }
 }
 
-Words::Words() {
+StderrCapture::StderrCapture() {
   if (kept_stderr >= 0) return;
   memory_ = memfd_create("pbprobe-words", MFD_CLOEXEC);
   if (memory_ < 0) return;
@@ -51,7 +51,7 @@ Words::Words() {
   dup2(memory_, STDERR_FILENO);
 }
 
-Words::~Words() {
+StderrCapture::~StderrCapture() {
   if (memory_ < 0) return;
   print_kept_words();
   close(kept_stderr);
@@ -59,7 +59,7 @@ Words::~Words() {
   kept_stderr = kept_memory = -1;
 }
 
-std::string Words::reported() const {
+std::string StderrCapture::reported() const {
   if (memory_ < 0) return {};
   std::string text(kKept, '\0');
   const off_t end = lseek(memory_, 0, SEEK_END);
@@ -69,7 +69,7 @@ std::string Words::reported() const {
   return text;
 }
 
-Error Words::explained(Error error) const {
+Error StderrCapture::explained(Error error) const {
   const std::string words = reported();
   const auto found = classify_message(words);
   const bool fault = is_fault(words);

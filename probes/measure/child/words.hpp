@@ -13,12 +13,12 @@ namespace pbprobe {
 
 // Redirects stderr to memory; the destructor writes the text to stderr. Only one can exist. Leaves stderr unchanged if
 // the memory cannot be created.
-class Words {
+class StderrCapture {
  public:
-  Words();
-  Words(const Words&) = delete;
-  Words& operator=(const Words&) = delete;
-  ~Words();
+  StderrCapture();
+  StderrCapture(const StderrCapture&) = delete;
+  StderrCapture& operator=(const StderrCapture&) = delete;
+  ~StderrCapture();
 
   // Returns the captured text, at most 64 KiB.
   [[nodiscard]] std::string reported() const;

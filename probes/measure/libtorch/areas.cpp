@@ -277,7 +277,7 @@ void check_areas(const Libtorch& library, const GpuDevice* gpu, std::vector<Libt
     for (const Program& program : programs) {
       areas.push_back({std::string(program.name), device, std::string(kNothingCameBack), {}, {}});
       tell();
-      const Words words;
+      const StderrCapture words;
       const auto right = program.check({library, gpu});
       areas.back().problem.reset();
       if (!right.ok()) record_area_error(areas.back(), words.explained(right.error()));

@@ -173,7 +173,7 @@ void probe_further(Libtorch& library, const Host& host, bool gpu_areas, Libtorch
   std::error_code error;
   std::optional<GpuDevice> gpu;
   if (index >= 0 && std::filesystem::exists(run.path + "/libtorch_cuda.so", error)) {
-    const Words words;
+    const StderrCapture words;
     auto started = start_gpu(library, index, run, events);
     probe.on_gpu = started.ok();
     if (started.ok()) {
@@ -234,7 +234,7 @@ LibtorchProbe probe_libtorch(LibtorchRun begun, const Host& host, bool gpu_areas
   run.cpu_capability = library->cpu_capability();
   events.libtorch(run);
   events.stage(Step::libtorch, fmt::format("computing with {}", run.path));
-  std::optional<Words> words(std::in_place);
+  std::optional<StderrCapture> words(std::in_place);
   auto right = check_both_types(*library, nullptr, events);
   if (!right.ok()) right = words->explained(right.error());
   words.reset();

@@ -91,7 +91,7 @@ uint64_t own_seed() {
 
 // Loads libtorch and computes on the GPU, or on the CPU if `gpu` is negative.
 LibtorchStart start_here(LibtorchStart start, const std::string& folder, int32_t gpu) {
-  const Words words;
+  const StderrCapture words;
   const auto tell = [&](const Error& error) {
     const Error reported = words.explained(error);
     start.problem = reported.message;
@@ -223,7 +223,7 @@ void try_starts(const std::string& folder, const Host& host, double seconds_each
 LibtorchArea try_device_assertion(const std::string& folder, int32_t gpu, double seconds) {
   LibtorchArea area{"device assertion", fmt::format("cuda:{}", gpu), {}, {}, {}};
   const auto reported = fork_and_run({}, seconds, [&] {
-    const Words words;
+    const StderrCapture words;
     LibtorchArea here = area;
     if (auto broken = break_the_context(folder, gpu); !broken.ok())
       record_area_error(here, words.explained(broken.error()));
