@@ -37,7 +37,7 @@ struct RankOfNode {
   const FleetRank* rank = nullptr;
 };
 
-int gravity(Outcome outcome) {
+int rank_severity(Outcome outcome) {
   return outcome == Outcome::fail ? 0 : outcome == Outcome::unknown ? 1 : 2;
 }
 
@@ -45,7 +45,7 @@ std::vector<const FleetNode*> worst_first(const Fleet& fleet) {
   std::vector<const FleetNode*> nodes;
   for (const auto& node : fleet.nodes) nodes.push_back(&node);
   std::stable_sort(nodes.begin(), nodes.end(),
-                   [](const auto* a, const auto* b) { return gravity(a->outcome) < gravity(b->outcome); });
+                   [](const auto* a, const auto* b) { return rank_severity(a->outcome) < rank_severity(b->outcome); });
   return nodes;
 }
 
@@ -180,7 +180,7 @@ Fields collect_fields(const Fleet& fleet, bool by_rank) {
     Field& field = place->second;
     if (is_new || link.gb_per_s < field.gb_per_s) field.gb_per_s = link.gb_per_s;
     field.resent = std::max(field.resent, link.resent.value_or(0));
-    if (gravity(link.outcome) < gravity(field.outcome)) field.outcome = link.outcome;
+    if (rank_severity(link.outcome) < rank_severity(field.outcome)) field.outcome = link.outcome;
   }
   return fields;
 }
@@ -190,7 +190,7 @@ std::vector<std::string> sort_ends(const Fields& fields) {
   std::map<std::string, std::pair<int, double>> worst;
   for (const auto& [pair, field] : fields) {
     for (const auto& end : {pair.first, pair.second}) {
-      const std::pair<int, double> rating(gravity(field.outcome), field.gb_per_s);
+      const std::pair<int, double> rating(rank_severity(field.outcome), field.gb_per_s);
       const auto [place, is_new] = worst.try_emplace(end, rating);
       if (!is_new) place->second = std::min(place->second, rating);
     }

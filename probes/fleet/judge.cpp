@@ -128,14 +128,14 @@ void add_what_others_saw(JudgedRanks& ranks) {
   }
 }
 
-int gravity(Outcome outcome) {
+int rank_severity(Outcome outcome) {
   return outcome == Outcome::fail ? 0 : outcome == Outcome::unknown ? 1 : 2;
 }
 
 void conclude(JudgedRank& rank) {
   auto& findings = rank.row.findings;
   std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
-    return std::pair(gravity(a.outcome), a.fault) < std::pair(gravity(b.outcome), b.fault);
+    return std::pair(rank_severity(a.outcome), a.fault) < std::pair(rank_severity(b.outcome), b.fault);
   });
   rank.row.outcome = findings.empty() ? Outcome::pass : findings.front().outcome;
 }
@@ -161,7 +161,7 @@ void add_nodes(Fleet& fleet, JudgedRanks& ranks) {
   }
   for (auto& [host, node] : nodes) {
     const auto worst = std::min_element(node.ranks.begin(), node.ranks.end(), [](const auto& a, const auto& b) {
-      return gravity(a.outcome) < gravity(b.outcome);
+      return rank_severity(a.outcome) < rank_severity(b.outcome);
     });
     node.outcome = worst->outcome;
     for (const auto& rank : node.ranks)
