@@ -44,7 +44,7 @@ def numpy_bridge(device: str) -> None:
 
 
 def compiled(device: str, **options: object) -> None:
-    """One kernel of torch.compile: equal to eager. On a GPU Triton and its ptxas must know the SM."""
+    """Compares a function of torch.compile with the same function uncompiled. On a GPU, Triton must know the SM."""
     import torch
 
     compiler = os.environ.get("CXX", "g++")
@@ -63,7 +63,7 @@ def compiled(device: str, **options: object) -> None:
 
 
 def compiled_by_nvrtc(device: str) -> None:
-    """A kernel that torch hands to NVRTC: it must know the SM."""
+    """Runs a kernel that torch compiles by NVRTC, which must know the SM."""
     import torch
 
     jiterator = getattr(torch.cuda, "jiterator", None)
@@ -76,7 +76,7 @@ def compiled_by_nvrtc(device: str) -> None:
 
 
 def simd(device: str) -> None:
-    """torch.compile finds the vector instructions of this CPU."""
+    """Expects that torch.compile finds vector instructions of this CPU."""
     from torch._inductor import cpu_vec_isa
 
     if shutil.which(os.environ.get("CXX", "g++")) is None:
@@ -106,7 +106,7 @@ def gpu_direct_storage(device: str) -> None:
 
 
 def checks() -> list[tuple[str, str, Callable[..., None]]]:
-    """Name, device and function of each, the slow ones last."""
+    """Returns name, device and function of each check, slow checks last."""
     import torch
 
     rows: list[tuple[str, str, Callable[..., None]]] = [("NumPy bridge", "cpu", numpy_bridge)]

@@ -21,7 +21,7 @@ def not_started(program: str, error: OSError) -> str:
 
 
 def torch_folder() -> Path | None:
-    """The folder of this interpreter's torch, or None. Imports nothing."""
+    """Returns the folder of the torch that this interpreter would import, or None. Imports nothing."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:  # a folder that happens to be called torch has no origin
         return None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The operators for tensors without elements, as torch.compile traces them: shapes and types of results, and the errors
+"""Fake (meta) kernels of the operators, for the tracing of torch.compile: they compute nothing. They raise the errors
 of bindings/torch.cpp for arguments that no machine supports.
 """
 
@@ -44,14 +44,14 @@ def _get_shape(operator: str, a: torch.Tensor, b: torch.Tensor, most: int = 3) -
 
 
 def fake_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The result of pbprobe::mm."""
+    """Returns an uninitialized tensor with shape and type of the result of pbprobe::mm."""
     shape = _get_shape("mm", a, b)
     _check_floating("mm", a, b)
     return a.new_empty(shape)
 
 
 def fake_linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """The result of pbprobe::linear."""
+    """Returns an uninitialized tensor with shape and type of the result of pbprobe::linear."""
     shapes = "expected x [..., k] and weight [n, k]: got "
     _check(x.dim() > 0 and weight.dim() == 2, "linear", shapes, x, weight)
     _check(x.shape[-1] == weight.shape[1], "linear", shapes, x, weight)
@@ -67,7 +67,7 @@ def fake_linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
 
 
 def fake_int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The result of pbprobe::int_mm."""
+    """Returns an uninitialized tensor with shape and type of the result of pbprobe::int_mm."""
     shape = _get_shape("int_mm", a, b)
     _check_integers("int_mm", a, b)
     return a.new_empty(shape, dtype=torch.int32)
@@ -76,7 +76,7 @@ def fake_int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def fake_scaled_int_mm(
     a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, out_dtype: torch.dtype
 ) -> torch.Tensor:
-    """The result of pbprobe::scaled_int_mm."""
+    """Returns an uninitialized tensor with shape and type of the result of pbprobe::scaled_int_mm."""
     m, n = _get_shape("scaled_int_mm", a, b, most=2)
     _check_integers("scaled_int_mm", a, b)
     _check_result("scaled_int_mm", out_dtype)
@@ -105,7 +105,9 @@ def fake_scaled_mm(
     tensor_scale_a: torch.Tensor | None = None,
     tensor_scale_b: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """The result of pbprobe::scaled_mm. Scales and bias are checked when the operator runs."""
+    """Returns an uninitialized tensor with shape and type of the result of pbprobe::scaled_mm. The operator checks
+    scales and bias itself.
+    """
     shape = _get_shape("scaled_mm", a, b, most=2)
     types = ("torch.float8_e4m3fn", "torch.float8_e5m2", "torch.float4_e2m1fn_x2")
     expected = f"expected both to be {types[0]}, {types[1]} or {types[2]}, and the same: got "

@@ -34,7 +34,7 @@ def describe_call(row: dict[str, Any]) -> str:
 
 
 def describe_shapes(row: dict[str, Any]) -> str:
-    """Returns how many shapes were measured of how many, and what became of the others."""
+    """Returns how many of the drawn shapes were measured, and why the others were not."""
     others = (
         ("refused_by_peer", "the peer refuses {}"),
         ("refused", "pbprobe refuses {}"),

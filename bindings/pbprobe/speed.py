@@ -166,7 +166,7 @@ class Row:
         self.result["wrong_shapes"] = []
 
     def measure(self, shape: cases.Shape, end: float, look: Callable[[], None]) -> None:
-        """Adds a shape's figures to the result, or counts why it has none. end and look: compare()'s."""
+        """Times one shape and adds its figures to the result, or counts why it has none. end, look: as in compare()."""
         self.result["drawn"] += 1
         try:
             why = self._measure(shape, end, look)
@@ -239,7 +239,7 @@ class Row:
 
 
 def _rivals(chosen: str) -> list[str]:
-    """Returns the other kernels of the chosen one's type, and on a GPU of its target."""
+    """Returns the names of the other kernels with the type of the kernel `chosen`; on a GPU, only of its target."""
     dtype, target = chosen.split("_")[1], chosen.rsplit("_", 1)[1]
     gpu = re.fullmatch(r"sm\d+", target)
     names = [name for name in ops.kernels() if name != chosen and name.split("_")[1] == dtype]

@@ -42,7 +42,7 @@ def _write(folder: Path, store: "dist.Store", roster: list[str]) -> tuple[Path, 
 
 
 def main() -> None:
-    """`python -m pbprobe.fleet.collector SETTINGS`. Prints the ranks whose documents it wrote, as JSON."""
+    """Runs `python -m pbprobe.fleet.collector SETTINGS`. Prints the ranks whose documents it wrote, as JSON."""
     settings = parse(sys.argv[1])
     place = settings.place
     begin = time.monotonic()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A rank's document (pbprobe.node/1, docs/node.schema.json), and writing it so that no reader sees half of it."""
+"""The document of one rank (pbprobe.node/1, docs/node.schema.json), and functions that write it atomically."""
 
 import contextlib
 import datetime
@@ -16,7 +16,7 @@ SPARE = "pbprobe-fleet-"
 
 
 def new_document(host: str, version: str, world: int | None, rank: int, local_rank: int) -> Document:
-    """With one rank, of which nothing is known yet."""
+    """Returns a document with one rank in state "running" and without results."""
     row = {
         "rank": rank,
         "local_rank": local_rank,
@@ -73,7 +73,7 @@ def spare_folder(problem: str) -> Path | None:
 
 
 def write_document(file: Path, document: Document) -> str | None:
-    """Atomically. Returns why it could not be written: a full disk must not end a run that has another way out."""
+    """Writes the document atomically. Returns the error, else None, because a full disk must not end the run."""
     partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ Matrices = tuple[torch.Tensor, torch.Tensor]
 
 
 def figure(samples: list[float], *, verified: bool | None, lower_is_better: bool = False) -> Row:
-    """Median, and its standard error as a share of it."""
+    """Returns a RankFigure of docs/node.schema.json: the median of the samples, with its relative standard error."""
     value = statistics.median(samples)
     mad = statistics.median(abs(sample - value) for sample in samples)
     spread = mad / abs(value) / math.sqrt(len(samples)) if value else None
@@ -71,7 +71,7 @@ class Rate:
 
 
 def measure_copies(row: Row, device: torch.device, deadline: float, quick: bool = False) -> None:
-    """Memory to memory on the device; on a GPU also to and from the host. Each result is compared with its source."""
+    """Times copies within device memory, and on a GPU also to and from the host. Compares each copy with its source."""
     size = 1 << (24 if device.type != "cuda" else 26 if quick else 28)
     here = torch.randint(0, 256, (size,), dtype=torch.uint8, device=device)
     source = here.cpu().pin_memory() if device.type == "cuda" else None

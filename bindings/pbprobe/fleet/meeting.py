@@ -47,7 +47,7 @@ def open_store(address: str, port: int, *, serve: bool, seconds: float) -> dist.
 
 
 class Meeting:
-    """One rank's side of it."""
+    """One rank's side of the agreements through the store: which ranks are still members."""
 
     def __init__(self, store: dist.Store, rank: int, world: int) -> None:
         self.store = store
@@ -103,12 +103,12 @@ class Meeting:
 
 
 def enter(store: dist.Store, rank: int, host: str) -> None:
-    """Into the roster."""
+    """Adds the rank and its host to the roster."""
     store.append("hosts", json.dumps([rank, host]) + "\n")
 
 
 def note_device(store: dist.Store, rank: int, kind: str) -> None:
-    """Before the joining ends."""
+    """Tells the others whether this rank has a GPU. Call before the joining ends."""
     if kind == "cuda":
         store.set("gpus", "some")
     else:
@@ -123,7 +123,7 @@ def without_gpu(store: dist.Store) -> list[int]:
 
 
 def leave(store: dist.Store, rank: int) -> None:
-    """For a rank that will not answer any more."""
+    """Marks the rank as gone, so that no other rank waits for it."""
     store.append("gone", f"{rank} ")
 
 

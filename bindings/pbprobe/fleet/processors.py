@@ -152,14 +152,14 @@ class Driver:
             raise RuntimeError(f"{function} answers {code}")
 
     def load(self, source: str) -> ctypes.c_void_p:
-        """The kernel of it, compiled for the current device."""
+        """Compiles PTX for the current device and returns its kernel, a CUfunction."""
         module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
         self._call("cuModuleLoadData", ctypes.byref(module), source.encode())
         self._call("cuModuleGetFunction", ctypes.byref(kernel), module, b"each_sm")
         return kernel
 
     def launch(self, kernel: ctypes.c_void_p, blocks: int, tensors: list[torch.Tensor]) -> None:
-        """On torch's stream."""
+        """Launches the kernel on the current stream of torch."""
         pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors]
         arguments = (ctypes.c_void_p * len(pointers))(*(ctypes.addressof(pointer) for pointer in pointers))
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
@@ -167,7 +167,7 @@ class Driver:
 
 
 def wrong_ones(kind: str, tally: torch.Tensor, notes: torch.Tensor, want: torch.Tensor) -> list[Row]:
-    """An entry for each SM that was wrong, with the first element that was written down of it."""
+    """Returns a WrongResult of docs/node.schema.json for each SM with wrong results, with its first noted element."""
     first: dict[int, tuple[int, int, float]] = {}
     for sm, row, column, bits in notes[1 : 1 + min(int(notes[0, 0]), NOTES)].tolist():
         got = torch.tensor([bits], dtype=torch.int32).view(want.dtype)

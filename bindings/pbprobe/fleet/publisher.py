@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Publishes the final state of a worker that can no longer publish it, so that no rank waits for it."""
+"""Publishes the final document of a worker that ended, so that no rank waits for this worker."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pbprobe.fleet.settings import parse
 
 
 def main() -> None:
-    """`python -m pbprobe.fleet.publisher SETTINGS`, the document on standard input."""
+    """Runs `python -m pbprobe.fleet.publisher SETTINGS`. Reads the document from standard input."""
     settings = parse(sys.argv[1])
     rank = settings.place.rank
     try:

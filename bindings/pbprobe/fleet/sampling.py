@@ -139,6 +139,6 @@ class Sampler:
         return ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share) or "no"
 
     def median_clock(self) -> float | None:
-        """Without the first second, in which clocks rise."""
+        """Returns the median SM clock in MHz, without the first second, in which clocks rise; None without samples."""
         clocks = [point["clock_mhz"] for point in self.points() or [] if point["seconds"] >= 1 and point["clock_mhz"]]
         return statistics.median(clocks) if clocks else None

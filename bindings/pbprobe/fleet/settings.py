@@ -31,7 +31,7 @@ class Settings:
 
     @property
     def shown_host(self) -> str:
-        """The host as documents have it."""
+        """Returns the host name for documents: hashed with --redact."""
         return hidden(self.host) if self.redact else self.host
 
     @property
@@ -41,7 +41,7 @@ class Settings:
 
     @property
     def quick(self) -> bool:
-        """Only seconds are available, as in --node-health."""
+        """Reports whether the budget is only seconds, as in --node-health."""
         return self.budget < QUICK
 
     @property

@@ -44,7 +44,7 @@ class LateError(RuntimeError):
 
 @contextlib.contextmanager
 def group(meeting: Meeting, name: str, device: torch.device, deadline: float) -> Iterator[None]:
-    """A process group of the remaining members. Each phase makes a new one, because a broken group is not usable."""
+    """Opens a process group of the remaining members for one phase only, because a broken group is not usable."""
     # Creating the group, and each operation, may take a third of the phase. A rank that waits for a stopped rank is
     # then still in time for the end of the phase.
     left = max(deadline - time.monotonic(), 1)
@@ -159,13 +159,13 @@ class Wire:
         return bool(self._note.item())
 
     def swap(self, mine: torch.Tensor, theirs: torch.Tensor, times: int = 1) -> None:
-        """There, then back."""
+        """Sends `mine` and receives `theirs`, in turn, `times` times."""
         for send in (self.first, not self.first) * times:
             self.send(mine) if send else self.receive(theirs)
         self.settle()
 
     def one_way(self, mine: torch.Tensor, theirs: torch.Tensor) -> float:
-        """Seconds from sending to the word that it arrived; then the other way, which is the other end's to time."""
+        """Returns the seconds until the peer confirms that `mine` arrived. The peer times `theirs` in the same way."""
 
         def there() -> None:
             self.send(mine)
@@ -222,7 +222,7 @@ def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
 
 
 def measure_links(row: Row, meeting: Meeting, rounds: list[list[Pair]], device: torch.device, deadline: float) -> None:
-    """In each round 8 bytes to and fro for the latency, then a large message each way, which is compared."""
+    """Measures the link to the peer of each round: latency with 8 bytes, then rate and contents of a large message."""
     index = {rank: i for i, rank in enumerate(meeting.members)}
     patience = (deadline - time.monotonic()) / (2 * max(len(rounds), 1))
     for one in rounds:
@@ -233,7 +233,7 @@ def measure_links(row: Row, meeting: Meeting, rounds: list[list[Pair]], device: 
 
 
 def _blocks(values: list[int], count: int, device: torch.device) -> torch.Tensor:
-    """For each of `values` a block in which it is multiplied by 1 to 7: whole numbers that FP32 sums exactly."""
+    """Returns a block for each of `values`, which is multiplied by 1 to 7: whole numbers that FP32 sums exactly."""
     ramp = torch.arange(count, device=device) % 7 + 1
     return torch.cat([value * ramp for value in values]).to(torch.float32)
 

@@ -212,7 +212,7 @@ class Run:
         self.diary.document["libraries"] = identity.libraries(deadline)
 
     def work(self) -> None:
-        """All phases."""
+        """Joins the other ranks, runs all phases, and publishes the document."""
         try:
             self.join()
         except RuntimeError as error:
@@ -249,7 +249,7 @@ class Run:
 
 
 def main() -> None:
-    """`python -m pbprobe.fleet.worker SETTINGS PIPE BEGIN`, by the supervisor, which began then (time.monotonic())."""
+    """Runs `python -m pbprobe.fleet.worker SETTINGS PIPE BEGIN` for the supervisor. BEGIN: its time.monotonic()."""
     settings = parse(sys.argv[1])
     Run(settings, Diary(settings, int(sys.argv[2])), float(sys.argv[3])).work()
     os._exit(0)  # threads of a group that broke are waited for by nobody
