@@ -55,14 +55,14 @@ class LoadFollower {
   // answer.
   [[nodiscard]] bool asks(size_t function);
 
-  // Likewise, without the parts of the function.
+  // Reports the same as asks(), without the other parts of the function.
   [[nodiscard]] bool find_question(size_t function);
 
   // Reports whether `caller`, which asks the CPU, asks for these features before it reaches `callee`. True also if its
   // questions cannot be followed: a library that keeps answers of its own.
   [[nodiscard]] bool covers(size_t caller, size_t callee, FeatureSet needs);
 
-  // Likewise, before it calls or refers to an address from `begin` to `end`.
+  // Reports whether `caller` asks for these features before it calls or refers to an address from `begin` to `end`.
   [[nodiscard]] bool covers(size_t caller, uint64_t begin, uint64_t end, FeatureSet needs);
 
   [[nodiscard]] const CodeTrace& trace(size_t function);
