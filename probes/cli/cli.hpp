@@ -92,7 +92,7 @@ inline constexpr double kMaxSeconds = 86400;
 // Describes an error of a command line, and names the --help to read.
 [[nodiscard]] std::string usage_message(const CLI::ParseError& error, const CLI::App& app);
 
-// One line on standard error. Returns kCouldNotRun.
+// Prints the error as one line on standard error. Returns kCouldNotRun.
 int print_error(const Error& error);
 
 // Returns the text style: colour and Unicode only on a terminal, or with --color. Respects NO_COLOR, TERM=dumb, and a
