@@ -19,7 +19,7 @@ namespace pbprobe {
 // large fleet it shows the worst nodes.
 [[nodiscard]] std::string render_html(const Fleet& fleet);
 
-// One line: verdict, and the reason; for a prolog.
+// Renders one line for a job prolog: verdict and reason.
 [[nodiscard]] std::string render_fleet_quiet(const Fleet& fleet, const TextOptions& options = {});
 
 // Hosts to leave out, one a line: sbatch --exclude, and grep -v -x -f on a hostfile.
