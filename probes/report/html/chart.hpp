@@ -44,7 +44,7 @@ struct RatioBar {
 };
 void add_ratios(Writer& writer, const std::string& title, const std::vector<RatioBar>& bars);
 
-// One quantity over time.
+// Adds a chart of one quantity over time.
 void add_trace(Writer& writer, const std::string& title, std::string_view unit, std::string_view series,
                const std::vector<std::pair<double, double>>& points);
 
