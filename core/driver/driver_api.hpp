@@ -228,7 +228,7 @@ struct DriverApi {
 // unloaded, nothing initialized. Errors: not_found (tried where, seen what), unsupported (no CUDA driver library).
 [[nodiscard]] const Result<DriverApi>& driver_api();
 
-// One library by path, or by name through the normal search.
+// Loads one library by path, or by name through the normal search.
 [[nodiscard]] Result<DriverApi> load_driver_api(const std::string& path);
 
 // Returns an error `unsupported` that names the missing functions if the driver is older than CUDA 12.0 and cannot

@@ -13,7 +13,7 @@
 
 namespace pbprobe {
 
-// One area of both, each run by processes of its own that took turns on one machine.
+// Gain of the build in one area. Processes of build and baseline took turns on one machine.
 struct AreaGain {
   FIELD(std::string, area, "area that was timed");
   FIELD(std::string, device, "cpu or cuda:0");
