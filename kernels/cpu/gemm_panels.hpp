@@ -416,7 +416,7 @@ struct GemmPanels {
     d += row_bytes;
   }
 
-  // Into the second-level cache, all at once.
+  // Prefetches the lines into the second-level cache, all at once.
   static void fetch_lines(const CpuLines& lines) {
     const bool dense = lines.stride < 64;
     const int64_t bytes = dense ? lines.count * lines.stride : lines.bytes;

@@ -19,7 +19,7 @@
 
 namespace pbprobe {
 
-[[nodiscard]] int64_t count_sms(const Gpu& gpu);
+[[nodiscard]] int64_t count_sms(const Gpu& gpu);  // 64 if the driver does not report the count
 
 // Families of kernels that share their costs.
 enum class FamilyId {
@@ -95,6 +95,7 @@ struct Reading {
   Pass b = Pass::none;
   bool unaligned = false;  // rows of an operand are read unaligned, element by element or shifted
 };
+// Decides which operands a pass transposes or aligns first, because the kernel cannot read them or reads them slowly.
 [[nodiscard]] Reading plan_reading(const Kernel& kernel, const Problem& problem);
 
 // Result of split-K. `parts` counts the blocks of a cluster if the kernel splits k in one.
@@ -103,6 +104,7 @@ struct Split {
   ClusterShape shape;
   double seconds = 0;  // time of the GEMM with these parts, from launch to C
 };
+// Returns the split with the least predicted time.
 [[nodiscard]] Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu);
 // Returns the split with as many parts as `parts`, or the most that k allows, and this shape if the kernel can have it.
 [[nodiscard]] Split make_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts,

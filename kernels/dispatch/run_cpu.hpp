@@ -9,7 +9,9 @@
 
 namespace pbprobe {
 
+// Computes a CPU plan; for run(), which checks the operands.
 void run_cpu(const Plan& plan, const Operands& operands, const Context& context);
+// Packs B for a plan with prepacked_bytes; for prepack().
 void prepack_cpu(const Plan& plan, const void* b, void* packed_b, const ParallelFor& parallel_for);
 
 }  // namespace pbprobe

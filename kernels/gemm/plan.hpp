@@ -14,7 +14,8 @@
 
 namespace pbprobe {
 
-// Tiles of C of which one block, pair of SMs or cluster computes one at a time, and the stages of k of each.
+// Return the tiles of C, of which one block, pair of SMs or cluster computes one at a time; and the stages of k per
+// tile.
 [[nodiscard]] constexpr int64_t tiles_of(const Kernel& kernel, const Problem& p) {
   const int64_t rows = kernel.tile.m * (kernel.across ? 1 : kernel.cluster);
   const int64_t columns = kernel.tile.n * (kernel.across ? kernel.cluster : 1);
@@ -93,6 +94,7 @@ constexpr int64_t kPackedAlign = 64;
 // more.
 constexpr int64_t kKeptWorkspace = 32 << 20;
 
+// Kernel chosen for a problem, and how its threads or blocks divide the work. choose() makes it; run() executes it.
 struct Plan {
   const Kernel* kernel = nullptr;
   Problem problem;

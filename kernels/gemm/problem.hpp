@@ -34,15 +34,16 @@ enum class Layout : uint8_t {
 
 [[nodiscard]] std::span<const EnumName<Layout>> enum_names(Layout);
 
-// A is stored [k,m].
+// Reports whether A is stored [k,m].
 [[nodiscard]] constexpr bool a_is_km(Layout layout) {
   return layout == Layout::tn || layout == Layout::tt;
 }
-// B is stored [n,k].
+// Reports whether B is stored [n,k].
 [[nodiscard]] constexpr bool b_is_nk(Layout layout) {
   return layout == Layout::nt || layout == Layout::tt;
 }
 
+// One GEMM: C = A · B with sizes, storage, types and optional vectors; no pointers.
 struct Problem {
   int64_t m = 0;
   int64_t n = 0;
@@ -122,7 +123,8 @@ struct Problem {
   return round_up(lines, 128) * round_up(blocks_along_k(p), 4);
 }
 
-// Elements from the first to one past the last of a matrix; 0 for an empty one. Valid problems only.
+// Returns the elements from the first to one past the last of a matrix; 0 for an empty matrix. Requires a valid
+// problem.
 [[nodiscard]] constexpr int64_t extent(int64_t rows, int64_t columns, int64_t leading) {
   return rows == 0 || columns == 0 ? 0 : (rows - 1) * leading + columns;
 }
@@ -146,7 +148,7 @@ struct BlockRows {
 [[nodiscard]] constexpr BlockRows block_rows_b(const Problem& p) {
   return block_rows(p, p.blocks == BlockScale::rows_squares, p.n, p.blocks_ldb);
 }
-// Floats from the first to the scale of a row or column, for block `block` of k.
+// Returns the offset of the scale of a row or column in floats, for block `block` of k.
 [[nodiscard]] constexpr int64_t place_in(const BlockRows& scales, int64_t line, int64_t block) {
   return scales.squares ? line / 128 * scales.leading + block : block * scales.leading + line;
 }

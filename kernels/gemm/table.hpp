@@ -161,25 +161,26 @@ struct TargetBuild {
 
 // Returns the kernels of all CPU and GPU targets in the order of kernels.inc: if two fit, the earlier one is preferred.
 [[nodiscard]] std::span<const Kernel> kernel_table();
-[[nodiscard]] std::span<const Peak> peak_table();
-[[nodiscard]] std::span<const TargetBuild> target_builds();
+[[nodiscard]] std::span<const Peak> peak_table();            // peak loops and clock chains
+[[nodiscard]] std::span<const TargetBuild> target_builds();  // main cubin or object of each target
 // Returns the builds of further cubins.
 [[nodiscard]] std::span<const TargetBuild> part_builds();
 
-// The row with this public name, or null.
+// Returns the kernel with this public name ("gemm_fp32_14x32_avx512"); nullptr if the table lacks it.
 [[nodiscard]] const Kernel* find_kernel(std::string_view name);
 // Returns the row, or an error that lists the existing names.
 [[nodiscard]] Result<const Kernel*> require_kernel(std::string_view name);
-// The loop that a kernel's figure is held against, or null.
+// Returns the peak loop of the kernel's instruction, whose rate limits the kernel; nullptr if the table lacks it.
 [[nodiscard]] const Peak* peak_of(const Kernel& kernel);
-// The clock chain of a target, or null.
+// Returns the loop of dependent instructions that measures the clock of a target; nullptr if the target has none.
 [[nodiscard]] const Peak* clock_of(std::string_view target);
-// The target's build, or null for an id that targets.json lacks.
+// Returns the target's build; nullptr for an id that targets.json lacks.
 [[nodiscard]] const TargetBuild* find_build(std::string_view target);
-// The build of the cubin that holds the kernel or the loop.
+// Returns the build of the cubin that contains the kernel or the loop.
 [[nodiscard]] const TargetBuild& build_of(const Kernel& kernel);
 [[nodiscard]] const TargetBuild& build_of(const Peak& peak);
-// The cubin of a GPU's build, decompressed when it is first asked for, and kept. Errors: malformed; limit (memory).
+// Returns the cubin of a GPU target. Decompresses the cubin on the first call and keeps it. Errors: malformed; limit
+// (memory).
 [[nodiscard]] Result<std::span<const std::byte>> cubin_of(const TargetBuild& build);
 
 }  // namespace pbprobe

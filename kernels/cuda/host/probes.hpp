@@ -18,7 +18,7 @@ namespace pbprobe {
 constexpr int64_t kSharedProbeBytes = int64_t{64} * 16;  // per thread and iteration of run_shared_probe()
 constexpr int64_t kSharedProbeThreads = 256;             // per block
 
-// All of `bytes` (a multiple of 16), `rounds` times; `blocks` 0: one block for each piece, which suits one round.
+// Reads all of `bytes` (a multiple of 16), `rounds` times; `blocks` 0: one block for each piece, which suits one round.
 [[nodiscard]] Result<void> run_read_probe(std::string_view target, const void* from, int64_t bytes, int rounds,
                                           int64_t blocks, uint32_t* sink, const Context& context);
 [[nodiscard]] Result<void> run_copy_probe(std::string_view target, const void* from, void* to, int64_t bytes,
@@ -26,7 +26,7 @@ constexpr int64_t kSharedProbeThreads = 256;             // per block
 // `samples` is device memory for one GpuPeakSample a block.
 [[nodiscard]] Result<void> run_shared_probe(std::string_view target, int64_t iterations, int64_t blocks,
                                             GpuPeakSample* samples, const Context& context);
-// All of `bytes` (a multiple of kBoxProbeBytes), `rounds` times, by TMA to shared memory: each box to one
+// Reads all of `bytes` (a multiple of kBoxProbeBytes), `rounds` times, by TMA to shared memory: each box to one
 // block, or to both of a cluster. seen: device memory for one word a block, the first word of the last box that came.
 // Error usage: the target's cubin has no such kernel.
 constexpr int64_t kBoxProbeBytes = int64_t{64} * 128;
