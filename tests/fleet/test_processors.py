@@ -53,12 +53,12 @@ def test_names_wrong_sm_with_first_element_and_count():
     notes[0, 0] = 2
     notes[1] = torch.tensor([1, 9, 3, FP32_OF_ONE])
     notes[2] = torch.tensor([1, 0, 0, FP32_OF_ONE])
-    assert processors.wrong_ones("bf16", tally, notes, want) == [
+    assert processors.find_wrong_sms("bf16", tally, notes, want) == [
         {"what": "mma_bf16 on SM 1", "how": "the exact result", "count": 5, "seed": processors.SEED, "row": 9,
          "column": 3, "expected": 0.0, "got": 1.0},
         {"what": "mma_bf16 on SM 3", "how": "the exact result", "count": 2, "seed": processors.SEED},
     ]  # fmt: skip
-    assert processors.wrong_ones("bf16", torch.zeros(4, 2), torch.zeros(33, 4, dtype=torch.int32), want) == []
+    assert processors.find_wrong_sms("bf16", torch.zeros(4, 2), torch.zeros(33, 4, dtype=torch.int32), want) == []
 
 
 def asked(device, change=lambda state: None):

@@ -166,7 +166,7 @@ class Driver:
         self._call("cuLaunchKernel", kernel, blocks, 1, 1, 32 * WARPS, 1, 1, 0, stream, arguments, None)
 
 
-def wrong_ones(kind: str, tally: torch.Tensor, notes: torch.Tensor, want: torch.Tensor) -> list[Row]:
+def find_wrong_sms(kind: str, tally: torch.Tensor, notes: torch.Tensor, want: torch.Tensor) -> list[Row]:
     """Returns a WrongResult of docs/node.schema.json for each SM with wrong results, with its first noted element."""
     first: dict[int, tuple[int, int, float]] = {}
     for sm, row, column, bits in notes[1 : 1 + min(int(notes[0, 0]), NOTES)].tolist():
@@ -223,5 +223,5 @@ class Processors:
             want, tally, notes = (tensor.cpu() for tensor in tensors[2:])
             asked.append(int((tally[:, 0] > 0).sum()))
             known = {wrong["what"] for wrong in row["wrong"]}
-            row["wrong"] += [wrong for wrong in wrong_ones(kind, tally, notes, want) if wrong["what"] not in known]
+            row["wrong"] += [wrong for wrong in find_wrong_sms(kind, tally, notes, want) if wrong["what"] not in known]
         row["facts"]["sms_verified"] = f"{min(asked)} of {self.count}"

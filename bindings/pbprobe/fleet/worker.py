@@ -219,7 +219,7 @@ class Run:
             self.lose_store(error)
         from pbprobe.fleet import figures, kernels, together
 
-        def alike(measure: Callable[..., None], name: str) -> Call:
+        def join_group(measure: Callable[..., None], name: str) -> Call:
             def call(deadline: float) -> None:
                 assert self.meeting is not None
                 with together.group(self.meeting, name, self.device, deadline):
@@ -238,9 +238,9 @@ class Run:
             "local": (lambda deadline: figures.measure_copies(self.row, self.device, deadline, quick), False),
             "kernels": (lambda deadline: kernels.measure_kernels(self.row, self.device, deadline), False),
             "soak": (lambda deadline: figures.soak(self.row, self.device, deadline, self._publish, quick), False),
-            "links": (alike(links, "links"), True),
-            "collectives": (alike(together.measure_collectives, "collectives"), True),
-            "lockstep": (alike(together.measure_lockstep, "lockstep"), True),
+            "links": (join_group(links, "links"), True),
+            "collectives": (join_group(together.measure_collectives, "collectives"), True),
+            "lockstep": (join_group(together.measure_lockstep, "lockstep"), True),
         }
         for name, share in (QUICK_PHASES if self.settings.quick else PHASES).items():
             self.phase(name, share, calls[name][0], together=calls[name][1])
