@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 
+#include "core/fields.hpp"
 #include "core/result.hpp"
 
 namespace pbprobe {
@@ -26,16 +27,28 @@ struct OpenedLibrary {
 };
 [[nodiscard]] Result<OpenedLibrary> open_first(const std::vector<std::string>& places, std::string_view remedy);
 
+// Pointer to a function that is looked up by name.
+template <class Signature>
+using FunctionPointer = Signature*;
+
+// Declares a member for a function of a library: signature, name of the member, symbol, and "optional" if the library
+// may lack it.
+#define LOOKED_UP(signature, name, ...) FIELD_AS(::pbprobe::FunctionPointer<signature>, name, __VA_ARGS__) = nullptr
+
 // Looks up functions of a library. Without a library, every name is missing. `missing` is the first missing name.
 struct Symbols {
   void* library = nullptr;
   std::string missing;
 
-  // Sets `function` to the address of `name`. If the library lacks `name`, sets `function` to nullptr and `missing`.
+  // Looks up each LOOKED_UP member of `functions`.
+  void find(auto& functions) { fields(*this, functions); }
+
+  // Sets `function` to the address of `name`. If the library lacks `name`, sets `function` to nullptr, and `missing`
+  // unless the member may lack.
   template <class Function>
-  void operator()(Function& function, const char* name) {
+  void operator()(const char* name, Function& function, std::string_view may_lack = {}) {
     optional(function, name);
-    if (function == nullptr && missing.empty()) missing = name;
+    if (function == nullptr && may_lack.empty() && missing.empty()) missing = name;
   }
   // Does the same, but leaves `missing` unchanged.
   template <class Function>

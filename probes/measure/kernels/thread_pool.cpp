@@ -184,9 +184,9 @@ std::optional<OpenMp> find_openmp() {
   if (!library.ok()) return std::nullopt;
   Symbols symbols{.library = *library};
   OpenMp openmp;
-  symbols(openmp.parallel, "GOMP_parallel");
-  symbols(openmp.thread_number, "omp_get_thread_num");
-  symbols(openmp.team_size, "omp_get_num_threads");
+  symbols("GOMP_parallel", openmp.parallel);
+  symbols("omp_get_thread_num", openmp.thread_number);
+  symbols("omp_get_num_threads", openmp.team_size);
   if (!symbols.missing.empty()) return std::nullopt;
   return openmp;
 }

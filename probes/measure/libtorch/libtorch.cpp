@@ -18,51 +18,59 @@ namespace pbprobe {
 // The shims as torch/csrc/inductor/aoti_torch/c/shim.h declares them; 0 is success. On failure they print the
 // exception to stderr, which the starter of this process captures.
 struct Libtorch::Shims {
-  uint64_t (*abi_version)() = nullptr;
-  int32_t (*create_tensor_from_blob)(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
-                                     int64_t storage_offset, int32_t dtype, int32_t device_type, int32_t device_index,
-                                     void** tensor) = nullptr;
-  int32_t (*empty_strided)(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype,
-                           int32_t device_type, int32_t device_index, void** tensor) = nullptr;
-  int32_t (*new_tensor_handle)(void* tensor, void** copy) = nullptr;
-  int32_t (*delete_tensor_object)(void* tensor) = nullptr;
-  int32_t (*call_dispatcher)(const char* name, const char* overload, uint64_t* stack) = nullptr;
-  int32_t (*device_type_cpu)() = nullptr;
-  int32_t (*device_type_cuda)() = nullptr;
-  int32_t (*dtype_float32)() = nullptr;
-  int32_t (*dtype_float16)() = nullptr;
-  int32_t (*dtype_bfloat16)() = nullptr;
-  int32_t (*dtype_int8)() = nullptr;
-  int32_t (*dtype_uint8)() = nullptr;
-  int32_t (*dtype_int32)() = nullptr;
-  int32_t (*dtype_float64)() = nullptr;
-  int32_t (*dtype_int64)() = nullptr;
-  int32_t (*dtype_complex64)() = nullptr;
-  int32_t (*dtype_e4m3)() = nullptr;
-  int32_t (*dtype_e5m2)() = nullptr;
+  LOOKED_UP(uint64_t(), abi_version, "aoti_torch_abi_version");
+  LOOKED_UP(int32_t(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t storage_offset,
+                    int32_t dtype, int32_t device_type, int32_t device_index, void** tensor),
+            create_tensor_from_blob, "aoti_torch_create_tensor_from_blob");
+  LOOKED_UP(int32_t(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t device_type,
+                    int32_t device_index, void** tensor),
+            empty_strided, "aoti_torch_empty_strided");
+  LOOKED_UP(int32_t(void* tensor, void** copy), new_tensor_handle, "aoti_torch_new_tensor_handle");
+  LOOKED_UP(int32_t(void* tensor), delete_tensor_object, "aoti_torch_delete_tensor_object");
+  LOOKED_UP(int32_t(const char* name, const char* overload, uint64_t* stack), call_dispatcher,
+            "aoti_torch_call_dispatcher");
+  LOOKED_UP(int32_t(), device_type_cpu, "aoti_torch_device_type_cpu");
+  LOOKED_UP(int32_t(), device_type_cuda, "aoti_torch_device_type_cuda");
+  LOOKED_UP(int32_t(), dtype_float32, "aoti_torch_dtype_float32");
+  LOOKED_UP(int32_t(), dtype_float16, "aoti_torch_dtype_float16");
+  LOOKED_UP(int32_t(), dtype_bfloat16, "aoti_torch_dtype_bfloat16");
+  LOOKED_UP(int32_t(), dtype_int8, "aoti_torch_dtype_int8");
+  LOOKED_UP(int32_t(), dtype_uint8, "aoti_torch_dtype_uint8");
+  LOOKED_UP(int32_t(), dtype_int32, "aoti_torch_dtype_int32");
+  // A torch that computes only GEMMs, such as a stub in tests, lacks these: areas then report the missing function.
+  LOOKED_UP(int32_t(), dtype_float64, "aoti_torch_dtype_float64", "optional");
+  LOOKED_UP(int32_t(), dtype_int64, "aoti_torch_dtype_int64", "optional");
+  LOOKED_UP(int32_t(), dtype_complex64, "aoti_torch_dtype_complex64", "optional");
+  LOOKED_UP(int32_t(), dtype_e4m3, "aoti_torch_dtype_float8_e4m3fn", "optional");
+  LOOKED_UP(int32_t(), dtype_e5m2, "aoti_torch_dtype_float8_e5m2", "optional");
   using Convolution = int32_t (*)(void* input, void* weight, void** bias, const int64_t* stride, int64_t strides,
                                   const int64_t* padding, int64_t paddings, const int64_t* dilation, int64_t dilations,
                                   int32_t transposed, const int64_t* output_padding, int64_t output_paddings,
                                   int64_t groups, void** result);
-  Convolution convolution = nullptr;
+  FIELD_AS(Convolution, convolution, "aoti_torch_cpu_convolution", "optional") = nullptr;
 
   // Not part of the C interface, hence optional.
-  std::string (*get_cpu_capability)() = nullptr;
-  void (*set_num_threads)(int threads) = nullptr;
-  void (*set_autocast_enabled)(int8_t device_type, bool enabled) = nullptr;
-  std::string (*show_config)() = nullptr;
+  LOOKED_UP(std::string(), get_cpu_capability, "_ZN2at18get_cpu_capabilityB5cxx11Ev", "optional");
+  LOOKED_UP(void(int threads), set_num_threads, "_ZN2at15set_num_threadsEi", "optional");
+  LOOKED_UP(void(int8_t device_type, bool enabled), set_autocast_enabled,
+            "_ZN2at8autocast20set_autocast_enabledEN3c1010DeviceTypeEb", "optional");
+  LOOKED_UP(std::string(), show_config, "_ZN2at11show_configB5cxx11Ev", "optional");
 
   // From torch 2.10 on: operators whose arguments are lists.
-  int32_t (*call_dispatcher_with_lists)(const char* name, const char* overload, uint64_t* stack,
-                                        uint64_t built_with) = nullptr;
-  int32_t (*new_list)(size_t size, void** list) = nullptr;
-  int32_t (*list_push_back)(void* list, uint64_t element) = nullptr;
+  LOOKED_UP(int32_t(const char* name, const char* overload, uint64_t* stack, uint64_t built_with),
+            call_dispatcher_with_lists, "torch_call_dispatcher", "optional");
+  LOOKED_UP(int32_t(size_t size, void** list), new_list, "torch_new_list_reserve_size", "optional");
+  LOOKED_UP(int32_t(void* list, uint64_t element), list_push_back, "torch_list_push_back", "optional");
 
-  // In libtorch_cuda.so.
-  void* cuda_library = nullptr;
-  int32_t (*create_cuda_stream_guard)(void* stream, int32_t device_index, void** guard) = nullptr;
-  int32_t (*delete_cuda_stream_guard)(void* guard) = nullptr;
-  Convolution cuda_convolution = nullptr;
+  // In libtorch_cuda.so. `library` is null until open_cuda() opened it.
+  struct Cuda {
+    void* library = nullptr;
+    LOOKED_UP(int32_t(void* stream, int32_t device_index, void** guard), create_stream_guard,
+              "aoti_torch_create_cuda_stream_guard");
+    LOOKED_UP(int32_t(void* guard), delete_stream_guard, "aoti_torch_delete_cuda_stream_guard");
+    FIELD_AS(Convolution, convolution, "aoti_torch_cuda_convolution", "optional") = nullptr;
+  };
+  Cuda cuda;
 
   [[nodiscard]] int32_t get_dtype_code(DType type) const {
     switch (type) {
@@ -119,7 +127,7 @@ Libtorch::StreamGuard::StreamGuard(StreamGuard&& other) noexcept
     : shims_(other.shims_), handle_(std::exchange(other.handle_, nullptr)) {}
 
 Libtorch::StreamGuard::~StreamGuard() {
-  if (handle_ != nullptr) shims_->delete_cuda_stream_guard(handle_);
+  if (handle_ != nullptr) shims_->cuda.delete_stream_guard(handle_);
 }
 
 Result<Libtorch> Libtorch::load(const std::string& folder) {
@@ -129,56 +137,27 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
   if (std::filesystem::exists(global, error)) PBPROBE_CHECK(open_library(global, Scope::global));
   PBPROBE_TRY(void* const library, open_library(path, Scope::local));
   auto shims = std::make_unique<Shims>();
-  Symbols find{library, {}};
-  find(shims->abi_version, "aoti_torch_abi_version");
-  find(shims->create_tensor_from_blob, "aoti_torch_create_tensor_from_blob");
-  find(shims->empty_strided, "aoti_torch_empty_strided");
-  find(shims->new_tensor_handle, "aoti_torch_new_tensor_handle");
-  find(shims->delete_tensor_object, "aoti_torch_delete_tensor_object");
-  find(shims->call_dispatcher, "aoti_torch_call_dispatcher");
-  find(shims->device_type_cpu, "aoti_torch_device_type_cpu");
-  find(shims->device_type_cuda, "aoti_torch_device_type_cuda");
-  find(shims->dtype_float32, "aoti_torch_dtype_float32");
-  find(shims->dtype_float16, "aoti_torch_dtype_float16");
-  find(shims->dtype_bfloat16, "aoti_torch_dtype_bfloat16");
-  find(shims->dtype_int8, "aoti_torch_dtype_int8");
-  find(shims->dtype_uint8, "aoti_torch_dtype_uint8");
-  find(shims->dtype_int32, "aoti_torch_dtype_int32");
-  if (!find.missing.empty())
+  Symbols symbols{library, {}};
+  symbols.find(*shims);
+  if (!symbols.missing.empty())
     return make_error(ErrorCode::unsupported,
                       "{} was loaded, but has no {}: it is older than torch 2.8, which pbprobe cannot run; take torch "
                       "2.8 or later",
-                      path, find.missing);
-  // A torch that computes only GEMMs, such as a stub in tests, lacks these: areas then report the missing function.
-  find.optional(shims->dtype_float64, "aoti_torch_dtype_float64");
-  find.optional(shims->dtype_int64, "aoti_torch_dtype_int64");
-  find.optional(shims->dtype_complex64, "aoti_torch_dtype_complex64");
-  find.optional(shims->dtype_e4m3, "aoti_torch_dtype_float8_e4m3fn");
-  find.optional(shims->dtype_e5m2, "aoti_torch_dtype_float8_e5m2");
-  find.optional(shims->convolution, "aoti_torch_cpu_convolution");
-  find.optional(shims->get_cpu_capability, "_ZN2at18get_cpu_capabilityB5cxx11Ev");
-  find.optional(shims->set_num_threads, "_ZN2at15set_num_threadsEi");
-  find.optional(shims->set_autocast_enabled, "_ZN2at8autocast20set_autocast_enabledEN3c1010DeviceTypeEb");
-  find.optional(shims->show_config, "_ZN2at11show_configB5cxx11Ev");
-  find.optional(shims->call_dispatcher_with_lists, "torch_call_dispatcher");
-  find.optional(shims->new_list, "torch_new_list_reserve_size");
-  find.optional(shims->list_push_back, "torch_list_push_back");
+                      path, symbols.missing);
   return Libtorch(folder, shims.release());
 }
 
 Result<void> Libtorch::open_cuda() {
   const std::string path = folder_ + "/libtorch_cuda.so";
   auto* const shims = const_cast<Shims*>(shims_);
-  if (shims->cuda_library != nullptr) return {};
+  if (shims->cuda.library != nullptr) return {};
   PBPROBE_TRY(void* const library, open_library(path, Scope::local));
-  Symbols find{library, {}};
-  find(shims->create_cuda_stream_guard, "aoti_torch_create_cuda_stream_guard");
-  find(shims->delete_cuda_stream_guard, "aoti_torch_delete_cuda_stream_guard");
-  find.optional(shims->cuda_convolution, "aoti_torch_cuda_convolution");
-  if (!find.missing.empty())
+  Symbols symbols{library, {}};
+  symbols.find(shims->cuda);
+  if (!symbols.missing.empty())
     return make_error(ErrorCode::unsupported, "{} was loaded, but has no {}: take torch 2.8 or later", path,
-                      find.missing);
-  shims->cuda_library = library;
+                      symbols.missing);
+  shims->cuda.library = library;
   return {};
 }
 
@@ -244,7 +223,7 @@ std::string Libtorch::configuration() const {
 }
 
 Symbols Libtorch::cuda_symbols() const {
-  return {shims_->cuda_library, {}};
+  return {shims_->cuda.library, {}};
 }
 
 int64_t size_of(Element type) {
@@ -361,7 +340,7 @@ Result<std::vector<Libtorch::Tensor>> Libtorch::call(const std::string& name, co
 
 Result<Libtorch::Tensor> Libtorch::convolve(const Tensor& input, const Tensor& weight, std::span<const int64_t> stride,
                                             std::span<const int64_t> padding, bool cuda) const {
-  const auto function = cuda ? shims_->cuda_convolution : shims_->convolution;
+  const auto function = cuda ? shims_->cuda.convolution : shims_->convolution;
   if (function == nullptr) return make_error(ErrorCode::unsupported, "it exports no shim of convolution");
   const std::vector<int64_t> ones(stride.size(), 1);
   const std::vector<int64_t> zeros(stride.size(), 0);
@@ -375,7 +354,7 @@ Result<Libtorch::Tensor> Libtorch::convolve(const Tensor& input, const Tensor& w
 
 Result<Libtorch::StreamGuard> Libtorch::use_stream(void* stream, int32_t device) const {
   void* guard = nullptr;
-  if (shims_->create_cuda_stream_guard(stream, device, &guard) != 0)
+  if (shims_->cuda.create_stream_guard(stream, device, &guard) != 0)
     return shim_failed(fmt::format("setting the stream of cuda:{}", device));
   return StreamGuard(shims_, guard);
 }

@@ -70,21 +70,24 @@ DataType data_type(DType type) {
 }  // namespace
 
 struct CublasLt::Functions {
-  int (*create)(void**) = nullptr;
-  int (*destroy)(void*) = nullptr;
-  int (*descriptor_create)(void**, int compute, int scale) = nullptr;
-  int (*descriptor_set)(void*, int attribute, const void*, size_t) = nullptr;
-  int (*descriptor_destroy)(void*) = nullptr;
-  int (*layout_create)(void**, int type, uint64_t rows, uint64_t columns, int64_t leading) = nullptr;
-  int (*layout_destroy)(void*) = nullptr;
-  int (*preference_create)(void**) = nullptr;
-  int (*preference_set)(void*, int attribute, const void*, size_t) = nullptr;
-  int (*preference_destroy)(void*) = nullptr;
-  int (*heuristic)(void* handle, void* descriptor, void* a, void* b, void* c, void* d, void* preference, int wanted,
-                   Heuristic*, int* found) = nullptr;
-  int (*matmul)(void* handle, void* descriptor, const void* alpha, const void* a, void* a_layout, const void* b,
+  LOOKED_UP(int(void**), create, "cublasLtCreate");
+  LOOKED_UP(int(void*), destroy, "cublasLtDestroy");
+  LOOKED_UP(int(void**, int compute, int scale), descriptor_create, "cublasLtMatmulDescCreate");
+  LOOKED_UP(int(void*, int attribute, const void*, size_t), descriptor_set, "cublasLtMatmulDescSetAttribute");
+  LOOKED_UP(int(void*), descriptor_destroy, "cublasLtMatmulDescDestroy");
+  LOOKED_UP(int(void**, int type, uint64_t rows, uint64_t columns, int64_t leading), layout_create,
+            "cublasLtMatrixLayoutCreate");
+  LOOKED_UP(int(void*), layout_destroy, "cublasLtMatrixLayoutDestroy");
+  LOOKED_UP(int(void**), preference_create, "cublasLtMatmulPreferenceCreate");
+  LOOKED_UP(int(void*, int attribute, const void*, size_t), preference_set, "cublasLtMatmulPreferenceSetAttribute");
+  LOOKED_UP(int(void*), preference_destroy, "cublasLtMatmulPreferenceDestroy");
+  LOOKED_UP(int(void* handle, void* descriptor, void* a, void* b, void* c, void* d, void* preference, int wanted,
+                Heuristic*, int* found),
+            heuristic, "cublasLtMatmulAlgoGetHeuristic");
+  LOOKED_UP(int(void* handle, void* descriptor, const void* alpha, const void* a, void* a_layout, const void* b,
                 void* b_layout, const void* beta, const void* c, void* c_layout, void* d, void* d_layout,
-                const void* algorithm, void* workspace, size_t bytes, CuStream stream) = nullptr;
+                const void* algorithm, void* workspace, size_t bytes, CuStream stream),
+            matmul, "cublasLtMatmul");
 };
 
 // The library's matrices are column-major and C is row-major: C^T = B^T * A^T.
@@ -148,20 +151,10 @@ Result<CublasLt> CublasLt::load(const std::vector<std::string>& places) {
                          "LD_LIBRARY_PATH"));
   library.path_ = std::move(opened.place);
   auto functions = std::make_unique<Functions>();
-  Symbols find{opened.handle, {}};
-  find(functions->create, "cublasLtCreate");
-  find(functions->destroy, "cublasLtDestroy");
-  find(functions->descriptor_create, "cublasLtMatmulDescCreate");
-  find(functions->descriptor_set, "cublasLtMatmulDescSetAttribute");
-  find(functions->descriptor_destroy, "cublasLtMatmulDescDestroy");
-  find(functions->layout_create, "cublasLtMatrixLayoutCreate");
-  find(functions->layout_destroy, "cublasLtMatrixLayoutDestroy");
-  find(functions->preference_create, "cublasLtMatmulPreferenceCreate");
-  find(functions->preference_set, "cublasLtMatmulPreferenceSetAttribute");
-  find(functions->preference_destroy, "cublasLtMatmulPreferenceDestroy");
-  find(functions->heuristic, "cublasLtMatmulAlgoGetHeuristic");
-  find(functions->matmul, "cublasLtMatmul");
-  if (!find.missing.empty()) return make_error(ErrorCode::unsupported, "{} has no {}", library.path_, find.missing);
+  Symbols symbols{opened.handle, {}};
+  symbols.find(*functions);
+  if (!symbols.missing.empty())
+    return make_error(ErrorCode::unsupported, "{} has no {}", library.path_, symbols.missing);
   library.functions_ = std::move(functions);
   return library;
 }

@@ -67,35 +67,27 @@ constexpr int kHeuristicA = 3;
 constexpr int64_t kMostEngines = 8;
 
 struct Functions {
-  int (*create)(void** handle) = nullptr;
-  int (*destroy)(void* handle) = nullptr;
-  int (*set_stream)(void* handle, CuStream stream) = nullptr;
-  int (*create_descriptor)(int type, void** descriptor) = nullptr;
-  int (*destroy_descriptor)(void* descriptor) = nullptr;
-  int (*set_attribute)(void* descriptor, int attribute, int type, int64_t count, const void* values) = nullptr;
-  int (*get_attribute)(void* descriptor, int attribute, int type, int64_t wanted, int64_t* count,
-                       void* values) = nullptr;
-  int (*finalize)(void* descriptor) = nullptr;
-  int (*execute)(void* handle, void* plan, void* pack) = nullptr;
-  const char* (*error_string)(int status) = nullptr;
+  LOOKED_UP(int(void** handle), create, "cudnnCreate");
+  LOOKED_UP(int(void* handle), destroy, "cudnnDestroy");
+  LOOKED_UP(int(void* handle, CuStream stream), set_stream, "cudnnSetStream");
+  LOOKED_UP(int(int type, void** descriptor), create_descriptor, "cudnnBackendCreateDescriptor");
+  LOOKED_UP(int(void* descriptor), destroy_descriptor, "cudnnBackendDestroyDescriptor");
+  LOOKED_UP(int(void* descriptor, int attribute, int type, int64_t count, const void* values), set_attribute,
+            "cudnnBackendSetAttribute");
+  LOOKED_UP(int(void* descriptor, int attribute, int type, int64_t wanted, int64_t* count, void* values), get_attribute,
+            "cudnnBackendGetAttribute");
+  LOOKED_UP(int(void* descriptor), finalize, "cudnnBackendFinalize");
+  LOOKED_UP(int(void* handle, void* plan, void* pack), execute, "cudnnBackendExecute");
+  LOOKED_UP(const char*(int status), error_string, "cudnnGetErrorString");
 };
 
 Result<Functions> cudnn_functions(const Libtorch& library) {
   Functions functions;
-  Symbols take = library.cuda_symbols();
-  take(functions.create, "cudnnCreate");
-  take(functions.destroy, "cudnnDestroy");
-  take(functions.set_stream, "cudnnSetStream");
-  take(functions.create_descriptor, "cudnnBackendCreateDescriptor");
-  take(functions.destroy_descriptor, "cudnnBackendDestroyDescriptor");
-  take(functions.set_attribute, "cudnnBackendSetAttribute");
-  take(functions.get_attribute, "cudnnBackendGetAttribute");
-  take(functions.finalize, "cudnnBackendFinalize");
-  take(functions.execute, "cudnnBackendExecute");
-  take(functions.error_string, "cudnnGetErrorString");
-  if (!take.missing.empty())
+  Symbols symbols = library.cuda_symbols();
+  symbols.find(functions);
+  if (!symbols.missing.empty())
     return make_error(ErrorCode::unsupported, "this libtorch brings no cuDNN that can be asked: it has no {}",
-                      take.missing);
+                      symbols.missing);
   return functions;
 }
 

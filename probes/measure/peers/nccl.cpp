@@ -20,13 +20,14 @@ constexpr int kTimedSums = 5;
 enum NcclValue : int { kFloat32 = 7, kSum = 0 };
 
 struct Nccl {
-  int (*init_all)(void** communicators, int count, const int* devices) = nullptr;
-  int (*destroy)(void* communicator) = nullptr;
-  int (*group_start)() = nullptr;
-  int (*group_end)() = nullptr;
-  int (*all_reduce)(const void* send, void* receive, size_t count, int type, int operation, void* communicator,
-                    CuStream stream) = nullptr;
-  const char* (*error_string)(int status) = nullptr;
+  LOOKED_UP(int(void** communicators, int count, const int* devices), init_all, "ncclCommInitAll");
+  LOOKED_UP(int(void* communicator), destroy, "ncclCommDestroy");
+  LOOKED_UP(int(), group_start, "ncclGroupStart");
+  LOOKED_UP(int(), group_end, "ncclGroupEnd");
+  LOOKED_UP(int(const void* send, void* receive, size_t count, int type, int operation, void* communicator,
+                CuStream stream),
+            all_reduce, "ncclAllReduce");
+  LOOKED_UP(const char*(int status), error_string, "ncclGetErrorString", "optional");
 
   [[nodiscard]] Result<void> check(const char* what, int status) const {
     if (status == 0) return {};
@@ -39,16 +40,11 @@ struct Nccl {
 
 Result<Nccl> nccl_functions(const Libtorch& library) {
   Nccl nccl;
-  Symbols take = library.cuda_symbols();
-  take(nccl.init_all, "ncclCommInitAll");
-  take(nccl.destroy, "ncclCommDestroy");
-  take(nccl.group_start, "ncclGroupStart");
-  take(nccl.group_end, "ncclGroupEnd");
-  take(nccl.all_reduce, "ncclAllReduce");
-  take.optional(nccl.error_string, "ncclGetErrorString");
-  if (!take.missing.empty())
+  Symbols symbols = library.cuda_symbols();
+  symbols.find(nccl);
+  if (!symbols.missing.empty())
     return make_error(ErrorCode::unsupported, "this libtorch brings no NCCL that can be asked: it has no {}",
-                      take.missing);
+                      symbols.missing);
   return nccl;
 }
 
