@@ -11,8 +11,4 @@ namespace pbprobe {
 inline constexpr std::string_view kGlibc = "glibc";
 inline constexpr std::string_view kMusl = "musl";  // used by Alpine Linux
 
-[[nodiscard]] inline bool is_c_library(std::string_view name) {
-  return name == kGlibc || name == kMusl;
-}
-
 }  // namespace pbprobe

@@ -89,7 +89,6 @@ enum CuError : int {
   kCudaErrorOperatingSystem = 304,
   kCudaErrorIllegalAddress = 700,
   kCudaErrorLaunchTimeout = 702,
-  kCudaErrorAssert = 710,
   kCudaErrorIllegalInstruction = 715,
   kCudaErrorMisalignedAddress = 716,
   kCudaErrorLaunchFailed = 719,
@@ -160,7 +159,6 @@ enum CuNodeType : int { kCuNodeKernel = 0 };
 #define PBPROBE_DRIVER_LAUNCH(FUNCTION)                                                                                \
   FUNCTION(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CuContext * context, CuDevice device))               \
   FUNCTION(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CuDevice device))                               \
-  FUNCTION(cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState", (CuDevice device, unsigned* flags, int* active))  \
   FUNCTION(cuCtxSetCurrent, "cuCtxSetCurrent", (CuContext context))                                                    \
   FUNCTION(cuCtxGetCurrent, "cuCtxGetCurrent", (CuContext * context))                                                  \
   FUNCTION(cuCtxGetDevice, "cuCtxGetDevice", (CuDevice * device))                                                      \
@@ -170,13 +168,10 @@ enum CuNodeType : int { kCuNodeKernel = 0 };
   FUNCTION(cuMemFree, "cuMemFree_v2", (CuDevicePtr pointer))                                                           \
   FUNCTION(cuPointerGetAttributes, "cuPointerGetAttributes",                                                           \
            (unsigned count, int* attributes, void** values, CuDevicePtr pointer))                                      \
-  FUNCTION(cuMemAllocHost, "cuMemAllocHost_v2", (void** pointer, size_t bytes))                                        \
-  FUNCTION(cuMemFreeHost, "cuMemFreeHost", (void* pointer))                                                            \
   FUNCTION(cuMemcpyHtoD, "cuMemcpyHtoD_v2", (CuDevicePtr to, const void* from, size_t bytes))                          \
   FUNCTION(cuMemcpyDtoH, "cuMemcpyDtoH_v2", (void* to, CuDevicePtr from, size_t bytes))                                \
   FUNCTION(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                                                                  \
            (CuDevicePtr to, const void* from, size_t bytes, CuStream stream))                                          \
-  FUNCTION(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void* to, CuDevicePtr from, size_t bytes, CuStream stream))     \
   FUNCTION(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                                                                  \
            (CuDevicePtr to, CuDevicePtr from, size_t bytes, CuStream stream))                                          \
   FUNCTION(cuMemsetD8, "cuMemsetD8_v2", (CuDevicePtr pointer, unsigned char value, size_t count))                      \
@@ -185,7 +180,6 @@ enum CuNodeType : int { kCuNodeKernel = 0 };
   FUNCTION(cuStreamCreate, "cuStreamCreate", (CuStream * stream, unsigned flags))                                      \
   FUNCTION(cuStreamDestroy, "cuStreamDestroy_v2", (CuStream stream))                                                   \
   FUNCTION(cuStreamSynchronize, "cuStreamSynchronize", (CuStream stream))                                              \
-  FUNCTION(cuStreamWaitEvent, "cuStreamWaitEvent", (CuStream stream, CuEvent event, unsigned flags))                   \
   FUNCTION(cuEventCreate, "cuEventCreate", (CuEvent * event, unsigned flags))                                          \
   FUNCTION(cuEventRecord, "cuEventRecord", (CuEvent event, CuStream stream))                                           \
   FUNCTION(cuEventSynchronize, "cuEventSynchronize", (CuEvent event))                                                  \
@@ -201,9 +195,6 @@ enum CuNodeType : int { kCuNodeKernel = 0 };
            (int* value, int attribute, CuKernel kernel, CuDevice device))                                              \
   FUNCTION(cuKernelSetAttribute, "cuKernelSetAttribute", (int attribute, int value, CuKernel kernel, CuDevice device)) \
   FUNCTION(cuFuncGetAttribute, "cuFuncGetAttribute", (int* value, int attribute, CuFunction function))                 \
-  FUNCTION(cuFuncSetAttribute, "cuFuncSetAttribute", (CuFunction function, int attribute, int value))                  \
-  FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                 \
-           (int* blocks, CuFunction function, int block_size, size_t shared_bytes))                                    \
   FUNCTION(                                                                                                            \
       cuLaunchKernel, "cuLaunchKernel",                                                                                \
       (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,     \
@@ -257,12 +248,10 @@ using NvmlDevice = ::nvmlDevice_st*;
 enum NvmlValue : int {
   kNvmlSuccess = 0,
   kNvmlNotSupported = 3,
-  kNvmlNoPermission = 4,
   kNvmlInsufficientSize = 7,
   kNvmlDriverNotLoaded = 9,
   kNvmlGpuIsLost = 15,
   kNvmlResetRequired = 16,
-  kNvmlLibraryMismatch = 18,
 };
 // nvmlProcessInfo_t of version 2 and 3, nvmlMemory_t and nvmlUtilization_t.
 struct NvmlProcess {
@@ -290,7 +279,6 @@ enum NvmlClock : int { kNvmlClockGraphics = 0, kNvmlClockSm = 1, kNvmlClockMemor
   FUNCTION(nvmlDeviceGetCount, "nvmlDeviceGetCount_v2", (unsigned* count))                                           \
   FUNCTION(nvmlDeviceGetHandleByIndex, "nvmlDeviceGetHandleByIndex_v2", (unsigned index, NvmlDevice* device))        \
   FUNCTION(nvmlDeviceGetHandleByPciBusId, "nvmlDeviceGetHandleByPciBusId_v2", (const char* id, NvmlDevice* device))  \
-  FUNCTION(nvmlDeviceGetName, "nvmlDeviceGetName", (NvmlDevice device, char* text, unsigned length))                 \
   FUNCTION(nvmlDeviceGetMaxClockInfo, "nvmlDeviceGetMaxClockInfo", (NvmlDevice device, int clock, unsigned* mhz))    \
   FUNCTION(nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo", (NvmlDevice device, int clock, unsigned* mhz))          \
   FUNCTION(nvmlDeviceGetMigMode, "nvmlDeviceGetMigMode", (NvmlDevice device, unsigned* current, unsigned* pending))  \

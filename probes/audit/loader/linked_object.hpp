@@ -69,7 +69,6 @@ class LinkedObject {
   LinkedObject() = default;
   Result<void> parse(const Bytes& bytes);
   Result<void> read_strings(const Elf& elf, const Tables& tables);
-  Result<void> read_hash(const Elf& elf, const Tables& tables);
   Result<void> read_needed_versions(const Elf& elf, const Tables& tables);
   Result<void> read_defined_versions(const Elf& elf, const Tables& tables);
   Result<void> read_references(const Elf& elf, const Tables& tables);
