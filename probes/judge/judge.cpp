@@ -11,7 +11,6 @@
 #include "probes/judge/policy/demands.hpp"
 #include "probes/judge/policy/obstacles.hpp"
 #include "probes/judge/policy/policy.hpp"
-#include "probes/judge/policy/waivers.hpp"
 #include "probes/judge/rows.hpp"
 
 namespace pbprobe {

@@ -21,12 +21,6 @@ std::string get_stem(const std::string& name) {
   return name.substr(0, name.find(".so"));
 }
 
-// Returns ".8.9.7" for "libcudnn.so.8.9.7".
-std::string get_number(const std::string& name) {
-  const size_t at = name.find(".so");
-  return at == name.npos ? "" : name.substr(at + std::string_view(".so").size());
-}
-
 // Returns the names that dlopen() gets for `name`. cuDNN appends its own number: libcudnn_ops.so.9.1.0, then .9.1, .9.
 std::vector<std::string> list_tried_names(const std::string& name, std::string number) {
   std::vector<std::string> names;
@@ -51,7 +45,8 @@ class OpenedLibraries {
       const bool needed = std::any_of(file.needed.begin(), file.needed.end(),
                                       [&](const std::string& name) { return get_stem(name) == stem; });
       if (needed || !is_cuda_library(opened.name) || stem == get_stem(family) || own_.contains(stem)) continue;
-      for (auto& name : list_tried_names(opened.name, get_number(family))) tried[stem].push_back(std::move(name));
+      for (auto& name : list_tried_names(opened.name, get_library_number(family)))
+        tried[stem].push_back(std::move(name));
     }
     for (const auto& [stem, names] : tried) {
       const bool found = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
@@ -68,7 +63,7 @@ class OpenedLibraries {
     std::string numbered;  // the name without a number is for developers: runtime packages have no such link
     std::optional<std::string> path;
     for (const auto& name : names) {
-      if (!get_number(name).empty()) numbered = name;
+      if (!get_library_number(name).empty()) numbered = name;
       const auto there = installed_.find(name);
       if (there == installed_.end()) continue;
       numbered = name;
@@ -114,6 +109,11 @@ bool is_cuda_library(const std::string& name) {
                                                          "CUPTI",    "NCCL",         "NVSHMEM"};
   const auto component = find_component(name);
   return component && std::find(kComponents.begin(), kComponents.end(), *component) != kComponents.end();
+}
+
+std::string get_library_number(const std::string& name) {
+  const size_t at = name.find(".so");
+  return at == name.npos ? "" : name.substr(at + std::string_view(".so").size());
 }
 
 std::string get_library_family(const std::string& name) {

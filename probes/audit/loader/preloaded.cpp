@@ -115,12 +115,6 @@ bool has_other_content(const fs::path& one, const fs::path& other) {
   return a.size() != b.size() || !std::equal(a.begin(), a.end(), b.begin());
 }
 
-// "9" of libcudnn.so.9.
-std::string get_number(const std::string& name) {
-  const size_t at = name.rfind(".so");
-  return at == name.npos ? "" : name.substr(at + std::string_view(".so").size());
-}
-
 // Names that the library may give to dlopen(). cuDNN appends the number of its own SONAME to "libcudnn_ops.so".
 std::set<std::string> read_opened_names(const fs::path& path) {
   const auto mapping = map_file(path);
@@ -129,7 +123,7 @@ std::set<std::string> read_opened_names(const fs::path& path) {
   std::set<std::string> opened;
   for (const auto& name : names ? *names : std::vector<std::string>()) {
     opened.insert(name);
-    if (name.ends_with(".so")) opened.insert(name + get_number(path.filename().string()));
+    if (name.ends_with(".so")) opened.insert(name + get_library_number(path.filename().string()));
   }
   return opened;
 }

@@ -25,13 +25,13 @@ using Names = std::set<std::string, std::less<>>;
 
 // Files in the wheels whose exports recipes/torch_symbols.json lists. A build for ROCm or XPU has others.
 bool is_known_torch_library(std::string_view library) {
-  constexpr std::array<std::string_view, 11> kLibraries{
+  constexpr std::array<std::string_view, 11> kTorchLibraries{
       "libc10.so",          "libc10_cuda.so",          "libtorch.so",
       "libtorch_cpu.so",    "libtorch_cuda.so",        "libtorch_cuda_linalg.so",
       "libtorch_python.so", "libtorch_global_deps.so", "libcaffe2_nvrtc.so",
       "libshm.so",          "libtorch_nvshmem.so",
   };
-  return std::find(kLibraries.begin(), kLibraries.end(), library) != kLibraries.end();
+  return std::find(kTorchLibraries.begin(), kTorchLibraries.end(), library) != kTorchLibraries.end();
 }
 
 // Reports whether the library was not read: it may define names in torch's namespaces.

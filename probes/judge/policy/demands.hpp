@@ -1,12 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Demands of a policy: severities of findings, checks that must have an answer, levels to which claims must be proved.
+// Demands of a policy: severities of findings, checks that must have an answer, levels to which claims must be proved;
+// and its waivers. Each waiver excuses the findings of one check in one place, until a day. Any other waiver is an
+// objection.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/facts/verdict.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/judge/facts.hpp"
 #include "probes/judge/judge.hpp"
@@ -39,5 +44,12 @@ class Demands {
   const Policy* policy_;
   std::optional<Level> sm_, isa_, torch_, cuda_, python_, blas_, files_;
 };
+
+// Marks the excused findings, and returns the state of each waiver.
+[[nodiscard]] std::vector<WaiverUse> apply_waivers(const std::vector<Waiver>& waivers, const std::string& date,
+                                                   std::vector<Finding>& findings);
+
+// Returns the objection to a waiver that was not used.
+[[nodiscard]] Objection make_waiver_objection(const WaiverUse& use);
 
 }  // namespace pbprobe
