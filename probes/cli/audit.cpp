@@ -9,7 +9,6 @@
 #include "core/strings.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
-#include "probes/judge/claim/variant_of.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/attest.hpp"
@@ -31,7 +30,6 @@ struct AuditArguments {
   bool distributions = false;  // one row per package
   bool kernels = false;
   bool no_cache = false;
-  bool variant = false;  // print a variant.json
   std::vector<Sm> gpus;
   std::optional<MajorMinor> driver;  // driver of this machine, if its GPUs are requested
   Documents documents;
@@ -132,17 +130,6 @@ std::string render(const AuditArguments& options, const Report& report) {
   return render_environment(*rows, text_style(options)) + "\n" + text;
 }
 
-// Notes about limitations go to standard error, so that the output can be stored in a wheel unchanged.
-int run_variant(const AuditArguments& options) {
-  const auto report = audit_one(options, options.artifacts.front());
-  if (!report) return print_error(report.error());
-  const DerivedVariant derived = derive_variant(*report->inventory);
-  for (const auto& note : derived.notes) fmt::print(stderr, "pbprobe: {}\n", printable(note));
-  if (const int written = write_output(variant_json(derived.variant), options.output); written != kPassed)
-    return written;
-  return choose_exit_code(*report, options.strict);
-}
-
 int run(const AuditArguments& options) {
   for (const auto& artifact : options.artifacts) {
     const auto usable = options.output ? check_output_file(*options.output, artifact) : Result<void>();
@@ -155,7 +142,6 @@ int run(const AuditArguments& options) {
                                   "--sarif, --junit and --markdown need the verdict of one build: give one build, "
                                   "without --table, --distributions and --for"));
   if (options.table) return run_table(options);
-  if (options.variant && options.artifacts.size() == 1) return run_variant(options);
   if (wants_rows(options)) return run_rows(options);
   if (options.artifacts.size() > 1)
     return print_error(make_error(ErrorCode::usage, "{} artifacts: give one, or --table for one row per artifact",
@@ -242,11 +228,7 @@ void add_audit(CLI::App& app, int& exit_code) {
       "without code for them");
   gpus->option_text("SMS");
   auto* kernels = command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, grouped by SM");
-  auto* variant = command->add_flag("--variant-json", options.variant,
-                                    "Write the variant.json (drafts of PEP 817 and 825: experimental) that matches the "
-                                    "files. Standard error lists properties that are true but insufficient");
-  for (auto* row : {rows, gpus, kernels, variant}) row->excludes(claim)->excludes(only);
-  variant->excludes(rows)->excludes(gpus)->excludes(kernels);
+  for (auto* row : {rows, gpus, kernels}) row->excludes(claim)->excludes(only);
   kernels->excludes(rows)->excludes(gpus);
   add_documents(*command, options.documents);
   command->add_flag("--no-cache", options.no_cache, "Read every file again, and do not update the cache");

@@ -37,9 +37,6 @@ struct StatementSubject {
 // Returns the wheel and the shared objects of the report's inventory, with their digests.
 [[nodiscard]] std::vector<StatementSubject> list_subjects(const Report& report);
 
-// Renders variant.json of a wheel variant (PEP 825).
-[[nodiscard]] std::string variant_json(const WheelVariant& variant);
-
 // Renders verdict, reason, fix, claims and objections. Escapes names from the artifact, so that they cannot become
 // markup. Returns "" without a verdict.
 [[nodiscard]] std::string render_markdown(const Report& report);

@@ -46,6 +46,10 @@ struct TextOptions {
 
 // Render single sections: the output of `pbprobe host` and `bench`.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});
+
+// Renders the system-features of nix.conf that this machine may offer, one per line: "gccarch-x86-64-v4", "cuda".
+[[nodiscard]] std::string render_nix_features(const Host& host);
+
 [[nodiscard]] std::string render_bench(const Measurements& measurements, const TextOptions& options = {});
 [[nodiscard]] std::string render_plans(const PlanList& list, const TextOptions& options = {});
 [[nodiscard]] std::string render_targets(const TargetList& list, const TextOptions& options = {});

@@ -7,11 +7,10 @@ import json
 import shutil
 import subprocess
 import sys
-import zipfile
 
 import pytest
 from made import OUT, compiler, made, text
-from packages import FAILED, MACHINE, Library, Package, audit, rows, wheel
+from packages import FAILED, MACHINE, Library, Package, audit, rows
 from small_builds import linked, placed
 from test_loading import TO_TORCH, environment, extension, torch
 
@@ -144,45 +143,6 @@ def test_reads_what_a_nix_result_propagates(tmp_path):
     found, document = rows(out, "--distributions")
     assert set(found) == {"code", "one", "two"}
     assert str(further) in " ".join(document["notes"])
-
-
-def derived(place, *options):
-    result = audit(place, "--variant-json", *options)
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout), result.stderr
-
-
-def test_properties_are_those_that_every_file_keeps(tmp_path):
-    document, notes = derived(wheel(CODE, tmp_path))
-    [(label, properties)] = document["variants"].items()
-    assert label == "derived"
-    assert properties["nvidia"]["sm_arch"] == ["75_real", "120_real", "80_virtual"]
-    assert document["default-priorities"]["namespace"][0] == "nvidia"
-    two = CODE.but(name="two", libraries={**CODE.libraries, "two/_D.abi3.so": Library(units=("first120.o",))})
-    document, notes = derived(wheel(two, tmp_path))
-    assert document["variants"]["derived"]["nvidia"]["sm_arch"] == ["120_real"]
-    assert "75_real is not stated: 1 of the files with device code have units without it" in notes
-    apart = CODE.but(libraries={"code/_C.abi3.so": Library(units=("first120.o", "second75_120_ptx80.o"))})
-    document, notes = derived(wheel(apart, tmp_path))
-    assert document["variants"]["derived"]["nvidia"]["sm_arch"] == ["120_real"]
-    assert "75_real is not stated: 1 of the files with device code have units without it" in notes
-
-
-def test_computes_true_properties_of_a_wheel(tmp_path):
-    file = wheel(CODE, tmp_path)
-    document, _ = derived(file)
-    with zipfile.ZipFile(file, "a") as archive:
-        archive.writestr("code-1.0.dist-info/variant.json", json.dumps(document))
-    [row] = rows(file, "--distributions")[0].values()
-    assert [one for one in row["findings"] if one["id"] == "PB177"] == []
-
-
-def test_variantlib_reads_what_is_derived(tmp_path):
-    reader = pytest.importorskip("variantlib.variant_dist_info")
-    document, _ = derived(wheel(CODE, tmp_path))
-    read = reader.VariantDistInfo(json.dumps(document), expected_label="derived")
-    stated = {one.to_str() for one in read.variant_desc.properties}
-    assert {"nvidia :: sm_arch :: 120_real", "nvidia :: sm_arch :: 75_real"} <= stated
 
 
 def editable(folder, ext, site):
