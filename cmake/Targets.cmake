@@ -62,5 +62,4 @@ foreach(id IN LISTS wanted)
 endforeach()
 
 include(Embed)
-include(EmbedPages)
 pbprobe_embed(${PBPROBE_TARGETS_JSON} targets.inc)

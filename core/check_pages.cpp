@@ -6,7 +6,7 @@ namespace pbprobe {
 namespace {
 
 struct CheckPage {
-  std::string_view id;
+  std::string_view file;  // "PB303.md"
   std::string_view text;
 };
 
@@ -18,7 +18,7 @@ constexpr CheckPage kPages[] = {
 
 std::string_view check_page(std::string_view id) {
   for (const auto& page : kPages) {
-    if (page.id == id) return page.text;
+    if (page.file.substr(0, page.file.find('.')) == id) return page.text;
   }
   return {};
 }

@@ -31,50 +31,7 @@ struct WorkerFile {
 };
 
 constexpr WorkerFile kWorkerFiles[] = {
-    {
-        "compiled.py",
-#include "operators_compiled.inc"
-    },
-    {
-        "database.py",
-#include "operators_database.inc"
-    },
-    {
-        "empties.py",
-#include "operators_empties.inc"
-    },
-    {
-        "errors.py",
-#include "operators_errors.inc"
-    },
-    {
-        "exemptions.py",
-#include "operators_exemptions.inc"
-    },
-    {
-        "integers.py",
-#include "operators_integers.inc"
-    },
-    {
-        "packages.py",
-#include "operators_packages.inc"
-    },
-    {
-        "samples.py",
-#include "operators_samples.inc"
-    },
-    {
-        "scaled.py",
-#include "operators_scaled.inc"
-    },
-    {
-        "ties.py",
-#include "operators_ties.inc"
-    },
-    {
-        "worker.py",
-#include "operators_worker.inc"
-    },
+#include "operators.inc"
 };
 // torch and its database of operators take up to a minute to import from a slow disk.
 constexpr double kStartSeconds = 120;
