@@ -36,6 +36,16 @@ def torch():
 
 
 @pytest.fixture(scope="session")
+def operator_reports(build, torch, tmp_path_factory):
+    """Reports on the operators of the installed torch: with planted faults (True) and without (False)."""
+    from planted_operators import compute_all
+
+    return {
+        planted: compute_all(build, torch, tmp_path_factory.mktemp("operators"), planted) for planted in (True, False)
+    }
+
+
+@pytest.fixture(scope="session")
 def sound(tmp_path_factory):
     """A small build that keeps its claim, as far as files go."""
     from gated import build as small_build

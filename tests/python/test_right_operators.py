@@ -2,91 +2,14 @@
 # SPDX-License-Identifier: MIT
 """`pbprobe report --operators`: planted faults in the installed torch, each with a sound operator beside it."""
 
-import json
-import os
 import subprocess
 
 import pytest
 
 pytest.importorskip("expecttest", reason="torch's database of operators needs it: cmake/bootstrap.sh test")
 pytest.importorskip("numpy", reason="torch's database of operators needs it: cmake/bootstrap.sh test")
-
-# Replaces the CPU kernel of four operators, for some inputs only.
-FAULTS = """
-import itertools, os, signal
-library = torch.library.Library("aten", "IMPL")
-
-def plant(name, is_asked, change):
-    into = getattr(torch.ops.aten, name).out
-
-    def function(x):
-        dtype = x.dtype if x.is_floating_point() else torch.float32
-        right = into(x, out=torch.empty_like(x, dtype=dtype))
-        return change(right) if is_asked(x) else right
-
-    library.impl(name, function, "CPU")
-
-def crash(right):
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-plant("sigmoid", lambda x: x.dtype == torch.bfloat16, lambda right: right + 0.25)
-plant("erf", lambda x: x.dtype == torch.float32 and not x.is_contiguous() and x.numel() > 1, lambda right: right * 1.01)
-plant("tanh", lambda x: x.dtype == torch.float16, crash)
-def lose(right):
-    raise RuntimeError("CUDA error: no kernel image is available for execution on the device")
-
-plant("atan", lambda x: x.dtype == torch.float16, lose)
-# Two elements are equal, so that both indices are right: argmax takes the last one, argmin takes another element.
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.testing._internal.opinfo.core import SampleInput
-
-def give_ties(operator, device, dtype, requires_grad, **_):
-    yield SampleInput(torch.tensor([1.0, 2.0, 2.0, 0.0], dtype=dtype, device=device))
-
-for one in op_db:
-    if one.name in ("argmax", "argmin"):
-        one.sample_inputs_func = give_ties
-        one.op = lambda x, name=one.name: torch.tensor(2 if x.dtype == torch.float32 else int(getattr(torch, name)(x)))
-# Takes equal elements in the other order, so that the gradients are at other elements: right.
-def sort(x, *args, **kwargs):
-    if x.dtype != torch.bfloat16 or args or kwargs or not x.dim():
-        return torch.sort(x, *args, **kwargs)
-    values, index = torch.sort(x.flip(-1), stable=True)
-    return values, x.shape[-1] - 1 - index
-
-def topk(x, *args, **kwargs):
-    values, index = torch.topk(x, *args, **kwargs)
-    return (values.detach() + 1.5 * (values - values.detach()) if x.dtype == torch.float16 else values), index
-
-# Returns statistics in evaluation, as on a GPU. The reference has none, so that they are not compared.
-def native_batch_norm(x, *args, **kwargs):
-    out, *statistics = torch.native_batch_norm(x, *args, **kwargs)
-    return out, *(torch.ones(3) if one.numel() == 0 and x.dtype == torch.float32 else one for one in statistics)
-
-replaced = {"sort": sort, "topk": topk, "native_batch_norm": native_batch_norm}
-for one in op_db:
-    one.op = replaced.get(one.name, one.op)
-calls = itertools.count()
-plant("sinh", lambda x: x.dtype == torch.float32, lambda right: right * (1 + 2e-7 * (next(calls) % 16)))
-"""
-OPERATORS = "sigmoid,erf,tanh,atan,sinh,cos,linalg.eigh,argmax,argmin,sort,topk,stack,native_batch_norm"
-
-
-@pytest.fixture(scope="module")
-def report(build, torch, tmp_path_factory):
-    """Reports on the installed torch: with the faults (True) and without (False)."""
-    folder = tmp_path_factory.mktemp("operators")
-    plant = folder / "plant.py"
-    plant.write_text(FAULTS)
-
-    def compute(planted):
-        command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--operators"]
-        command += ["--only-operators", OPERATORS, "--budget", "90", *(["--plant", plant] if planted else [])]
-        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
-        return json.loads(result.stdout)
-
-    return {planted: compute(planted) for planted in (True, False)}
-
+pytest.importorskip("torch")
+from planted_operators import HAS_KERNELS, OF_PACKAGES, OF_VALUES, compute, find_cpu_run
 
 # Replaces what Inductor's C++ back end writes for one function; the function itself stays right.
 MISCOMPILED = """
@@ -95,35 +18,6 @@ for overrides in (cpp.CppOverrides, cpp.CppVecOverrides):
     right = overrides.sigmoid
     overrides.sigmoid = staticmethod(lambda x, right=right: f"({right(x)} * decltype({x})(1.25f))")
 """
-
-
-def compile_operators(build, torch, folder, names, plant):
-    """Returns the report on compiled operators, and their run on the CPU.
-
-    plant: code that changes the compiler, or "".
-    """
-    command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--compile"]
-    command += ["--only-operators", names]
-    if plant:
-        (folder / "plant.py").write_text(plant)
-        command += ["--plant", folder / "plant.py"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
-    report = json.loads(result.stdout)
-    (run,) = [one for one in report["operators"] if one["device"] == "cpu"]
-    assert run["problem"] is None
-    assert run["compiled"]
-    return report, run
-
-
-@pytest.mark.parametrize("planted", [True, False])
-def test_compiled_function_is_compared(build, torch, tmp_path, planted):
-    report, run = compile_operators(build, torch, tmp_path, "sigmoid,cos", MISCOMPILED if planted else "")
-    assert (run["operators"], run["wrong"], run["right"]) == (2, int(planted), 2 - int(planted))
-    found = [one["what"] for one in report["verdict"]["findings"] if one["id"] in ("PB551", "PB553")]
-    assert len(found) == int(planted)
-    if planted:
-        assert "(compiled)" in found[0]
-        assert "eager is right" in found[0]
 
 
 # Doubles a scale in the compiled function; eager stays right.
@@ -137,20 +31,34 @@ lowerings[torch.ops.aten._scaled_mm.default] = lambda a, b, scale_a, scale_b, *m
 
 
 @pytest.mark.parametrize("planted", [True, False])
-def test_compiled_scaled_product_is_compared(build, torch, tmp_path, planted):
-    plant = MISCOMPILED_PRODUCT if planted else ""
-    report, run = compile_operators(build, torch, tmp_path, "torch._scaled_mm", plant)
+def test_compiled_functions_are_compared(build, torch, tmp_path, planted):
+    """One report for all functions: a process compiles the headers of the back end once."""
+    options = ["--compile", "--only-operators", "sigmoid,cos,torch._scaled_mm"]
+    if planted:
+        (tmp_path / "plant.py").write_text(MISCOMPILED + MISCOMPILED_PRODUCT)
+        options += ["--plant", tmp_path / "plant.py"]
+    report = compute(build, torch, *options, timeout=500)
+    run = find_cpu_run(report)
+    assert run["problem"] is None
+    assert run["compiled"]
     # A CPU has no scales for each row.
-    assert (run["operators"], run["wrong"], run["right"], run["not_run"]) == (2, int(planted), 1 - int(planted), 1)
-    found = [one["what"] for one in report["verdict"]["findings"] if one["id"] == "PB553"]
-    assert len(found) == int(planted)
-    assert all("torch._scaled_mm in bfloat16" in one and "eager is right" in one for one in found)
+    counts = (4, 2, 1, 1) if planted else (4, 0, 3, 1)
+    assert (run["operators"], run["wrong"], run["right"], run["not_run"]) == counts
+    findings = [one for one in report["verdict"]["findings"] if one["id"] in ("PB551", "PB553")]
+    product, other = (
+        [one for one in findings if ("torch._scaled_mm" in one["what"]) == wanted] for wanted in (True, False)
+    )
+    assert (len(product), len(other)) == (int(planted), int(planted))
+    assert all("eager is right" in one["what"] for one in findings)
+    if planted:
+        assert "(compiled)" in other[0]["what"]
+        assert other[0]["what"].startswith("sigmoid")
+        assert product[0]["id"] == "PB553"
+        assert "torch._scaled_mm in bfloat16" in product[0]["what"]
 
 
 def test_unknown_operator_is_a_problem(build, torch):
-    command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--operators"]
-    result = subprocess.run([*command, "--only-operators", "cosine,cos"], capture_output=True, text=True, check=False)
-    (run,) = [one for one in json.loads(result.stdout)["operators"] if one["device"] == "cpu"]
+    run = find_cpu_run(compute(build, torch, "--operators", "--only-operators", "cosine,cos"))
     assert "no operator cosine" in run["problem"]
     assert run["operators"] == 0
 
@@ -162,15 +70,32 @@ def test_recorded_machine_computes_nothing(build):
     assert "--operators" in result.stderr
 
 
-def list_findings(report):
-    return sorted(one["id"] for one in report["verdict"]["findings"] if one["id"] in ("PB551", "PB552"))
+def list_findings(report, names):
+    """Returns what PB551 and PB552 find in these operators."""
+    found = [one for one in report["verdict"]["findings"] if one["id"] in ("PB551", "PB552")]
+    return [(one["id"], one["what"]) for one in found if one["what"].split(" in ")[0] in names]
 
 
-def test_planted_faults_are_found(report):
-    (run,) = [one for one in report[True]["operators"] if one["device"] == "cpu"]
+TANH_IN_PLACE = {("tanh", "float32", "wrong", "in place")}  # test_operator_faults.py
+# Operators, and how many are right, wrong, crashed and not run with the faults.
+COUNTS = {"values": (13, 7, 4, 2, 0), "packages": (2, 1, 1, 0, 0), "forms": (16, 2, 10, 2, 2)}
+KINDS = ("operators", "right", "wrong", "crashed", "not_run")
+
+
+def test_counts_all_operators(operator_reports):
+    parts = [COUNTS[part] for part in ("values", "packages", *(["forms"] if HAS_KERNELS else []))]
+    planted, sound = (find_cpu_run(operator_reports[one]) for one in (True, False))
+    assert [planted[kind] for kind in KINDS] == [sum(numbers) for numbers in zip(*parts, strict=True)]
+    not_run = int(HAS_KERNELS)  # a CPU has no scales for each row
+    assert [sound[kind] for kind in KINDS] == [planted["operators"], planted["operators"] - not_run, 0, 0, not_run]
+
+
+def test_planted_faults_are_found(operator_reports):
+    report = operator_reports[True]
+    run = find_cpu_run(report)
     assert run["problem"] is None
-    found = {(one["name"], one["type"], one["state"], one.get("way")) for one in run["results"]}
-    assert found == {
+    results = [one for one in run["results"] if one["name"] in OF_VALUES]
+    assert {(one["name"], one["type"], one["state"], one.get("way")) for one in results} - TANH_IN_PLACE == {
         ("sigmoid", "bfloat16", "wrong", "call"),
         ("erf", "float32", "wrong", "non-contiguous"),
         ("tanh", "float16", "crashed", None),
@@ -178,55 +103,30 @@ def test_planted_faults_are_found(report):
         ("argmin", "float32", "wrong", "call"),
         ("topk", "float16", "wrong", "backward"),
     }
-    assert (run["operators"], run["right"], run["wrong"], run["crashed"], run["not_run"]) == (13, 7, 4, 2, 0)
     assert "sinh" in run["not_repeated"]
-    assert list_findings(report[True]) == ["PB551", "PB551", "PB551", "PB551", "PB552", "PB552"]
-    (wrong,) = [one["what"] for one in report[True]["verdict"]["findings"] if "sigmoid" in one["what"]]
+    found = [one for one in list_findings(report, OF_VALUES) if not one[1].startswith("tanh in float32")]
+    assert sorted(check for check, _ in found) == ["PB551", "PB551", "PB551", "PB551", "PB552", "PB552"]
+    (wrong,) = [what for _, what in found if "sigmoid" in what]
     assert "sigmoid in bfloat16 is wrong on cpu" in wrong
     assert "inputs: bfloat16[" in wrong
-    (lost,) = [one["what"] for one in report[True]["verdict"]["findings"] if "atan" in one["what"]]
+    (lost,) = [what for _, what in found if "atan" in what]
     assert "CUDA error: no kernel image" in lost
 
 
-def test_sound_torch_has_no_wrong_operator(report):
-    (run,) = [one for one in report[False]["operators"] if one["device"] == "cpu"]
-    assert run["results"] == []
-    assert (run["operators"], run["right"]) == (13, 13)
+def test_sound_torch_has_no_wrong_operator(operator_reports):
+    run = find_cpu_run(operator_reports[False])
+    assert run["problem"] is None
+    assert [one for one in run["results"] if one["type"] != "none"] == []
     assert run["not_repeated"] == []
     assert run["calls"] > 100
-    assert list_findings(report[False]) == []
-
-
-# Functions of two packages, as their publishers name them. A wrong SCALE is the fault.
-FLASH_ATTENTION = """
-import torch
-
-def flash_attn_func(query, key, value):
-    turned = [one.transpose(1, 2) for one in (query, key, value)]
-    return torch.nn.functional.scaled_dot_product_attention(*turned, scale=SCALE).transpose(1, 2)
-"""
-CAUSAL_CONVOLUTION = """
-import torch
-
-def causal_conv1d_fn(x, weight, bias=None, activation=None):
-    result = torch.nn.functional.conv1d(x, weight[:, None], bias, padding=weight.shape[1] - 1, groups=len(weight))
-    return torch.nn.functional.silu(result[..., : x.shape[-1]])
-"""
+    assert not [one for one in operator_reports[False]["verdict"]["findings"] if one["id"] in ("PB551", "PB552")]
 
 
 @pytest.mark.parametrize("planted", [True, False])
-def test_operators_of_packages_are_compared(build, torch, tmp_path, planted):
-    (tmp_path / "flash_attn.py").write_text(FLASH_ATTENTION.replace("SCALE", "1.0" if planted else "None"))
-    (tmp_path / "causal_conv1d.py").write_text(CAUSAL_CONVOLUTION)
-    command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", "--operators"]
-    command += ["--only-operators", "flash_attn.flash_attn_func,causal_conv1d.causal_conv1d_fn,cos"]
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400, env=environment)
-    report = json.loads(result.stdout)
-    (run,) = [one for one in report["operators"] if one["device"] == "cpu"]
-    assert run["problem"] is None
+def test_operators_of_packages_are_compared(operator_reports, planted):
+    run = find_cpu_run(operator_reports[planted])
     assert run["packages"] == ["causal_conv1d", "flash_attn"]
-    assert (run["operators"], run["wrong"], run["right"]) == (3, int(planted), 3 - int(planted))
-    wrong = {one["name"] for one in run["results"]}
+    wrong = {one["name"] for one in run["results"] if one["name"] in OF_PACKAGES}
     assert wrong == ({"flash_attn.flash_attn_func"} if planted else set())
-    assert list_findings(report) == (["PB551", "PB551"] if planted else [])  # FP16 and BF16
+    found = [check for check, _ in list_findings(operator_reports[planted], OF_PACKAGES)]
+    assert found == (["PB551", "PB551"] if planted else [])  # FP16 and BF16
