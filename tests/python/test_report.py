@@ -9,11 +9,11 @@ from pbprobe import _report
 
 @pytest.fixture(scope="module")
 def report(torch):
-    return pbprobe.report(torch, show=False)
+    return pbprobe.report(torch, budget=1, show=False)
 
 
 def test_prints_what_it_returns(torch, capsys):
-    result = pbprobe.report(torch)
+    result = pbprobe.report(torch, budget=1)
     printed = capsys.readouterr().out
     assert printed == str(result)
     assert " ".join(result.reason.split()) in " ".join(printed.split())  # the page wraps its lines
@@ -74,7 +74,7 @@ def test_names_the_remedy_for_a_missing_torch(python, bare_python):
     code = """
 import pbprobe
 try:
-    pbprobe.report(show=False)
+    pbprobe.report(budget=1, show=False)
 except pbprobe.Error as error:
     print(error)
 """
@@ -97,7 +97,7 @@ def test_raises_for_an_unreadable_file(tmp_path):
 
 def test_folder_called_torch_is_no_torch(python, bare_python, tmp_path):
     (tmp_path / "torch").mkdir()
-    code = "import pbprobe; pbprobe.report(show=False)"
+    code = "import pbprobe; pbprobe.report(budget=1, show=False)"
     run = python("-c", code, executable=bare_python, see=[tmp_path])
     assert run.stderr.splitlines()[-1].startswith("pbprobe._errors.Error: no torch")
 
