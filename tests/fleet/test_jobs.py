@@ -125,7 +125,8 @@ def test_measures_and_compares_under_torchrun(tmp_path):
 
 
 def test_names_rank_without_gpu_and_others_continue(start, tmp_path):
-    job = start(3, env={0: planted_faults.claims_gpu(tmp_path / "0"), 2: planted_faults.claims_gpu(tmp_path / "2")})
+    gpus = {rank: planted_faults.claims_gpu(tmp_path / str(rank)) for rank in (0, 2)}
+    job = start(3, minutes=0.12, env=gpus)
     code, fleet, faults, _ = job.end()
     assert code == 1 and {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {1: {"error"}}
     assert "torch sees no GPU on this rank, but on others" in json.dumps(fleet) and job.seconds < job.limit
