@@ -67,7 +67,7 @@ def test_it_loads_computes_and_throws_by_its_own_loader(tmp_path, closure):
     library = make_foreign_torch(tmp_path, closure)
     with pytest.raises(OSError, match=r"GLIBC_2\.38"):  # or this test would prove nothing
         ctypes.CDLL(str(library))
-    result = run("report", tmp_path, "--format", "json", "--budget", "20", timeout=120)
+    result = run("report", tmp_path, "--format", "json", "--budget", "10", timeout=120)
     assert result.returncode != COULD_NOT_RUN, result.stderr
     measurements = json.loads(result.stdout)["measurements"]
     libtorch = measurements["libtorch"]
