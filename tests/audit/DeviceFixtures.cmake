@@ -14,7 +14,7 @@ function(device_fixture output)
   cmake_parse_arguments(arg "" "" "ARGS;DEPENDS" ${ARGN})
   add_custom_command(OUTPUT ${device}/${output}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${device}
-    COMMAND ${PBPROBE_TEST_NVCC} -o ${device}/${output} ${arg_ARGS}
+    COMMAND ${kept_nvcc} -o ${device}/${output} ${arg_ARGS}
     DEPENDS ${arg_DEPENDS} VERBATIM)
   set(device_files ${device_files} ${device}/${output} PARENT_SCOPE)
 endfunction()
