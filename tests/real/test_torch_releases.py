@@ -46,7 +46,10 @@ for path in sys.argv[1:]:
     os.wait()
 """
 KNOWN = json.loads((SOURCE / "recipes/torch_symbols.json").read_text())["releases"]
-NO_ANSWER = re.compile(r"cannot open shared object file|version `|undefined symbol: _?Py")
+# A name of another namespace is of a library that only another module of the package opens.
+NO_ANSWER = re.compile(
+    r"cannot open shared object file|version `|undefined symbol: (_?Py|_ZN[KRO]*(?!2at|3c10|4c10d|5torch|6caffe2)\d)"
+)
 
 
 def find_releases(path, files, seen=()):
