@@ -74,7 +74,7 @@ struct ClusterTiles {
   const GpuCall& call;
   const GpuClusterCall& cluster;
   int next, step, all;
-  int row, column;  // of this block's tile
+  int row, column;  // tile of this block
 
   __device__ ClusterTiles(const GpuCall& of, const GpuClusterCall& in, const ClusterPlace& place)
       : call(of), cluster(in) {

@@ -25,7 +25,7 @@ struct Launched {
   unsigned threads = 0;
   bool overlaps = false;
   GpuFp32Blocks scales = {};  // scales, if the kernel has them
-  bool one_scale = false;     // of a whole operand
+  bool one_scale = false;     // operands have one scale each
 };
 std::vector<Launched> launched;
 
@@ -104,7 +104,7 @@ TEST_F(WarpgroupLaunches, BeginBeforeWhatIsAheadHasEnded) {
   EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_128x256_nt", 132, true)));
 }
 
-// Where TMA stores C, one cluster for each that runs at once computes all tiles; elsewhere each computes one.
+// The clusters that run at once compute all tiles if TMA stores C; otherwise each cluster computes one.
 TEST_F(WarpgroupLaunches, GiveClustersSeveralTiles) {
   Problem problem = make_problem(16, 12800, 512, DType::bf16, DType::bf16);
   launch_it(problem, "wgmma_bf16_cluster_16x64_sm90");

@@ -38,7 +38,7 @@ bool is_torch_component(const std::string& component) {
 
 bool is_forbidden(const Waiver& waiver) {
   const Check* check = find_check(waiver.id);
-  if (check == nullptr || !check->is(CheckTrait::integrity)) return false;
+  if (check == nullptr || !check->integrity) return false;
   return check->severity == Severity::fail || !waiver.component || is_torch_component(*waiver.component);
 }
 
