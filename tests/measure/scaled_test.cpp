@@ -139,7 +139,7 @@ TEST_F(ScaledAreas, SeparateFaultFromMissingSupport) {
         {"CUDA out of memory", ErrorCode::failed_child, Obstacle::out_of_memory}}) {
     Error seen;
     {
-      const Words caught;
+      const StderrCapture caught;
       std::fprintf(stderr, "Exception in aoti_torch: CUDA error: %s\n", words);
       seen = caught.explained(refused(find_kind("FP8 GEMM with scales of rows"), "sm121"));
     }
@@ -149,7 +149,7 @@ TEST_F(ScaledAreas, SeparateFaultFromMissingSupport) {
       EXPECT_THAT(seen.message, HasSubstr(words));
     }
   }
-  const Words caught;
+  const StderrCapture caught;
   std::fprintf(stderr, "CUDA error: an illegal memory access was encountered\n");
   EXPECT_EQ(caught.explained(refused(find_kind("FP8 GEMM"), "sm89")).obstacle, std::nullopt);
 }
