@@ -21,8 +21,8 @@ from made import PROGRAM
 QEMU = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
 WHEELS = (
     "av brotli catboost cryptography ctranslate2 datafusion decord duckdb grpcio h5py jaxlib kornia-rs lancedb "
-    "lightgbm llvmlite numpy onnxruntime opencv-python-headless openvino orjson pillow polars-runtime-32 pyarrow "
-    "pydantic-core rapidfuzz rasterio safetensors scipy sentencepiece tiktoken tokenizers torchcodec "
+    "lightgbm llvmlite mediapipe numpy onnxruntime opencv-python-headless openvino orjson pillow polars-runtime-32 "
+    "pyarrow pydantic-core rapidfuzz rasterio safetensors scipy sentencepiece tiktoken tokenizers torchcodec "
     "warp-lang xgboost-cpu zstandard".split()
 )
 ASKED = os.environ.get("PBPROBE_TEST_MINIMUM_CPU", "")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 
 #include "core/demangle.hpp"
 
@@ -265,11 +266,27 @@ bool LoadFollower::find_question(size_t function) {
                      [&](size_t callee) { return asks_by_itself(callee) || forwards_answer(callee); });
 }
 
-bool LoadFollower::forwards_answer(size_t function) {
+std::optional<size_t> LoadFollower::find_only_callee(size_t function) {
   constexpr uint64_t kOnlyCall = 16;
-  if (functions_.all[function].size > kOnlyCall) return false;
+  if (functions_.all[function].size > kOnlyCall) return std::nullopt;
   const auto called = callees(function);
-  return called.size() == 1 && asks_by_itself(called.front());
+  return called.size() == 1 ? std::optional(called.front()) : std::nullopt;
+}
+
+bool LoadFollower::forwards_answer(size_t function) {
+  const auto only = find_only_callee(function);
+  return only && asks_by_itself(*only);
+}
+
+// BoringSSL's OPENSSL_get_ia32cap() passes a function that asks to pthread_once(), and returns what it stored.
+bool LoadFollower::calls_getter(size_t function) {
+  const auto called = callees(function);
+  return std::any_of(called.begin(), called.end(), [&](size_t callee) {
+    const size_t getter = find_only_callee(callee).value_or(callee);
+    const auto held = held_functions(getter);
+    return std::any_of(held.begin(), held.end(), [&](size_t one) { return asks_by_itself(one); }) &&
+           find_question(getter);
+  });
 }
 
 // Returns addresses that the function takes, or reads from the global offset table.
@@ -299,9 +316,13 @@ LoadWalk LoadFollower::walk_once() {
   for (size_t next = 0; next < walk.reached.size(); ++next) {
     const size_t function = walk.reached[next];
     const bool asks = this->asks(function);
+    const bool gets = !asks && calls_getter(function);
     for (const size_t part : asks ? list_parts(function) : std::vector{function}) {
       for (const size_t callee : callees(part)) {
-        if (!asks || !covers(function, callee, trace(callee).features)) enter(callee);
+        if (gets && trace(callee).features != 0)
+          walk.may_call.emplace_back(function, callee);
+        else if (!asks || !covers(function, callee, trace(callee).features))
+          enter(callee);
       }
     }
     if (asks) continue;
@@ -323,15 +344,14 @@ void LoadFollower::add_askers(const std::vector<size_t>& askers) {
 
 LoadWalk LoadFollower::walk() {
   // Only a whole walk finds all functions that ask. The second walk knows where their answers are stored.
+  std::vector<size_t> askers;
   for (const size_t function : walk_once().reached) {
-    if (asks_by_itself(function)) remember_answers(function);
-    for (const size_t callee : callees(function)) {
-      if (asks_by_itself(callee)) remember_answers(callee);
+    for (const auto& others : {std::vector{function}, callees(function), held_functions(function)}) {
+      std::copy_if(others.begin(), others.end(), std::back_inserter(askers),
+                   [&](size_t other) { return asks_by_itself(other); });
     }
   }
-  std::sort(answers_.begin(), answers_.end());
-  asking_.clear();
-  if (elf_.header.e_machine == EM_AARCH64) guards_.clear();  // they depend on stored answers
+  add_askers(askers);
   return walk_once();
 }
 

@@ -20,7 +20,7 @@ namespace pbprobe {
 // Functions by their indices.
 struct LoadWalk {
   std::vector<size_t> reached;                      // functions that run, in the order of discovery
-  std::vector<std::pair<size_t, size_t>> may_call;  // one of these, and what it holds the address of and may call
+  std::vector<std::pair<size_t, size_t>> may_call;  // one of these, and what it may call
 };
 
 // Ways in which a function asks the CPU beside its own questions.
@@ -58,6 +58,9 @@ class LoadFollower {
   // Reports the same as asks(), without the other parts of the function.
   [[nodiscard]] bool find_question(size_t function);
 
+  // Reports whether a function calls another that returns answers, so that its own questions are unknown.
+  [[nodiscard]] bool calls_getter(size_t function);
+
   // Reports whether `caller`, which asks the CPU, asks for these features before it reaches `callee`. True also if its
   // questions cannot be followed: a library that keeps answers of its own.
   [[nodiscard]] bool covers(size_t caller, size_t callee, FeatureSet needs);
@@ -91,7 +94,8 @@ class LoadFollower {
   [[nodiscard]] bool imports_asker();
   [[nodiscard]] bool asks_by_itself(size_t function);
   [[nodiscard]] bool find_asker(size_t function);
-  [[nodiscard]] bool forwards_answer(size_t function);  // only calls a function that asks
+  [[nodiscard]] std::optional<size_t> find_only_callee(size_t function);  // nullopt if it has other code
+  [[nodiscard]] bool forwards_answer(size_t function);                    // only calls a function that asks
   void remember_answers(size_t function);
   [[nodiscard]] Result<void> find_cpu_model();
   void find_nameless_cpu_model();

@@ -208,8 +208,17 @@ class UnnamedCodeClassifier {
     keep_guarded();
     const std::vector<bool> entered = find_entered_by_guards();
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (entered[i] && nodes_[i].function) census_.owners[*nodes_[i].function] = {CodeClass::dispatched, {}};
+      if (!nodes_[i].function) continue;
+      if (entered[i]) census_.owners[*nodes_[i].function] = {CodeClass::dispatched, {}};
+      if (!entered[i] && may_be_guarded(nodes_[i]) && is_behind_getters(nodes_[i]))
+        census_.owners[*nodes_[i].function] = {CodeClass::unclassified, {}};
     }
+  }
+
+  [[nodiscard]] bool is_behind_getters(const Node& node) {
+    return node.holders.empty() && std::all_of(node.uses.begin(), node.uses.end(), [&](const Use& use) {
+             return use.guarded || follower_.calls_getter(use.function);
+           });
   }
 
   [[nodiscard]] bool may_be_unused(const Node& node) const {

@@ -9,6 +9,8 @@ import pytest
 from builds import CPU, PROGRAM
 from made import MACHINE, OUT, compiler, made, text
 from small_builds import Build, Library
+from test_cpu import C10, CLAIM, X86, beside
+from test_names import judged
 
 CODE = """
 __attribute__((noinline, target("avx2,fma"))) static void fast(int* x) {
@@ -60,3 +62,42 @@ def test_follows_two_tail_calls_of_a_guard(tmp_path, program, body, found, strip
     command = [PROGRAM, "audit", build.write(tmp_path), "--claim", "avx,only", "--format", "json"]
     verdict = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)["verdict"]
     assert (verdict["outcome"], [objection["id"] for objection in verdict["objections"]]) == found
+
+
+# BoringSSL keeps the words of cpuid, which a function returns by their number, behind a jump in FIPS modules.
+GETTER = r"""
+#include <cpuid.h>
+#include <pthread.h>
+#define N __attribute__((noinline))
+N static void wide() { __asm__ volatile("vaddps %%zmm1, %%zmm0, %%zmm0"); }
+static unsigned words[4];
+static pthread_once_t once;
+static void ask() { __cpuid_count(7, 0, words[0], words[1], words[2], words[3]); }
+extern "C" __attribute__((noinline, visibility("hidden"))) unsigned get_word(unsigned i) {
+  %s
+  return i < 4 ? words[i] : 0;
+}
+__asm__(".type jump, @function\njump: jmp get_word\n.size jump, . - jump");
+extern "C" __attribute__((visibility("hidden"))) unsigned jump(unsigned i);
+N static void hash() { if (%s(1) & (1u << 16)) wide(); }
+__attribute__((constructor)) static void start() { hash(); }
+"""
+ONCE = "pthread_once(&once, ask);"
+
+
+@pytest.mark.skipif(MACHINE != X86, reason="the guards are x86-64's")
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize(
+    ("once", "name", "found"),
+    [
+        (ONCE, "get_word", {"PB211"}),  # may call
+        (ONCE, "jump", {"PB211"}),
+        ("", "get_word", {"PB204"}),  # calls: the words are zero
+    ],
+    ids=["getter", "getter behind a jump", "no getter"],
+)
+def test_does_not_know_a_getter_of_words(tmp_path, once, name, found, level):
+    source = text("getter.cpp", GETTER % (once, name))
+    made_object = made("getter.o", compiler(MACHINE), level, "-mavx2", "-fPIC", "-c", source, "-o", OUT)
+    build = beside(X86, C10, "", objects=(made_object,))()
+    assert judged(build, CLAIM[X86], tmp_path) == ("fail", found)
