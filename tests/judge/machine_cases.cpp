@@ -179,8 +179,7 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
       {"PB208",
        "avx2 is claimed with `only`, and unguarded code of libtorch never uses avx2: the build lacked a compiler flag",
        counted(by_fma, claim_cpu("avx2", true)), counted(by_fma, claim_cpu("avx2", false))});
-  cases.push_back({"PB208",
-                   "unguarded code of libtorch never uses avx512dq, avx512bw: the build lacked a compiler flag",
+  cases.push_back({"PB208", "unguarded code of libtorch never uses avx512dq, avx512bw: the build lacked a compiler",
                    counted(half512, claim_cpu("avx512", true)), counted(few512, claim_cpu("avx512", true))});
   const HostCode plain512 = make_avx512_code();
   HostCode with_bf16 = plain512;

@@ -34,7 +34,8 @@ void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts) {
     plan.gpu.part = stages_of(kernel, p) * kernel.tile.k;
     plan.gpu.cluster = parts * plan.gpu.shape.blocks();
     plan.grid.x = count_tiles(kernel, p, plan.gpu.shape) * parts;
-    const bool several = kernel.work == GpuWork::clusters && takes_several_tiles(static_cast<int>(kernel.tile.m), is_fp8(kernel.dtype));
+    const bool several =
+        kernel.work == GpuWork::clusters && takes_several_tiles(static_cast<int>(kernel.tile.m), is_fp8(kernel.dtype));
     plan.gpu.blocks_by_map = several ? std::min(plan.grid.x, count_blocks_at_once(sms, plan.gpu.cluster)) : plan.grid.x;
     return;
   }
