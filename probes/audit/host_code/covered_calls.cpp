@@ -175,7 +175,9 @@ void LoadFollower::add_sources(size_t part, bool reads_answer, Sources& sources)
   if (is_asker(functions_.all[part].name) || (arm && trace.asks)) sources.unknown = true;
 }
 
-Sources LoadFollower::find_sources(size_t function) {
+const Sources& LoadFollower::find_sources(size_t function) {
+  const auto known = sources_.find(function);
+  if (known != sources_.end()) return known->second;
   const bool reads_answer = guards(function).reads_answer;  // already part of the function's guards
   const auto parts = list_parts(function);
   Sources sources;
@@ -184,13 +186,13 @@ Sources LoadFollower::find_sources(size_t function) {
   sources.functions.erase(std::unique(sources.functions.begin(), sources.functions.end()), sources.functions.end());
   std::erase_if(sources.functions,
                 [&](size_t source) { return std::find(parts.begin(), parts.end(), source) != parts.end(); });
-  return sources;
+  return sources_.emplace(function, std::move(sources)).first->second;
 }
 
 // Returns the features that the function asks for, also through others; nullopt if that cannot be followed.
 std::optional<FeatureSet> LoadFollower::find_asked(size_t function, int depth) {
   const Guards& own = guards(function);
-  const Sources sources = find_sources(function);
+  const Sources& sources = find_sources(function);
   if (own.escapes || own.keeps_answer || sources.unknown || depth == 0) return std::nullopt;
   FeatureSet asked = own.asked | sources.features;
   for (const size_t source : sources.functions) {
@@ -211,7 +213,7 @@ bool LoadFollower::covers(size_t caller, uint64_t begin, uint64_t end, FeatureSe
   needs &= list_askable_features(machine);
   if (needs == 0) return true;
   const Guards& own = guards(caller);
-  const Sources sources = find_sources(caller);
+  const Sources& sources = find_sources(caller);
   const auto lacks = [&](FeatureSet has) { return (needs & ~add_implied_features(machine, has)) != 0; };
   const bool direct = !own.escapes && !own.loose && !sources.unknown && sources.functions.empty();
   const auto first = own.ensured.lower_bound(begin);

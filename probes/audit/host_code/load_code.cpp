@@ -339,6 +339,7 @@ void LoadFollower::add_askers(const std::vector<size_t>& askers) {
   for (const size_t function : askers) remember_answers(function);
   std::sort(answers_.begin(), answers_.end());
   asking_.clear();
+  sources_.clear();
   if (elf_.header.e_machine == EM_AARCH64) guards_.clear();  // they depend on stored answers
 }
 

@@ -113,7 +113,7 @@ class LoadFollower {
   [[nodiscard]] std::optional<StoredAnswer> read_answer(uint64_t place, size_t reader, const Guards& own);
   [[nodiscard]] bool is_zero(uint64_t place, uint64_t bytes) const;
   void add_sources(size_t part, bool reads_answer, Sources& sources);
-  [[nodiscard]] Sources find_sources(size_t function);
+  [[nodiscard]] const Sources& find_sources(size_t function);
   [[nodiscard]] std::optional<FeatureSet> find_asked(size_t function, int depth);
   [[nodiscard]] std::vector<uint64_t> find_held_addresses(size_t function);
   [[nodiscard]] LoadWalk walk_once();
@@ -129,6 +129,7 @@ class LoadFollower {
   std::optional<bool> imports_asker_;
   std::vector<std::pair<uint64_t, size_t>> answers_;  // addresses of memory with answers, and who stored them
   std::unordered_map<size_t, Guards> guards_;
+  std::unordered_map<size_t, Sources> sources_;
   std::set<size_t> following_;  // functions whose guards are being read
   CpuModel model_;
   std::optional<size_t> model_filler_;  // function that fills libgcc's variables, if it has no name
