@@ -112,7 +112,9 @@ class SymbolSearch {
     if (is_python_symbol(symbol.name)) return false;
     if (is_reserved_for_torch(symbol.name)) return knows_torch(file);
     // GCC toolsets link parts of libstdc++ statically and leave unversioned references, as in torch's libtorch.so.
-    const bool runtime = symbol.name.starts_with("_") && !is_in_namespace(symbol.name);
+    // libc10_cuda.so of torch 2.12.1 does not name libpthread, which is a part of libc or loaded by Python.
+    const bool runtime =
+        (symbol.name.starts_with("_") && !is_in_namespace(symbol.name)) || symbol.name.starts_with("pthread_");
     return !runtime && needs_only_read_libraries(file);
   }
 
