@@ -268,10 +268,10 @@ TEST(Gate, DoesNotPassChecksWithoutSubject) {
   report.inventory->required_versions.reset();
   const Verdict bare = judge(report, terms());
   EXPECT_EQ(bare.outcome, Outcome::pass) << listed(bare);
-  for (const auto& [id, why] : std::map<std::string, std::string>{{"PB105", "claimed"},
-                                                                  {"PB107", "claimed"},
-                                                                  {"PB108", "claimed"},
-                                                                  {"PB112", "claimed"},
+  for (const auto& [id, why] : std::map<std::string, std::string>{{"PB105", "the claim"},
+                                                                  {"PB107", "the claim"},
+                                                                  {"PB108", "the claim"},
+                                                                  {"PB112", "the claim"},
                                                                   {"PB110", "not a CUDA build"},
                                                                   {"PB125", "not a CUDA build"},
                                                                   {"PB310", "not a CUDA build"},
