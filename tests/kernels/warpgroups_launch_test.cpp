@@ -83,6 +83,8 @@ class WarpgroupLaunches : public testing::Test {
     const Operands operands{.a = at(0x7f0000000000 + misaligned),
                             .b = at(0x7f4000000000),
                             .c = at(0x7f8000000000),
+                            .scale_a = scales_,
+                            .scale_b = scales_,
                             .blocks_a = scales_,
                             .blocks_b = scales_ + 1};
     const auto result = run(*plan, operands, context);
