@@ -271,9 +271,8 @@ Result<void> plan_passes(Plan& plan, bool copied = false) {
       gpu.b_offset + (any_b ? (gpu.transpose_b ? p.n : stored_rows_b(p)) * gpu.b_leading * size_of(p.b) : 0);
   const int64_t partials = plan.split > 1 ? plan.split * p.m * p.n * size_of(p.accumulator) : 0;
   gpu.scales_offset = round_up(gpu.partials_offset + partials, kAlign);
-  plan.workspace_bytes = p.per_tensor && !reads_one_scale(*plan.kernel)
-                             ? gpu.scales_offset + spread_bytes(p.m) + spread_bytes(p.n)
-                             : gpu.partials_offset + partials;
+  plan.workspace_bytes =
+      repeats_scales(plan) ? gpu.scales_offset + spread_bytes(p.m) + spread_bytes(p.n) : gpu.partials_offset + partials;
   plan.workspace_bytes = std::max(plan.workspace_bytes, trimmed_scales_end(plan));
   if (plan.workspace_bytes > 0) plan.workspace_bytes += kAlign;
   std::vector<std::string> passes;

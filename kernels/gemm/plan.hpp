@@ -119,4 +119,10 @@ struct Plan {
   std::string why;           // one sentence: why this kernel, cut like this
 };
 
+// Reports whether a pass repeats the one scale of each operand for its rows or columns, because the kernel or the pass
+// that reduces split-K reads a scale for each.
+[[nodiscard]] inline bool repeats_scales(const Plan& plan) {
+  return plan.problem.per_tensor && (plan.split > 1 || !reads_one_scale(*plan.kernel));
+}
+
 }  // namespace pbprobe

@@ -354,7 +354,7 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
   auto* workspace = reinterpret_cast<std::byte*>(address);
   GpuCall call = make_call(plan, o);
-  if (p.per_tensor && !reads_one_scale(*plan.kernel)) PBPROBE_CHECK(launch_spread(plan, call, workspace, context));
+  if (repeats_scales(plan)) PBPROBE_CHECK(launch_spread(plan, call, workspace, context));
   PBPROBE_CHECK(launch_passes(plan, call, workspace, context));
   call.partials = workspace + plan.gpu.partials_offset;
   call.a_aligned = is_aligned(call.a, plan.gpu.transpose_a ? p.m : stored_rows_a(p), call.lda, size_of(p.a));
