@@ -78,6 +78,8 @@ __device__ inline void setmaxnreg_dec() {
 #define PBPROBE_LIST_40 PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") "%30,%31,%32,%33,%34,%35,%36,%37,%38,%39"
 #define PBPROBE_LIST_48 \
   PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") "%40,%41,%42,%43,%44,%45,%46,%47"
+#define PBPROBE_LIST_56 \
+  PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") "%50,%51,%52,%53,%54,%55"
 #define PBPROBE_LIST_64                                                                                                \
   PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") "%60,%61,%62,%" \
                                                                                                        "63"
@@ -100,10 +102,14 @@ __device__ inline void setmaxnreg_dec() {
 #define PBPROBE_HELD_32(r, i) PBPROBE_HELD_16(r, i), PBPROBE_HELD_16(r, i + 16)
 #define PBPROBE_HELD_40(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_8(r, i + 32)
 #define PBPROBE_HELD_48(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_16(r, i + 32)
+#define PBPROBE_HELD_56(r, i) PBPROBE_HELD_48(r, i), PBPROBE_HELD_8(r, i + 48)
 #define PBPROBE_HELD_64(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_32(r, i + 32)
 #define PBPROBE_HELD_80(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_16(r, i + 64)
 #define PBPROBE_HELD_96(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_32(r, i + 64)
 #define PBPROBE_HELD_128(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_64(r, i + 64)
+template <int kColumns>
+constexpr bool kHasWgmma =
+    kColumns == 8 || (kColumns % 16 == 0 && kColumns <= 128) || kColumns == 160 || kColumns == 192 || kColumns == 256;
 // Columns, accumulators of a thread, the number of the operand behind them and the next, shape and types, what follows.
 #define PBPROBE_WGMMA(columns, count, a, b, r, types, tail, ...)                                                      \
   if constexpr (kColumns == columns) {                                                                                \
@@ -112,6 +118,7 @@ __device__ inline void setmaxnreg_dec() {
                  : "l"(of_a), "l"(of_b)__VA_ARGS__);                                                                  \
   }
 #define PBPROBE_WGMMAS(r, types, tail, ...)                   \
+  static_assert(kHasWgmma<kColumns>, "add its line below");   \
   PBPROBE_WGMMA(8, 4, 4, 5, r, types, tail, __VA_ARGS__)      \
   PBPROBE_WGMMA(16, 8, 8, 9, r, types, tail, __VA_ARGS__)     \
   PBPROBE_WGMMA(32, 16, 16, 17, r, types, tail, __VA_ARGS__)  \
@@ -119,6 +126,7 @@ __device__ inline void setmaxnreg_dec() {
   PBPROBE_WGMMA(64, 32, 32, 33, r, types, tail, __VA_ARGS__)  \
   PBPROBE_WGMMA(80, 40, 40, 41, r, types, tail, __VA_ARGS__)  \
   PBPROBE_WGMMA(96, 48, 48, 49, r, types, tail, __VA_ARGS__)  \
+  PBPROBE_WGMMA(112, 56, 56, 57, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(128, 64, 64, 65, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(160, 80, 80, 81, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(192, 96, 96, 97, r, types, tail, __VA_ARGS__) \
