@@ -225,6 +225,7 @@ Result<const Slices*> plan_gemm(const Gemm& asked, const Place& place) {
   problem.scale_b = gemm.scale_b;
   problem.per_tensor = gemm.per_tensor;
   problem.blocks = gemm.blocks;
+  problem.fast_sums = gemm.fast_sums && place.gpu;
   problem.blocks_lda = gemm.blocks_lda;
   problem.blocks_ldb = gemm.blocks_ldb;
   return planned({.problem = problem,

@@ -20,13 +20,9 @@ struct Extras {
   std::optional<Bias> bias;
   std::optional<Tensor> scale_a;
   std::optional<Tensor> scale_b;
-  bool per_tensor = false;  // the scales have one element each
-  BlockScale blocks = BlockScale::none;
   std::optional<Tensor> blocks_a;
   std::optional<Tensor> blocks_b;
-  int64_t blocks_lda = 0;
-  int64_t blocks_ldb = 0;
-  bool tf32 = false;  // FP32 operands may be rounded to TF32
+  Gemm options;  // its matrices and flags of operands are unset
 };
 
 const float* get_floats(const std::optional<Tensor>& vector) {
@@ -41,17 +37,13 @@ const void* get_data(const std::optional<Tensor>& vector) {
 void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, DType c_type, const Extras& extras,
               std::optional<int32_t> gpu) {
   const Place place = get_place(gpu);
-  const Gemm gemm{.a = a,
-                  .b = b,
-                  .c = c_type,
-                  .bias = extras.bias.has_value(),
-                  .scale_a = extras.scale_a.has_value(),
-                  .scale_b = extras.scale_b.has_value(),
-                  .per_tensor = extras.per_tensor,
-                  .blocks = extras.blocks,
-                  .blocks_lda = extras.blocks_lda,
-                  .blocks_ldb = extras.blocks_ldb,
-                  .tf32 = extras.tf32};
+  Gemm gemm = extras.options;
+  gemm.a = a;
+  gemm.b = b;
+  gemm.c = c_type;
+  gemm.bias = extras.bias.has_value();
+  gemm.scale_a = extras.scale_a.has_value();
+  gemm.scale_b = extras.scale_b.has_value();
   const Slices& slices = *unwrap(plan_gemm(gemm, place), operation);
   const Workspace workspace(workspace_bytes(slices), gpu);
   const Operands operands{.a = a.data,
@@ -122,7 +114,7 @@ Tensor gemm_of(const char* operation, const TensorView& a, const TensorView& b, 
 Tensor mm(const TensorView& a, const TensorView& b) {
   check_shapes("mm", a, b);
   check_floating("mm", a, b);
-  return gemm_of("mm", a, b, a.type, {.tf32 = may_round_to_tf32(a)});
+  return gemm_of("mm", a, b, a.type, {.options = {.tf32 = may_round_to_tf32(a)}});
 }
 
 Tensor linear(const TensorView& x, const TensorView& weight, const TensorView* bias) {
@@ -130,7 +122,7 @@ Tensor linear(const TensorView& x, const TensorView& weight, const TensorView* b
     fail("pbprobe::linear: expected x [..., k] and weight [n, k]: got {} and {}", describe(x), describe(weight));
   check_floating("linear", x, weight);
   check_devices("linear", x, weight, "weight");
-  Extras extras{.tf32 = may_round_to_tf32(x)};
+  Extras extras{.options = {.tf32 = may_round_to_tf32(x)}};
   const int64_t n = weight.sizes[0];
   if (bias != nullptr) {
     if (bias->sizes.size() != 1 || bias->sizes[0] != n || bias->type != x.type)
@@ -315,8 +307,10 @@ int64_t get_scale_stride(const char* name, const Tensor& scale, int64_t near, co
 }
 
 void add_fp32_blocks(Extras& extras, const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
-  extras.blocks_lda = get_scale_stride("scale_a", scale_a, extras.blocks == BlockScale::squares_rows ? 1 : 0, a);
-  extras.blocks_ldb = get_scale_stride("scale_b", scale_b, extras.blocks == BlockScale::rows_squares ? 0 : 1, a);
+  extras.options.blocks_lda =
+      get_scale_stride("scale_a", scale_a, extras.options.blocks == BlockScale::squares_rows ? 1 : 0, a);
+  extras.options.blocks_ldb =
+      get_scale_stride("scale_b", scale_b, extras.options.blocks == BlockScale::rows_squares ? 0 : 1, a);
   extras.blocks_a = scale_a;
   extras.blocks_b = scale_b;
 }
@@ -331,12 +325,12 @@ void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Te
   Problem problem;
   problem.a = *convert_dtype(torch_abi::get_type(a));
   problem.k = a.size(1);
-  problem.blocks = extras.blocks;
+  problem.blocks = extras.options.blocks;
   extras.blocks_a = prepare_block_scales("scale_a", scale_a, problem, a.size(0), a);
   extras.blocks_b = prepare_block_scales("scale_b", scale_b, problem, b.size(1), a);
   if (tensor_scale_a) extras.scale_a = prepare_scale(kOperation, "tensor_scale_a", *tensor_scale_a, 1, a);
   if (tensor_scale_b) extras.scale_b = prepare_scale(kOperation, "tensor_scale_b", *tensor_scale_b, 1, a);
-  extras.per_tensor = tensor_scale_a || tensor_scale_b;
+  extras.options.per_tensor = tensor_scale_a || tensor_scale_b;
 }
 
 // Reads the scales of scaled_mm(): one each, one of each row (scale_a [m,1]) and column (scale_b [1,n]), or one of each
@@ -345,30 +339,29 @@ Extras make_scale_extras(const Tensor& a, const Tensor& b, const Tensor& scale_a
                          const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
   constexpr const char* kOperation = "scaled_mm";
   Extras extras;
-  extras.blocks = choose_block_scale(a, scale_a, scale_b);
-  if (extras.blocks == BlockScale::none && !tensor_scale_a && !tensor_scale_b)
-    extras.blocks = choose_fp32_block_scale(a, b, scale_a, scale_b);
-  if (are_fp32(extras.blocks)) {
+  extras.options.blocks = choose_block_scale(a, scale_a, scale_b);
+  if (extras.options.blocks == BlockScale::none && !tensor_scale_a && !tensor_scale_b)
+    extras.options.blocks = choose_fp32_block_scale(a, b, scale_a, scale_b);
+  if (are_fp32(extras.options.blocks)) {
     add_fp32_blocks(extras, a, scale_a, scale_b);
-  } else if (extras.blocks != BlockScale::none) {
+  } else if (extras.options.blocks != BlockScale::none) {
     add_block_scales(extras, a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
   } else {
     if (tensor_scale_a || tensor_scale_b)
       fail("pbprobe::scaled_mm: tensor_scale_a and tensor_scale_b go with scales of MX and NVFP4: got scale_a {}",
            describe(scale_a));
-    extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
-    extras.scale_a = prepare_scale(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : a.size(0), a);
-    extras.scale_b = prepare_scale(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : b.size(1), a);
+    extras.options.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
+    extras.scale_a = prepare_scale(kOperation, "scale_a", scale_a, extras.options.per_tensor ? 1 : a.size(0), a);
+    extras.scale_b = prepare_scale(kOperation, "scale_b", scale_b, extras.options.per_tensor ? 1 : b.size(1), a);
   }
   return extras;
 }
 
-// scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j]. As torch._scaled_mm, but that use_fast_accum costs no digits here:
-// it changes nothing.
+// scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j]. As torch._scaled_mm.
 Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
                  const std::optional<Tensor>& bias, const std::optional<Tensor>& scale_result,
-                 std::optional<ScalarType> out_dtype, bool /*use_fast_accum*/,
-                 const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
+                 std::optional<ScalarType> out_dtype, bool use_fast_accum, const std::optional<Tensor>& tensor_scale_a,
+                 const std::optional<Tensor>& tensor_scale_b) {
   constexpr const char* kOperation = "scaled_mm";
   check_shapes(kOperation, a, b);
   if (a.dim() != 2) fail("pbprobe::scaled_mm: expected matrices: got {} and {}", describe(a), describe(b));
@@ -380,6 +373,7 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
   if (scale_result)
     fail("pbprobe::scaled_mm: scale_result is for results of FP8, and this one is {}", get_type_name(*out_dtype));
   Extras extras = make_scale_extras(a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
+  extras.options.fast_sums = use_fast_accum && extras.options.blocks == BlockScale::none;
   if (bias) {
     const int64_t n = b.size(1);
     if (bias->dim() != 1 || bias->size(0) != n || !is_floating(torch_abi::get_type(*bias)))
@@ -409,19 +403,12 @@ int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& sca
   }
   const ReadableMatrices left(a);
   const ReadableMatrices right(b);
-  const bool rows = fp8 && extras.blocks == BlockScale::none;
-  const Gemm gemm{.a = left.get(),
-                  .b = right.get(),
-                  .c = floating ? *convert_dtype(torch_abi::get_type(a))
-                       : fp8    ? DType::bf16
-                                : DType::int32,
-                  .scale_a = rows,
-                  .scale_b = rows,
-                  .per_tensor = extras.per_tensor,
-                  .blocks = extras.blocks,
-                  .blocks_lda = extras.blocks_lda,
-                  .blocks_ldb = extras.blocks_ldb,
-                  .tf32 = may_round_to_tf32(a)};
+  Gemm gemm = extras.options;
+  gemm.a = left.get();
+  gemm.b = right.get();
+  gemm.c = floating ? *convert_dtype(torch_abi::get_type(a)) : fp8 ? DType::bf16 : DType::int32;
+  gemm.scale_a = gemm.scale_b = fp8 && gemm.blocks == BlockScale::none;
+  gemm.tf32 = may_round_to_tf32(a);
   const Slices* const slices = unwrap(plan_gemm(gemm, get_place(torch_abi::get_gpu(a))), "which");
   return slices->front().plan.kernel - kernel_table().data();
 }

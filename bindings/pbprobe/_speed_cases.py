@@ -171,7 +171,8 @@ def _spread(scales: torch.Tensor, k: int) -> torch.Tensor:
 def _make_fp8(dtype: str, a: torch.Tensor, w: torch.Tensor, operands: Operands) -> Case:
     (m, k), n = a.shape, w.shape[0]
     rows, columns, along = _edges(m), _edges(n), _blocks(k)
-    if dtype == "fp8-tensor":
+    fast = dtype == "fp8-tensor-fast"  # use_fast_accum: sums of fewer digits
+    if dtype.startswith("fp8-tensor"):
         scale_a, scale_b = operands.uniform(), operands.uniform()
         of_rows: torch.Tensor | float = float(scale_a)
         of_columns: torch.Tensor | float = float(scale_b)
@@ -192,9 +193,9 @@ def _make_fp8(dtype: str, a: torch.Tensor, w: torch.Tensor, operands: Operands) 
         a,
         b,
         (scale_a, scale_b),
-        lambda: ops.scaled_mm(a, b, scale_a, scale_b, None, None, torch.bfloat16, False),
-        lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16),
-        _make_check(a, w, of_rows, of_columns, 2.0**-10),
+        lambda: ops.scaled_mm(a, b, scale_a, scale_b, None, None, torch.bfloat16, fast),
+        lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16, use_fast_accum=fast),
+        _make_check(a, w, of_rows, of_columns, 2.0**-8 if fast else 2.0**-10),
     )
 
 

@@ -14,7 +14,8 @@ from typing import NoReturn
 LAYERS = Path(__file__).parent / "model_layers.json"
 CPU_TYPES = ("fp32", "bf16", "int8")
 PEERS = ("torch", "openblas")
-GPU_TYPES = ("fp32", "tf32", "bf16", "fp16", "int8", "fp8-tensor", "fp8-row", "fp8-1x128", "fp8-1x128-1x128")
+_FP8_TYPES = ("fp8-tensor", "fp8-tensor-fast", "fp8-row", "fp8-1x128", "fp8-1x128-1x128")
+GPU_TYPES = ("fp32", "tf32", "bf16", "fp16", "int8", *_FP8_TYPES)
 _MOST_FLOP = {"cpu": 4e10, "cuda": 4e13}
 _EXPECTED = 'give {"layers": [["name", n, k], ...]} with n and k from 1 on'
 

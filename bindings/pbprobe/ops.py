@@ -181,7 +181,8 @@ def scaled_mm(
     a, b: both torch.float8_e4m3fn or both torch.float8_e5m2, of any size and layout. The scales are torch.float32: one
     element each (per tensor), or scale_a [m,1] and scale_b [1,n] (per row). out_dtype: torch.bfloat16, float16 or
     float32; FP8 results, and so scale_result, are not supported. The sums keep the precision of FP32 even if the tensor
-    core's accumulator has fewer digits, also with use_fast_accum. Errors: RuntimeError for anything else.
+    core's accumulator has fewer digits. With use_fast_accum, kernels of 9.0 may use that accumulator for all of k, if
+    the scales are not of blocks. Errors: RuntimeError for anything else.
 
     FP32 scales of blocks of 128 along k (DeepSeek's recipe), on GPUs of 8.9, 9.0, 12.0 and 12.1, have the
     layout of torch._scaled_mm on 9.0: scale_a [m, k / 128], and scale_b [k / 128, n / 128] of 128 x 128, rounded up, or

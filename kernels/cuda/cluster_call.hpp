@@ -22,6 +22,7 @@ struct GpuClusterCall {
   int down;              // blocks one below the other, which share B
   int across;            // blocks side by side, which share A
   int one_scale;         // 1: scale_a and scale_b have one element each
+  int fast_sums;         // 1: the tensor core adds all of k, in FP8 without scales of blocks
   GpuFp32Blocks scales;  // for kernels of scales of blocks
 };
 

@@ -150,7 +150,7 @@ __device__ inline void release_stage(unsigned empty, unsigned mates) {
   if (mates >> thread & 1U) arrive_at(empty, thread);
 }
 
-// One stage, committed as one group: acc (+)= B · A for 128 bytes of k. FP8 (kStarts): the sum starts anew.
+// One stage, committed as one group: acc (+)= B · A for 128 bytes of k. kStarts: the sum starts anew.
 template <class Tile, bool kBKMajor, bool kStarts>
 __device__ inline void multiply_stage(typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2], unsigned at,
                                       int consumer) {
@@ -172,16 +172,16 @@ __device__ inline void multiply_stage(typename Tile::Op::Accumulator (&acc)[Tile
 }
 
 // Main loop of a warpgroup. One group of wgmma is in flight while the previous group completes and its stage is
-// released. FP8 waits for each stage's sums of 128 products, and adds them in FP32 after it released the stage.
-template <class Tile, bool kBKMajor>
+// released. kTwoLevels: waits for each stage's sums of 128 products, and adds them in FP32 after it released the stage.
+template <class Tile, bool kBKMajor, bool kTwoLevels>
 __device__ inline void multiply_cluster(typename Tile::Stages& ring, int consumer, unsigned mates,
                                         typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2], int stages) {
   unsigned before = 0;
-  const Turns<Tile::Op::kNarrow && Tile::kGroups == 2> turns(consumer, stages > 0);
+  const Turns<kTwoLevels && Tile::kGroups == 2> turns(consumer, stages > 0);
 #pragma unroll 1
   for (int stage = 0; stage < stages; ++stage) {
     ring.await_full();
-    if constexpr (Tile::Op::kNarrow) {
+    if constexpr (kTwoLevels) {
       turns.begin();
       float sum[Tile::kRows / 2];
       multiply_stage<Tile, true, true>(sum, ring.stage(), consumer);
@@ -201,7 +201,7 @@ __device__ inline void multiply_cluster(typename Tile::Stages& ring, int consume
   }
   wgmma_wait<0>();
   fence_operands(acc);
-  if (!Tile::Op::kNarrow && stages > 0) release_stage(before, mates);
+  if (!kTwoLevels && stages > 0) release_stage(before, mates);
 }
 
 // The threads of the warpgroups that compute.
@@ -451,7 +451,11 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
       if constexpr (Tile::kTakesSeveral) columns.load(tiles, own.column, cluster.one_scale != 0);
       lay_out_row_scales<Tile>(row_scales, tiles.call, own.row, cluster.one_scale != 0);
       Accumulator acc[Tile::kRows / 2] = {};
-      multiply_cluster<Tile, kBKMajor>(ring, consumer, mates, acc, count);
+      if (Tile::Op::kNarrow && (Tile::Scales::kScaled || !cluster.fast_sums)) {
+        multiply_cluster<Tile, kBKMajor, Tile::Op::kNarrow>(ring, consumer, mates, acc, count);
+      } else {
+        multiply_cluster<Tile, kBKMajor, Tile::Scales::kScaled>(ring, consumer, mates, acc, count);
+      }
       if constexpr (!Tile::kTakesSeveral) columns.load(tiles, own.column, cluster.one_scale != 0);
       if (threadIdx.x % 128 == 0) await_stores<0>();
       sync_consumers<Tile>();

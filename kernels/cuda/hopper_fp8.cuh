@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // sm_90a: wgmma of FP8. The tensor core adds in 14 bits or so: sums of 128 products are made there and added up in FP32
-// registers, by one warpgroup while the other's wgmma run. Each of two warpgroups computes one or two parts of 64 rows,
-// with the registers of one sum for both. Clusters of two blocks, side by side, share A. Family header: see tile.cuh.
+// registers, by one warpgroup while the other's wgmma run; with fast_sums, the core adds all of k. Each of two
+// warpgroups computes one or two parts of 64 rows, with the registers of one sum for both. Clusters of two blocks, side
+// by side, share A. Family header: see tile.cuh.
 //
 // Shared memory at exit: as in hopper.cuh, ordered by cluster_sync(). Reuse of buffers: stages wait for `empty`, the
 // staging buffers of C for the waits in store_rows().
@@ -71,6 +72,18 @@ __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Til
   }
 }
 
+// With fast_sums: without promotion to FP32.
+template <class Tile>
+__device__ inline void consume_fast(typename Tile::Stages& ring, float (&acc)[Tile::kParts][Tile::kColumns / 2],
+                                    int consumer, int stages) {
+  unsigned last = 0;
+  consume_parts<Tile, true, true>(ring, acc, stages, last, consumer * Tile::kParts * kBoxBytes);
+  wgmma_wait<0>();
+#pragma unroll
+  for (int part = 0; part < Tile::kParts; ++part) fence_operands(acc[part]);
+  if (stages > 0) release<Tile>(last);
+}
+
 template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
                                 const GpuTensorMap& map_c, const GpuClusterCall& cluster) {
@@ -131,7 +144,11 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
                                              scheduler.stages > 0 && any_left());
     while (scheduler.advance()) {
       float acc[Tile::kParts][Tile::kColumns / 2] = {};
-      consume_fp8<Tile>(ring, acc, turns, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count, any_left());
+      if (!Tile::Scales::kScaled && cluster.fast_sums) {
+        consume_fast<Tile>(ring, acc, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count);
+      } else {
+        consume_fp8<Tile>(ring, acc, turns, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count, any_left());
+      }
       // Without this, ptxas computes the addresses of C before the main loop, and spills them.
       int thread = static_cast<int>(threadIdx.x);
       asm volatile("" : "+r"(thread));

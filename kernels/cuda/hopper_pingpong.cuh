@@ -37,15 +37,16 @@ struct PingPongTile {
   static_assert(kSharedBytes <= 232448, "a block of sm_90 has 227 KiB");
 };
 
-// Main loop of both parts of a tile, like consume(). On return, the last group of wgmma may still be in flight.
+// Main loop of a warpgroup's parts, like consume(); `own`: offset of its rows of A. On return, the last group of wgmma
+// may still be in flight.
 template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void consume_parts(typename Tile::Stages& ring,
                                      typename Tile::Op::Accumulator (&acc)[Tile::kParts][Tile::kColumns / 2],
-                                     int stages, unsigned& before) {
+                                     int stages, unsigned& before, unsigned own = 0) {
 #pragma unroll 1
   for (int stage = 0; stage < stages; ++stage) {
     ring.await_full();
-    const unsigned long long of_a = describe<kAKMajor>(ring.stage());
+    const unsigned long long of_a = describe<kAKMajor>(ring.stage() + own);
     const unsigned long long of_b = describe<kBKMajor>(ring.stage() + Tile::kBytesA);
 #pragma unroll
     for (int part = 0; part < Tile::kParts; ++part) fence_operands(acc[part]);
@@ -74,10 +75,10 @@ __device__ inline void warpgroup_sync(int consumer) {
 }
 
 // Stores a part of a tile, 64 rows, by TMA, in chunks of 128 bytes of each row, from kPlaces buffers in turn. Each tile
-// begins with the first buffer, and stores all of its parts, also those outside of C. Before a chunk is staged, at most
-// kPlaces - 1 stores may still read shared memory, so the store that used this buffer kPlaces chunks ago has ended. If
-// the chunks of a tile do not divide by kPlaces, the last chunk of the tile before may have used the first buffer too:
-// then the first chunk waits for all stores. Tiles of 64 columns of 2 bytes have one chunk.
+// begins with the first buffer, and parts outside of C have a whole number of turns or are stored too. Before a chunk
+// is staged, at most kPlaces - 1 stores may still read shared memory, so the store that used this buffer kPlaces chunks
+// ago has ended. If the chunks of a tile do not divide by kPlaces, the last chunk of the tile before may have used the
+// first buffer too: then the first chunk waits for all stores. Tiles of 64 columns of 2 bytes have one chunk.
 template <class Tile, int kElement, EpilogueKind kKind, class Accumulator, int kCount>
 __device__ inline void store_rows(const Epilogue& epilogue, const Accumulator (&acc)[kCount], const GpuTensorMap& map_c,
                                   unsigned places, int first_row, int consumer, int part) {

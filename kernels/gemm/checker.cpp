@@ -107,7 +107,7 @@ enum class DataSet { unsigned_integers, signed_integers, normal };
 // The greatest integer of the exact tier: every partial sum stays below 2^24, or below what the output holds.
 int64_t exact_range(const Problem& p) {
   if (is_integer(p.a)) return 127;
-  const double most = p.c == DType::fp16 ? 65504.0 : 0x1p24;
+  const double most = p.fast_sums ? 0x1p13 : p.c == DType::fp16 ? 65504.0 : 0x1p24;
   // The scales of two blocks multiply to 4 at most.
   const double scales = p.blocks == BlockScale::none ? 1 : 4;
   const auto sums = static_cast<double>(std::max<int64_t>(p.k * numbers_in(p.a), 1));

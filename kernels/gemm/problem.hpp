@@ -65,6 +65,8 @@ struct Problem {
   bool scale_b = false;                  // [n]
   bool per_tensor = false;               // one scale for all of A and one for all of B: [1] each. GPU.
   BlockScale blocks = BlockScale::none;  // scales of blocks of A and of B. GPU.
+  // FP8 without scales of blocks: the tensor core's accumulator, of fewer digits, may add all of k. GPU.
+  bool fast_sums = false;
   // FP32 scales of blocks: floats from one stored row to the next; 0 if rows are contiguous. See BlockRows.
   int64_t blocks_lda = 0;
   int64_t blocks_ldb = 0;

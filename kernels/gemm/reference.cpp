@@ -174,7 +174,7 @@ void NarrowSum::add(double product) {
   constexpr int64_t kSum = 128;
   if (count_ % step_ == 0) {
     loss_ += of_step();
-    if (count_ % kSum == 0) sum_ = 0;
+    if (!fast_ && count_ % kSum == 0) sum_ = 0;
     greatest_ = std::fabs(sum_);
   }
   greatest_ = std::max(greatest_, std::fabs(product));
@@ -239,7 +239,7 @@ void Reference::add(int64_t i, int64_t j, ReferenceRow& to) const {
   const auto y = b(j);
   double sum = 0;
   double magnitude = 0;
-  NarrowSum narrow(32 * numbers_in(problem_.a));
+  NarrowSum narrow(problem_);
   const bool is_narrow = is_fp8(problem_.a) || problem_.a == DType::e2m1x2;
   for (size_t l = 0; l < x.size(); ++l) {
     const double product = x[l] * y[l];

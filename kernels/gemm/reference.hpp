@@ -30,19 +30,20 @@ void set_element(void* data, DType type, int64_t index, double value);
 
 // Bound of the loss of a sum of FP8 products in the tensor core. The core takes 32 products and its accumulator at a
 // time, aligns all to the greatest and keeps 13 bits behind the greatest one's point; sums of 128 at most are added in
-// FP32. For E2M1 it takes 64 products; the number of digits that it keeps then is unknown, and the same loss is
-// allowed.
+// FP32, or with fast sums none is. For E2M1 it takes 64 products; the number of digits that it keeps then is unknown,
+// and the same loss is allowed.
 class NarrowSum {
  public:
-  explicit NarrowSum(int64_t step = 32) : step_(step) {}
+  explicit NarrowSum(const Problem& p) : step_(32 * numbers_in(p.a)), fast_(p.fast_sums) {}
   void add(double product);
   [[nodiscard]] double loss() const { return loss_ + of_step(); }
 
  private:
   [[nodiscard]] double of_step() const;
   int64_t step_;
+  bool fast_;
   int64_t count_ = 0;
-  double sum_ = 0;       // sum of at most 128 products
+  double sum_ = 0;       // the accumulator's
   double greatest_ = 0;  // greatest of this step's products and the sum before it
   double loss_ = 0;      // loss of the steps before
 };

@@ -235,12 +235,71 @@ void launch_often(const Problem& often, const Kernel& kernel, Backend& backend) 
   });
 }
 
-}  // namespace
-
+// 10,000 launches without waiting between them, each thousand of them with the bits of the first.
 void many_launches(const Kernel& kernel, Backend& backend) {
   launch_often(some_tiles(kernel), kernel, backend);
   if (kernel.work != GpuWork::blocks && kernel.c.has(DType::bf16))
     launch_often(many_tiles(kernel, 300, DType::bf16), kernel, backend);
+  if (!is_fp8(kernel.dtype) || !reads_one_scale(kernel)) return;
+  Problem fast = many_tiles(kernel, 300, DType::bf16);
+  fast.fast_sums = true;
+  launch_often(fast, kernel, backend);
+}
+
+// Three parts of k, with scales of rows and of whole operands; and FP8 with fast sums, of one part and of several.
+void several_parts(const Kernel& kernel, Backend& backend) {
+  constexpr int64_t kParts = 3;
+  const DType type = list_types(kernel).front();
+  const DType c = kernel.c.has(DType::bf16) ? DType::bf16 : kernel.accumulator;
+  Problem problem = make_kernel_problem(kernel, limit_rows(kernel, kernel.tile.m + 3), kernel.tile.n + 8,
+                                        5 * kernel.tile.k + 8, type, c);
+  problem.scale_a = problem.scale_b = c != DType::int32;
+  ChooseOptions options = backend.options();
+  options.kernel = std::string(kernel.name);
+  options.parts = kParts;
+  for (const bool per_tensor : {false, problem.scale_a}) {
+    problem.per_tensor = per_tensor;
+    const auto result = check(problem, [&](const Problem& checked, CheckData& data) -> Result<void> {
+      PBPROBE_TRY(const Plan plan, choose(checked, this_host(), {}, options));
+      return backend.run(plan, data);
+    });
+    ASSERT_TRUE(result.ok()) << kernel.name << ": " << result.error().message;
+    EXPECT_TRUE(result->passed) << kernel.name << ": " << result->what;
+  }
+  if (!is_fp8(type)) return;
+  for (const int64_t lines : {1, 3, 9}) {
+    problem = spaced(make_kernel_problem(kernel, problem.m, problem.n, lines * kernel.tile.k - 7, type, c), 1);
+    problem.fast_sums = true;
+    expect_right(kernel, backend, problem);
+  }
+}
+
+// GEMMs of several shapes interleaved on streams of their own: none has state that another could meet.
+void concurrent_streams(const Kernel& kernel, Backend& backend) {
+  std::vector<OnStream> all;
+  const auto result = interleaved(kernel, backend, 4, all);
+  EXPECT_TRUE(result.ok()) << result.error().message;
+}
+
+// Captured in a graph and replayed: what a launch encodes is in the graph, and nothing waits or allocates.
+void captured(const Kernel& kernel, Backend& backend) {
+  static const GraphApi api;
+  const GpuKernels& kernels = *backend.gpu_kernels();
+  if (!api.whole() || kernels.driver().cuStreamBeginCapture == nullptr) GTEST_SKIP() << "this driver has no graphs";
+  expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
+    PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, problem));
+    const DeviceCall call(kernels, plan, data);
+    return replay(api, kernels.driver(), call, data);
+  });
+}
+
+}  // namespace
+
+void launches(const Kernel& kernel, Backend& backend) {
+  many_launches(kernel, backend);
+  several_parts(kernel, backend);
+  concurrent_streams(kernel, backend);
+  captured(kernel, backend);
 }
 
 void several_tiles(const Kernel& kernel, Backend& backend) {
@@ -253,27 +312,11 @@ void several_tiles(const Kernel& kernel, Backend& backend) {
       problem.scale_a = problem.scale_b = (vectors & 2) != 0;
       expect_right(kernel, backend, problem);
       problem.per_tensor = vectors > 1;
+      problem.fast_sums = is_fp8(kernel.dtype);
       if (vectors > 1) expect_right(kernel, backend, problem);
       if (testing::Test::HasFailure()) return;
     }
   }
-}
-
-void concurrent_streams(const Kernel& kernel, Backend& backend) {
-  std::vector<OnStream> all;
-  const auto result = interleaved(kernel, backend, 4, all);
-  EXPECT_TRUE(result.ok()) << result.error().message;
-}
-
-void captured(const Kernel& kernel, Backend& backend) {
-  static const GraphApi api;
-  const GpuKernels& kernels = *backend.gpu_kernels();
-  if (!api.whole() || kernels.driver().cuStreamBeginCapture == nullptr) GTEST_SKIP() << "this driver has no graphs";
-  expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(const Plan plan, make_plan(kernel, backend, problem));
-    const DeviceCall call(kernels, plan, data);
-    return replay(api, kernels.driver(), call, data);
-  });
 }
 
 void far_apart(const Kernel& kernel, Backend& backend) {

@@ -8,14 +8,11 @@
 
 namespace pbprobe::test {
 
-// 10,000 launches without waiting between them, each thousand of them with the bits of the first.
-void many_launches(const Kernel& kernel, Backend& backend);
+// 10,000 launches without waiting between them; parts of k; launches on several streams, and in a graph. One test of
+// four: each that is skipped costs a process.
+void launches(const Kernel& kernel, Backend& backend);
 // More tiles than SMs, with every combination of bias and scales.
 void several_tiles(const Kernel& kernel, Backend& backend);
-// GEMMs of several shapes interleaved on streams of their own: none has state that another could meet.
-void concurrent_streams(const Kernel& kernel, Backend& backend);
-// Captured in a graph and replayed: what a launch encodes is in the graph, and nothing waits or allocates.
-void captured(const Kernel& kernel, Backend& backend);
 // Matrices of more than 2^31 elements, and so over 4 GiB for most types.
 void far_apart(const Kernel& kernel, Backend& backend);
 

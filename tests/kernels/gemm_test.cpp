@@ -413,13 +413,6 @@ void keeps_to_its_limits(const Kernel& kernel, Backend& backend) {
   EXPECT_THAT(result.error().message, HasSubstr(fmt::format("a block of {} has at most", kernel.target)));
 }
 
-// One test of three: each that is skipped costs a process.
-void launches(const Kernel& kernel, Backend& backend) {
-  many_launches(kernel, backend);
-  concurrent_streams(kernel, backend);
-  captured(kernel, backend);
-}
-
 void register_kernel(const Kernel& kernel) {
   const std::string suite = "Gemm/" + std::string(kernel.name);
   using Case = void (*)(const Kernel&, Backend&);

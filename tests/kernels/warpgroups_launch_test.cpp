@@ -26,6 +26,7 @@ struct Launched {
   bool overlaps = false;
   GpuFp32Blocks scales = {};  // scales, if the kernel has them
   bool one_scale = false;     // operands have one scale each
+  bool fast_sums = false;     // the tensor core adds all of k
 };
 std::vector<Launched> launched;
 
@@ -45,6 +46,7 @@ DriverApi noting_driver() {
       const auto& cluster = *static_cast<const GpuClusterCall*>(parameters[4]);
       one.scales = cluster.scales;
       one.one_scale = cluster.one_scale != 0;
+      one.fast_sums = cluster.fast_sums != 0;
     }
     launched.push_back(one);
     return 0;
@@ -118,8 +120,8 @@ TEST_F(WarpgroupLaunches, GiveClustersSeveralTiles) {
   EXPECT_THAT(launched, ElementsAre(are("wgmma_e4m3_cluster_160x128_nt", 100, true)));
 }
 
-// So no pass repeats it for each row.
-TEST_F(WarpgroupLaunches, ReadOneScaleOfAWholeOperand) {
+// So no pass repeats the scale for each row.
+TEST_F(WarpgroupLaunches, PassOneScaleAndFastSumsToTheKernel) {
   Problem problem = make_problem(512, 512, 512, DType::e4m3, DType::bf16);
   problem.scale_a = problem.scale_b = problem.per_tensor = true;
   launch_it(problem, "wgmma_e4m3_256x128_sm90");
@@ -129,6 +131,22 @@ TEST_F(WarpgroupLaunches, ReadOneScaleOfAWholeOperand) {
   launch_it(problem, "wgmma_e4m3_256x128_sm90");
   ASSERT_EQ(launched.size(), 1U);
   EXPECT_FALSE(launched[0].one_scale);
+  EXPECT_FALSE(launched[0].fast_sums);
+  problem.fast_sums = true;
+  launch_it(problem, "wgmma_e4m3_256x128_sm90");
+  ASSERT_EQ(launched.size(), 1U);
+  EXPECT_TRUE(launched[0].fast_sums);
+}
+
+// The pass that reduces the parts reads a scale of each row and column.
+TEST_F(WarpgroupLaunches, RepeatOneScaleForPartsOfK) {
+  Problem problem = make_problem(128, 512, 16384, DType::e4m3, DType::bf16);
+  problem.scale_a = problem.scale_b = problem.per_tensor = true;
+  launch_it(problem, "wgmma_e4m3_128x128_sm90");
+  ASSERT_EQ(launched.size(), 3U);
+  EXPECT_EQ(launched[0].kernel, "repack_4");
+  EXPECT_EQ(launched[1].kernel, "wgmma_e4m3_128x128_nt");
+  EXPECT_EQ(launched[2].kernel, "reduce_fp32");
 }
 
 TEST_F(WarpgroupLaunches, LaunchesPingPongOnEachSm) {

@@ -117,6 +117,7 @@ Problem check_problem(const Plan& plan) {
   small.scale_a = p.scale_a;
   small.scale_b = p.scale_b;
   small.per_tensor = p.per_tensor;
+  small.fast_sums = p.fast_sums;
   small.blocks = p.blocks;
   small.c_is_nm = p.c_is_nm;
   small.ldc = stored_columns_c(small);
@@ -132,7 +133,7 @@ Result<void> spot_check(const Problem& p, const Operands& operands, int64_t most
     for (const int64_t j : grid(p.n, most)) {
       double expected = 0;
       double magnitude = 0;
-      NarrowSum narrow(32 * numbers_in(p.a));
+      NarrowSum narrow(p);
       for (int64_t l = 0; l < p.k * numbers_in(p.a); ++l) {
         const double a = scaled_number(p, operands, false, i, l);
         const double b = scaled_number(p, operands, true, j, l);
