@@ -144,12 +144,12 @@ void judge_clocks(Fleet& fleet, JudgedRanks& ranks) {
     auto [row, is_new] = rows.try_emplace(rank.host);
     if (is_new)
       row->second = {.about = "clock",
-                     .sentence = fmt::format("{}: its clock is {} {} the clocks of most nodes", rank.host,
+                     .sentence = fmt::format("{}: the system clock is {} {} the clocks of most nodes", rank.host,
                                              duration(std::abs(off)), off > 0 ? "ahead of" : "behind"),
                      .most = "one time",
                      .hosts = {rank.host}};
     add_finding(rank.row, FleetFault::different, Outcome::fail, row->second.sentence,
-                "set its clock (timedatectl, chronyc makestep)");
+                "set the node's clock (timedatectl, chronyc makestep)");
   }
   for (auto& [host, row] : rows) fleet.differences.push_back(std::move(row));
 }
@@ -167,7 +167,7 @@ void judge_differences(Fleet& fleet, JudgedRanks& ranks) {
     }
     for (const auto* difference : found->second)
       add_finding(rank.row, FleetFault::different, Outcome::fail, difference->row.sentence,
-                  "install what most of the nodes have");
+                  "install the version that most of the nodes have");
   }
 }
 
@@ -194,9 +194,9 @@ void judge_digests(JudgedRanks& ranks) {
       if (majority && having.size() == most) continue;
       for (auto* rank : having)
         add_finding(rank->row, FleetFault::wrong, majority ? Outcome::fail : Outcome::unknown,
-                    fmt::format("{}: other bits than {} of {} equal devices have", name,
+                    fmt::format("{}: the result is not bit-identical to the result on {} of {} equal devices", name,
                                 majority ? most : all - having.size(), all),
-                    "run it again on this node only; if the fault repeats, take the node out of service");
+                    "run pbprobe.fleet again on this node only; if the fault repeats, take the node out of service");
     }
   }
 }

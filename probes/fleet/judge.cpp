@@ -68,7 +68,8 @@ void add_missing_ranks(Fleet& fleet, JudgedRanks& ranks, const std::vector<NodeR
   }
   if (world > kMostRanks) {
     fleet.problems.push_back(
-        fmt::format("a document speaks of {} ranks: no more than {} are looked for", world, kMostRanks));
+        fmt::format("a node's report states {} ranks, and pbprobe reads at most {}: missing ranks are not reported",
+                    world, kMostRanks));
     world = 0;
   }
   std::set<int64_t> here;
@@ -81,8 +82,8 @@ void add_missing_ranks(Fleet& fleet, JudgedRanks& ranks, const std::vector<NodeR
     missing.row.rank = rank;
     missing.row.local_rank = came ? -1 - rank : rank;  // unknown local rank: sorts after known ones
     add_finding(missing.row, FleetFault::missing, Outcome::unknown,
-                came ? "it came, and left no report" : "it never came",
-                "look into the launcher's log for it: no GPU, a host that is down, a firewall");
+                came ? "the rank joined the job, and wrote no report" : "it never came",
+                "look into the launcher's log for the rank: no GPU, a host that is down, a firewall");
     ranks.push_back(std::move(missing));
   }
 }
@@ -95,7 +96,7 @@ void add_missing_hosts(JudgedRanks& ranks, const FleetPolicy& policy) {
     JudgedRank missing{.host = host};
     missing.row.rank = -1;
     add_finding(missing.row, FleetFault::missing, Outcome::unknown, fmt::format("no report of it; {}", where),
-                "run it there, or leave the host out");
+                "run pbprobe.fleet on this host, or leave the host out of the list of expected hosts");
     ranks.push_back(std::move(missing));
   };
   for (const auto& host : policy.expected) expect(host, "it was expected");
@@ -124,7 +125,8 @@ void add_what_others_saw(JudgedRanks& ranks) {
         found->second->row, FleetFault::wrong, Outcome::fail,
         fmt::format("{}: what it sent arrived wrong at {} of the others{}", first.what, seen_by.size(),
                     first.expected && first.got ? fmt::format(" ({} instead of {})", *first.got, *first.expected) : ""),
-        "run it again on this node and each of the others; if the fault repeats, take the node out of service");
+        "run pbprobe.fleet again on this node and each of the others; if the fault repeats, take the node out of "
+        "service");
   }
 }
 

@@ -68,7 +68,7 @@ std::vector<SeenLink> collect_links(JudgedRanks& ranks) {
 std::string describe_link(const SeenLink& link, FleetFault fault) {
   const std::string who = fmt::format("the link from {} to {}", describe_rank(*link.from), describe_rank(*link.to));
   if (fault == FleetFault::lossy_link)
-    return fmt::format("{} loses {:.1f} % of what is sent, which is sent again", who,
+    return fmt::format("{} loses {:.1f} % of the sent packets, which are sent again", who,
                        100 * link.row.resent.value_or(0));
   return fmt::format("{} is {:.0f} % slower than the median", who, 100 * link.slower);
 }

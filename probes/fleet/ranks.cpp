@@ -7,7 +7,8 @@
 namespace pbprobe {
 namespace {
 
-constexpr const char* kRunAgain = "run it again on this node only; if the fault repeats, take the node out of service";
+constexpr const char* kRunAgain =
+    "run pbprobe.fleet again on this node only; if the fault repeats, take the node out of service";
 
 std::string describe_wrong_result(const WrongResult& wrong) {
   std::string text = fmt::format("{} differs from {}", wrong.what, wrong.how);
@@ -28,17 +29,18 @@ void judge_state(JudgedRank& rank) {
   switch (report.state) {
     case RankState::finished: return;
     case RankState::died:
-      return add_finding(rank.row, FleetFault::died, Outcome::unknown,
-                         fmt::format("its process died {}{}", last_phase(report), why),
-                         "look for it in the node's kernel log (out of memory, Xid), then run it again");
+      return add_finding(
+          rank.row, FleetFault::died, Outcome::unknown, fmt::format("its process died {}{}", last_phase(report), why),
+          "look for the cause in the node's kernel log (out of memory, Xid), then run pbprobe.fleet again");
     case RankState::hung:
       return add_finding(rank.row, FleetFault::hung, Outcome::unknown,
                          fmt::format("it did not answer {}{}", last_phase(report), why),
-                         "see whether its GPU still answers (nvidia-smi) and what the process waits for");
+                         "see whether the rank's GPU still answers (nvidia-smi) and what its process waits for");
     case RankState::running:
-      return add_finding(rank.row, FleetFault::died, Outcome::unknown,
-                         fmt::format("its report ends {}, without an end{}", last_phase(report), why),
-                         "its process was killed, or its node went away: look into the node's log");
+      return add_finding(
+          rank.row, FleetFault::died, Outcome::unknown,
+          fmt::format("the rank stopped reporting {}, and did not report its end{}", last_phase(report), why),
+          "the rank's process was killed, or its node was lost: look into the node's log");
   }
 }
 

@@ -33,7 +33,8 @@ struct FigureKey {
 using Entries = std::map<FigureKey, std::vector<RankEntry>>;
 
 constexpr const char* kLookAtGpu =
-    "look at its clocks, power cap, temperature and throttle reasons (nvidia-smi -q), and at what else runs there";
+    "look at the GPU's clocks, power cap, temperature and throttle reasons (nvidia-smi -q), and at what else runs "
+    "there";
 
 Entries collect_figures(JudgedRanks& ranks) {
   Entries all;
@@ -122,12 +123,11 @@ void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy) {
   rule.threshold = std::max(entries.size() < kFewPeers ? 0 : rule.threshold, floor * step);
   for (const auto& entry : entries) {
     if (!is_slow(entry.value, rule, true, entries.size())) continue;
-    add_finding(
-        entry.rank->row, FleetFault::late, Outcome::fail,
-        fmt::format("in lockstep it comes {:.3g} ms after the first, the median of {} is {:.3g} ms, in steps of "
-                    "{:.3g} ms: every other rank waits for it",
-                    entry.value, entries.size(), rule.median, step),
-        kLookAtGpu);
+    add_finding(entry.rank->row, FleetFault::late, Outcome::fail,
+                fmt::format("in lockstep this rank arrives {:.3g} ms after the first rank, the median of {} ranks is "
+                            "{:.3g} ms, in steps of {:.3g} ms: every other rank waits for it",
+                            entry.value, entries.size(), rule.median, step),
+                kLookAtGpu);
   }
 }
 
@@ -155,8 +155,9 @@ void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy&
       rule.median = 1;
       rule.threshold = share.straggler;
     } else if (rule.median < 1 - share.floor) {
-      fleet.problems.push_back(fmt::format("{} of {}: the whole fleet is {:.1f} % slower than {}", key.figure,
-                                           key.device, 100 * (1 - rule.median), policy.baseline_name));
+      fleet.problems.push_back(
+          fmt::format("{} of {}: the whole fleet is {:.1f} % slower than the baseline the baseline {}", key.figure,
+                      key.device, 100 * (1 - rule.median), policy.baseline_name));
     }
     for (const auto& entry : speeds) {
       if (!is_slow(entry.value, rule, false, speeds.size(), entry.spread)) continue;

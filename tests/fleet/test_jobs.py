@@ -56,12 +56,12 @@ def test_names_five_faults_in_one_job(start, tmp_path):
     assert "died in links: killed by SIGKILL" in what[1, "died"] and "stopped by a signal" in what[2, "hung"]
     sentences = [difference["sentence"] for difference in fleet["differences"]]
     assert any(sentence.startswith("node4: pbprobe 0.0.9; 5 others") for sentence in sentences)
-    assert "node5: its clock is 2 h 0 min behind the clocks of most nodes" in sentences
+    assert "node5: the system clock is 2 h 0 min behind the clocks of most nodes" in sentences
     excluded = set((tmp_path / "out" / "exclude.txt").read_text().split())
     assert {"node1", "node2", "node3"} <= excluded
     assert not {f"node{rank}" for rank in (4, 5) if faults[rank] == {"different"}} & excluded
     page = (tmp_path / "out" / "fleet.html").read_text()
-    assert "node5: its clock is 2 h 0 min behind" in page and len(page) < 500_000
+    assert "node5: the system clock is 2 h 0 min behind" in page and len(page) < 500_000
     assert not any(process.poll() is None for process in job.ranks.values())
 
 

@@ -353,7 +353,7 @@ def test_names_clock_offset_once_per_node(tmp_path, seconds, words):
         return
     assert findings(fleet) == [("node02", rank, "different", "fail") for rank in (4, 5)]
     sentences = [difference["sentence"] for difference in fleet["differences"]]
-    assert sentences == [f"node02: its clock is {words} the clocks of most nodes"]
+    assert sentences == [f"node02: the system clock is {words} the clocks of most nodes"]
     assert not any(node["excluded"] for node in fleet["nodes"])
 
 
@@ -386,7 +386,7 @@ def test_exits_with_2_without_readable_document(tmp_path, document):
 def test_limits_absurd_world_size(tmp_path):
     documents = make_fleet(nodes=1)
     documents[0]["world"] = 2**62
-    assert "ranks: no more than" in merge(tmp_path, documents)[1]["problems"][0]
+    assert "ranks, and pbprobe reads at most" in merge(tmp_path, documents)[1]["problems"][0]
 
 
 def test_writes_lists_for_other_tools(tmp_path):
