@@ -298,10 +298,10 @@ int64_t get_scale_stride(const char* name, const Tensor& scale, int64_t near, co
   if (torch_abi::get_type(scale) != ScalarType::Float || !together ||
       (scale.size(far) > 1 && scale.stride(far) < least))
     fail(
-        "pbprobe::scaled_mm: expected {} [{}, {}] of torch.float32 with a stride of 1 along dimension {}: got {} with "
-        "strides [{}, {}]: {}",
-        name, scale.size(0), scale.size(1), near, describe(scale), scale.stride(0), scale.stride(1),
-        near == 0 ? "use .t().contiguous().t()" : "use .contiguous()");
+        "pbprobe::scaled_mm: {} must be torch.float32, with stride 1 along dimension {} and rows that do not overlap: "
+        "got {} with strides [{}, {}]: {}",
+        name, near, describe(scale), scale.stride(0), scale.stride(1),
+        near == 0 ? "use .float().t().contiguous().t()" : "use .float().contiguous()");
   check_devices("scaled_mm", a, scale, name);
   return scale.size(far) > 1 ? scale.stride(far) : least;
 }
