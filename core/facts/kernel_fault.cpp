@@ -10,11 +10,11 @@ namespace {
 
 std::string describe_again(const FaultTrial& again) {
   switch (again.outcome) {
-    case TrialOutcome::not_tried: return "it was not repeated in a process of its own";
+    case TrialOutcome::not_tried: return "the failing kernel was not run again in a separate process";
     case TrialOutcome::passed:
-      return fmt::format("{} launches in a process of its own did not show it again", again.launches);
-    case TrialOutcome::failed: return "it fails again in a process of its own";
-    case TrialOutcome::could_not_run: return "repeating it in a process of its own could not run";
+      return fmt::format("{} launches of the kernel in a separate process did not fail again", again.launches);
+    case TrialOutcome::failed: return "the kernel fails again in a separate process";
+    case TrialOutcome::could_not_run: return "the kernel could not be run again in a separate process";
   }
   return "";
 }

@@ -63,8 +63,8 @@ std::string disagreement(double seen, std::span<const int64_t> allowed, bool sec
     return std::abs(seen - static_cast<double>(ops)) <= 0.03 * static_cast<double>(ops);
   });
   if (agrees || second_hand) return "";
-  const std::string shows =
-      fmt::format("the peak loop shows {:.4g} operations per clock and core, and the target's row", seen);
+  const std::string shows = fmt::format(
+      "the peak loop shows {:.4g} operations per clock and core, and pbprobe's table for this target", seen);
   return allowed.empty() ? shows + " states none for this type"
                          : fmt::format("{} allows {}", shows, fmt::join(allowed, " or "));
 }
@@ -75,7 +75,7 @@ PeakVerdict judge_peak(std::span<const PeakPair> pairs, double fastest_gflops, s
                        bool second_hand, int64_t units) {
   double best = 0;
   for (const PeakPair& pair : pairs) best = std::max(best, pair.peak_gflops);
-  if (best <= 0) return {.why_not = "no peak was measured in the same run"};
+  if (best <= 0) return {.why_not = "the peak rate was not measured in the same run"};
   std::vector<double> ratios, clocks;
   std::vector<PeakPair> clocked;
   for (const PeakPair& pair : pairs) {
@@ -90,7 +90,7 @@ PeakVerdict judge_peak(std::span<const PeakPair> pairs, double fastest_gflops, s
     verdict.why_not = fmt::format(
         "the best rate of the peak loop, {:.4g} Gop/s, is below the {:.4g} Gop/s of the kernel", best, fastest_gflops);
   else if (clocked.empty())
-    verdict.why_not = "no clock was read with the peak";
+    verdict.why_not = "the clock frequency was not read while the peak rate was measured";
   else
     verdict.why_not = disagreement(ops_per_clock(std::move(clocked), units), allowed, second_hand);
   return verdict;

@@ -54,7 +54,7 @@ TEST(RepeatLaunches, FindsRareWrongResult) {
   const auto done = PlantedKernel{.wrong_every = 1000}.repeat(4000);
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, ErrorCode::malformed);
-  EXPECT_EQ(done.error().message, "launch 1000 of 4000 gave other bits than the first: byte 0 of C differs");
+  EXPECT_EQ(done.error().message, "launch 1000 of 4000 gave another result than the first launch: byte 0 of C differs");
 }
 
 TEST(RepeatLaunches, EndsWithItsTime) {
@@ -128,7 +128,7 @@ TEST_F(Attribution, BlamesPbprobeForKernelThatAlwaysTraps) {
   EXPECT_EQ(fault.others[0].outcome, TrialOutcome::passed);
   EXPECT_EQ(processes_, 2) << "another family passed: the others need no trial";
   EXPECT_EQ(describe_trials(fault),
-            "it fails again in a process of its own; pingpong (wgmma) passed; the kernel log is not readable");
+            "the kernel fails again in a separate process; pingpong (wgmma) passed; the kernel log is not readable");
 }
 
 TEST_F(Attribution, BlamesPbprobeForRareTrap) {
@@ -146,7 +146,8 @@ TEST_F(Attribution, BlamesPbprobeForRareWrongResult) {
 TEST_F(Attribution, BlamesPbprobeForFaultThatIsNotSeenAgain) {
   const KernelFault fault = attribute();
   EXPECT_EQ(fault.owner, FaultOwner::pbprobe);
-  EXPECT_THAT(describe_trials(fault), HasSubstr("4000 launches in a process of its own did not show it again"));
+  EXPECT_THAT(describe_trials(fault),
+              HasSubstr("4000 launches of the kernel in a separate process did not fail again"));
 }
 
 TEST_F(Attribution, BlamesMachineOnlyIfEveryFamilyFails) {

@@ -45,7 +45,7 @@ class ScriptedBackend : public Backend {
   Result<void> repeat(const Plan& plan, int64_t launches, double) override {
     repeated += launches;
     if (plan.kernel->name == unsteady)
-      return make_error(ErrorCode::malformed, "launch 1000 of {} gave other bits than the first", launches);
+      return make_error(ErrorCode::malformed, "launch 1000 of {} gave another result than the first launch", launches);
     return {};
   }
   Result<Candidate> peak(const Kernel&, std::vector<PeakSlice>& slices) override {
@@ -209,7 +209,7 @@ TEST_F(RunCase, EndsCaseAfterFailedLaunch) {
   EXPECT_FALSE(usable_);
   EXPECT_THAT(log.measurements.problems, IsEmpty());
   ASSERT_TRUE(log.measurements.not_run);
-  EXPECT_THAT(log.measurements.not_run->at(0).what, HasSubstr("what came after it in that process did not run"));
+  EXPECT_THAT(log.measurements.not_run->at(0).what, HasSubstr("later measurements of that process did not run"));
 }
 
 TEST_F(RunCase, BlamesFirstKernelThatFailsWhileTimed) {
@@ -232,7 +232,7 @@ TEST_F(RunCase, RepeatsLaunchesIfAsked) {
   const EventLog log = run();
   EXPECT_EQ(backend_.repeated, 8000);
   ASSERT_TRUE(log.measurements.kernel_faults);
-  EXPECT_THAT(log.measurements.kernel_faults->at(0).what, HasSubstr("launch 1000 of 4000 gave other bits"));
+  EXPECT_THAT(log.measurements.kernel_faults->at(0).what, HasSubstr("launch 1000 of 4000 gave another result"));
 }
 
 TEST_F(RunCase, DoesNotTimeWrongPeer) {
@@ -361,7 +361,7 @@ TEST_F(Bench, NotesDtypeWithoutKernel) {
   const Measurements m = measure();
   EXPECT_TRUE(m.rows.empty());
   ASSERT_EQ(m.notes.size(), 1U);
-  EXPECT_THAT(m.notes[0], HasSubstr("no kernel of ours ran m 40, n 40, k 40"));
+  EXPECT_THAT(m.notes[0], HasSubstr("no pbprobe kernel ran m 40, n 40, k 40"));
 }
 
 }  // namespace

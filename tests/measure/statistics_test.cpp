@@ -58,15 +58,16 @@ TEST(Peak, MustBeAtLeastWhatWasReached) {
 
 TEST(Peak, MustFitTheTableWithinThreePercent) {
   const std::array<PeakPair, 1> low{{{384 * 0.965, 100, 3.0}}};
-  EXPECT_THAT(judge_peak(low, 100, kAllowed, false, 2).why_not,
-              HasSubstr("shows 61.76 operations per clock and core, and the target's row allows 64 or 32"));
+  EXPECT_THAT(
+      judge_peak(low, 100, kAllowed, false, 2).why_not,
+      HasSubstr("shows 61.76 operations per clock and core, and pbprobe's table for this target allows 64 or 32"));
   EXPECT_EQ(judge_peak(low, 100, kAllowed, true, 2).why_not, "") << "second-hand figures refute nothing";
   const std::array<PeakPair, 1> close{{{384 * 0.975, 100, 3.0}}};
   EXPECT_EQ(judge_peak(close, 100, kAllowed, false, 2).why_not, "");
 }
 
 TEST(Peak, NeedsSlicesAndAClock) {
-  EXPECT_THAT(judge_peak({}, 1, kAllowed, false, 1).why_not, HasSubstr("no peak was measured"));
+  EXPECT_THAT(judge_peak({}, 1, kAllowed, false, 1).why_not, HasSubstr("the peak rate was not measured"));
   const std::array<PeakPair, 1> pair{{{100, 50, 1}}};
   EXPECT_THAT(judge_peak(pair, 50, {}, false, 1).why_not, HasSubstr("states none for this type"));
   const std::array<PeakPair, 1> no_clock{{{100, 50, 0}}};

@@ -19,12 +19,13 @@ enum class Scope { local, global };
 // unsupported (another platform, a newer glibc, a symbol that its neighbours lack), malformed (no shared object).
 [[nodiscard]] Result<void*> open_library(const std::string& path, Scope scope);
 
-// Opens the first of these paths or names that loads. Error not_found: none loads; the message is `remedy` and the
-// places.
+// Library that open_first() opened, and the path or name that loaded.
 struct OpenedLibrary {
   void* handle = nullptr;
   std::string place;
 };
+
+// Opens the first of `places` that loads. Error not_found if none loads: the message is `remedy` and the places.
 [[nodiscard]] Result<OpenedLibrary> open_first(const std::vector<std::string>& places, std::string_view remedy);
 
 // Pointer to a function that is looked up by name.

@@ -103,7 +103,7 @@ class CaseRun {
       add_peer("cublaslt_best", lt_->path(), backend.cublaslt(*lt_, true));
     if (one_.against_bf16) add_peer("bf16", "our kernel of BF16", backend.bf16());
     if (!one_.gpu && (one_.against_cublaslt || one_.against_cublaslt_best))
-      events_.note(fmt::format("{} on cpu: cuBLASLt computes only on GPUs", name_));
+      events_.note(fmt::format("{} was not compared with cuBLASLt on the CPU: cuBLASLt computes only on GPUs", name_));
     if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(backend);
     if (candidates_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
@@ -170,7 +170,7 @@ class CaseRun {
                                                         *host_, *one_.gpu)});
     if (!launch_failed) return;
     lost_ = true;
-    events_.not_run({.what = fmt::format("a launch of {} failed on {}: what came after it in that process did not run",
+    events_.not_run({.what = fmt::format("a launch of {} failed on {}: later measurements of that process did not run",
                                          plan.kernel->name, device_name(one_)),
                      .why = Obstacle::unexplained,
                      .device = device_name(one_)});
@@ -198,7 +198,7 @@ class CaseRun {
 
   void add_libtorch(Backend& backend) {
     if (!one_.gpu && !libtorch_.library->set_threads(one_.threads))
-      events_.note("this libtorch does not let its threads be set: it runs with as many as it takes itself");
+      events_.note("the number of threads of this libtorch cannot be set: libtorch uses its own default");
     add_peer("libtorch", libtorch_.run.path, backend.libtorch(*libtorch_.library));
   }
 
@@ -381,7 +381,7 @@ bool prepare_and_run(const BenchCase& one, const MeasureRequest& request, Libtor
   const std::string where = fmt::format("{} on {}", describe(one.problem), device_name(one));
   const CasePlans plans = plan_case(one, request.host);
   if (plans.plans.empty()) {
-    const std::string text = fmt::format("no kernel of ours ran {}: {}", where, plans.why_not);
+    const std::string text = fmt::format("no pbprobe kernel ran {}: {}", where, plans.why_not);
     one.asked_for_target ? events.problem(text) : events.note(text);
   }
   const bool libtorch_runs = one.against_libtorch && libtorch.library && (!one.gpu || libtorch.on_gpu);

@@ -139,7 +139,7 @@ class Prober {
                 }));
     PBPROBE_TRY(const std::vector<uint32_t> seen, words_seen(blocks));
     figure.proved = std::all_of(seen.begin(), seen.end(), [](uint32_t word) { return word == kFilledWord; });
-    if (!*figure.proved) wrong_ = fmt::format("{} on {} brought other bytes than there are", name, figure.device);
+    if (!*figure.proved) wrong_ = fmt::format("{} on {} read other bytes than were written", name, figure.device);
     return figure;
   }
 

@@ -168,8 +168,9 @@ Result<int64_t> repeat_launches(const Launches& launches, int64_t most, double s
     PBPROBE_CHECK(launches.read(done == 0 ? first : next), "launch {} of {}", done + 1, most);
     if (done == 0 || next == first) continue;
     const auto place = std::mismatch(first.begin(), first.end(), next.begin(), next.end()).first - first.begin();
-    return make_error(ErrorCode::malformed, "launch {} of {} gave other bits than the first: byte {} of C differs",
-                      done + 1, most, place);
+    return make_error(ErrorCode::malformed,
+                      "launch {} of {} gave another result than the first launch: byte {} of C differs", done + 1, most,
+                      place);
   }
   return done;
 }

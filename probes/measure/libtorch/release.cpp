@@ -72,7 +72,7 @@ Result<void> check_convolution(const Place& place, Element type) {
 }
 
 Result<void> convolution_fp16(const Place& place) {
-  if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "FP16 is asked only of GPUs");
+  if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "FP16 is tested only on GPUs");
   return check_convolution(place, Element::fp16);
 }
 

@@ -245,7 +245,7 @@ void measure_speeds(const Libtorch& library, const GpuDevice& device, const Gpu&
     if (kernels.ok()) note_kernels(operation->name, where, *kernels, run);
     if (!kernels.ok())
       events.note(
-          fmt::format("the kernels of {} on {} are not known: {}", operation->name, where, kernels.error().message));
+          fmt::format("which kernels {} runs on {} is not known: {}", operation->name, where, kernels.error().message));
     events.libtorch(run);
   }
 }

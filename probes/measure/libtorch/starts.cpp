@@ -143,7 +143,7 @@ LibtorchStart try_start(std::string how, const Environment& environment, const s
   }
   const auto json = parse_json(*reported);
   auto read = json.ok() ? from_json<LibtorchStart>(*json) : Result<LibtorchStart>(json.error());
-  if (!read.ok()) start.problem = "its process answered with nothing that can be read";
+  if (!read.ok()) start.problem = "the test process wrote no readable answer";
   return read.ok() ? std::move(*read) : start;
 }
 
@@ -168,11 +168,12 @@ Result<void> break_the_context(const std::string& folder, int32_t gpu) {
       area::call(place, "aten::index_select", "out", {&values.tensor(), int64_t{0}, &index.tensor(), &out.tensor()});
   const auto ended = device.synchronize();
   if (ended.ok() && queued.ok())
-    return make_error(ErrorCode::malformed, "an index outside the array came back as no error");
+    return make_error(ErrorCode::malformed, "libtorch reported no error for an index outside the array");
   // Whatever is asked of libtorch afterwards must fail too, and not compute on.
   if (library.first_tensor(gpu).ok() &&
       area::call(place, "aten::neg", "out", {&values.tensor(), &values.tensor()}).ok() && device.synchronize().ok())
-    return make_error(ErrorCode::malformed, "after an assertion of a kernel libtorch goes on as if nothing had been");
+    return make_error(ErrorCode::malformed,
+                      "libtorch continues without an error after an assertion failed in a GPU kernel");
   return {};
 }
 
@@ -191,14 +192,15 @@ Result<std::string> fork_and_run(const Environment& environment, double seconds,
   if (child < 0) return make_error(ErrorCode::failed_child, "starting a process: {}", std::strerror(errno));
   int status = 0;
   PBPROBE_TRY(const bool in_time, kill_after(child, seconds, status));
-  if (!in_time) return make_error(Obstacle::time_limit, ErrorCode::limit, "it did not end within {:.0f} s", seconds);
+  if (!in_time)
+    return make_error(Obstacle::time_limit, ErrorCode::limit, "the test process did not end within {:.0f} s", seconds);
   if (WIFSIGNALED(status)) {
     Error error = make_error(ErrorCode::failed_child, "its process ended by {}", signal_name(WTERMSIG(status)));
     if (WTERMSIG(status) == SIGKILL) error.obstacle = Obstacle::killed;
     return error;
   }
   if (WEXITSTATUS(status) != 0)
-    return make_error(ErrorCode::failed_child, "its process ended with exit code {}", WEXITSTATUS(status));
+    return make_error(ErrorCode::failed_child, "the test process ended with exit code {}", WEXITSTATUS(status));
   return std::string(answer->text.data(), std::min<size_t>(answer->length, answer->text.size()));
 }
 
