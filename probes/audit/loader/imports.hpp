@@ -14,6 +14,8 @@
 
 namespace pbprobe {
 
+// Predictor of the libraries that a process maps when it imports torch, or opens an extension after torch. compare()
+// records the differences from a real import.
 class Imports {
  public:
   // `library_path`: LD_LIBRARY_PATH of the importing process.

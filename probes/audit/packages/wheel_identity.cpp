@@ -100,7 +100,7 @@ class Identity {
 
   std::vector<std::string> run() {
     if (infos_.size() != 1) {
-      if (infos_.empty()) fault("it has no .dist-info folder: no installer takes it");
+      if (infos_.empty()) fault("the wheel has no .dist-info folder: no installer accepts the wheel");
       if (infos_.size() > 1 && !of_torch_)  // another check reports torch
         fault("it has {} .dist-info folders: {}", infos_.size(), fmt::join(infos_, ", "));
       return std::move(faults_);
@@ -144,19 +144,19 @@ class Identity {
   void ask_metadata() {
     const auto metadata = get_member_text("METADATA");
     if (is_unread("METADATA")) return;
-    if (!metadata) return fault("{} has no METADATA: no installer takes it", *infos_.begin());
+    if (!metadata) return fault("{} has no METADATA: no installer accepts the wheel", *infos_.begin());
     const Package package = make_package(*infos_.begin(), *metadata);
     ask_metadata_version(*metadata);
     // Other checks compare torch's name.
     if (!of_torch_ && package_name(package.name.value_or("")) != "torch") ask_folders();
     if (name_) ask_requires_python(*metadata);
     if (const auto invalid = find_invalid_requirement(*metadata))
-      fault("METADATA requires \"{}\", which is no requirement: pip refuses it", *invalid);
+      fault("METADATA requires \"{}\", which is not a valid requirement: pip refuses the wheel", *invalid);
     if (!name_ || of_torch_) return;  // other checks compare torch's name and version
     const std::string info = infos_.begin()->substr(0, infos_.begin()->find('-'));
     if (package_name(info) != package_name(name_->name))
-      fault("its file is named for the package {}, and its .dist-info folder is {}: pip refuses it", name_->name,
-            *infos_.begin());
+      fault("the wheel's file name states the package {}, and its .dist-info folder is {}: pip refuses the wheel",
+            name_->name, *infos_.begin());
     if (package.name && package_name(*package.name) != package_name(name_->name))
       fault("its name says {}, and METADATA {}: pip refuses it", name_->name, *package.name);
     const auto own = parse_python_version(name_->version);

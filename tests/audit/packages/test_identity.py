@@ -84,11 +84,11 @@ FAULTS = {
     "Metadata-Version 3.0": (replaced("METADATA", b"Version: 2.1", b"Version: 3.0"), "has Metadata-Version 3.0"),
     "Requires-Dist with an unknown sign": (
         replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Dist: numpy >=> 2"),
-        'METADATA requires "numpy >=> 2", which is no requirement',
+        'METADATA requires "numpy >=> 2", which is not a valid requirement',
     ),
     "Requires-Dist with an empty URL": (
         replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Dist: numpy @ "),
-        'METADATA requires "numpy @ ", which is no requirement',
+        'METADATA requires "numpy @ ", which is not a valid requirement',
     ),
 }
 SOUND = {
