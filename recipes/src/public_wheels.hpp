@@ -53,7 +53,7 @@ struct PublicWheels {
 // Parses the table. Errors: malformed, with the key.
 [[nodiscard]] Result<PublicWheels> parse_public_wheels(std::string_view text);
 
-// Advice about one wheel on one GPU.
+// Advice about one wheel: for all GPUs of the machine if one torch has code for each, else for one GPU.
 struct WheelAdvice {
   FIELD(std::string, package, "name of the package");
   FIELD(std::string, version, "version that matches the torch");

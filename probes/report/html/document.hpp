@@ -28,7 +28,7 @@ struct Cell {
 
 using Rows = std::vector<std::vector<Cell>>;
 
-// Removes columns in which every row is "" or "-".
+// Removes each column, except the first, whose cells in all rows are "" or "-".
 void drop_empty_columns(std::vector<std::string>& head, Rows& rows);
 
 struct Table {
