@@ -139,27 +139,30 @@ bool has_subject(Need need, const Facts& facts) {
 
 std::string why_not_asked(const Check& check, const Facts& facts) {
   if (facts.wrong_platform && compares_with_machine(check))
-    return "the build is for another processor than this machine";
+    return "the build is for another processor architecture than this machine has";
   if (check.by_glibc && is_decided_by_glibc(facts)) return "the version of this machine's glibc decides";
   if (needs(check, Need::emulated) && facts.report.emulated_loads && !facts.report.emulated_loads->empty())
     return "the load was not emulated: " + facts.report.emulated_loads->front().what;
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
   if (needs(check, Need::rows)) return "the packages beside the artifact were not audited";
-  if (needs(check, Need::preflight)) return "the compilers that programs start were not looked for";
+  if (needs(check, Need::preflight))
+    return "pbprobe did not search for the compilers that torch.compile and Triton start";
   if (needs(check, Need::imports))
     return facts.claim == nullptr ? "only `pbprobe report --full` imports the package"
                                   : "the package is not installed, no interpreter fits it, or --no-import was given";
-  if (needs(check, Need::reference) && !has_subject(Need::reference, facts)) return "only a gate asks for it";
+  if (needs(check, Need::reference) && !has_subject(Need::reference, facts))
+    return "only `pbprobe gate` compares with a reference build";
   if (needs(check, Need::record)) return "the package has no RECORD, or no gate compared its files with RECORD";
-  if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";
+  if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run)))
+    return "only files were read: no machine was inspected";
   for (const auto& [need, why] : {std::pair(Need::cuda_build, "the artifact is not a CUDA build"),
                                   {Need::package, "no package metadata belongs to the artifact"},
-                                  {Need::store, "it is in no Nix store"}}) {
+                                  {Need::store, "the artifact is not in a Nix store"}}) {
     if (needs(check, need) && !has_subject(need, facts)) return why;
   }
   if (facts.other && !check.of_any) return "the artifact is another package than torch";
   if (facts.single_file && needs(check, Need::whole)) return "a single file cannot answer this check";
-  return "the claim has no such part";
+  return "the claim does not contain what this check compares";
 }
 
 std::optional<Seen> unjudged_claim(const Facts& facts) {
@@ -174,7 +177,7 @@ std::optional<Seen> unjudged_claim(const Facts& facts) {
   if (!parts.known.empty() || parts.unknown.empty()) return std::nullopt;
   return Seen{.what = fmt::format("{} by itself does not tell what is claimed: {}", facts.torch,
                                   fmt::join(parts.unknown, ", ")),
-              .remedy = "audit the whole package, or the file that it is about"};
+              .remedy = "audit the whole package, or the file that the claim is about"};
 }
 
 }  // namespace pbprobe

@@ -68,7 +68,7 @@ std::string describe_code_choice(const CodeChoice& choice, const std::string& ca
         return fmt::format("only {} of {} cubins are for {} ({}), the rest has none that runs there",
                            choice.exact_count, choice.units, capability, *choice.exact);
       return fmt::format("no machine code or PTX that runs on {}", capability);
-    case GpuCode::unknown: return "the device code was not read";
+    case GpuCode::unknown: return "pbprobe did not read the device code";
   }
   return "";
 }
@@ -87,7 +87,7 @@ std::string describe_holdings(const Facts& facts, const Gpu& gpu, const CodeChoi
   if (facts.wrong_platform)
     return fmt::format("built for {}: no code of the build runs here",
                        facts.inventory->platform.value_or("another processor"));
-  if (is_other_library(facts)) return "a library beside torch: which GPUs torch serves is not known";
+  if (is_other_library(facts)) return "a library beside torch: whether torch has code for this GPU is not known";
   if (!facts.cuda_build) return "a CPU build: it has no GPU code";
   return describe_code_choice(choice, gpu.capability);
 }

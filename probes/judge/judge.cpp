@@ -63,13 +63,13 @@ class Judge {
 
   // Objects to steps that could not run: a gate does not pass without them.
   void look_at_steps() {
-    const char* const again = "fix what the sentence names, and run it again";
+    const char* const again = "fix the problem that the reason names, and run pbprobe again";
     for (const auto& problem : report_.problems) object_unknown("run", problem, again);
     if (!report_.inventory)
-      object_unknown("run", "no artifact was read", "name what was built: pbprobe gate ARTIFACT --claim …");
+      object_unknown("run", "no artifact was read", "name the built artifact: pbprobe gate ARTIFACT --claim …");
     if (!demands_.highest())
       object_unknown("run", "nothing is claimed",
-                     "say what it is to deliver: --claim NAME, or a list as `pbprobe gate --help` shows");
+                     "state the claim of the build: --claim NAME, or a list as `pbprobe gate --help` shows");
     if (facts_.run == nullptr || !facts_.run->problem) return;
     if (!facts_.run->obstacle) return object_unknown("run", *facts_.run->problem, again);
     const Seen why = describe_failed_run(facts_);
@@ -104,7 +104,7 @@ class Judge {
     const auto& unknown = one.answer.unknown;
     const bool in_part = !one.asked && facts_.single_file && needs(*one.check, Need::whole);
     const std::string remedy =
-        in_part ? "give the whole package: one file shows only what it holds" : std::string(one.check->remedy);
+        in_part ? "give the whole package: a single file cannot answer this check" : std::string(one.check->remedy);
     object_unknown(row.id, demands_.strict() ? fmt::format("{}, which leaves open: {}", why, row.asks) : why,
                    unknown && unknown->remedy ? unknown->remedy : std::optional(remedy));
   }
@@ -172,7 +172,7 @@ class Judge {
     // If the files lack the claimed part, results of a run prove nothing about it.
     const bool unshipped = row.outcome == Outcome::fail && row.proven == Level::claimed;
     const std::string detail = row.detail.empty() || unshipped ? "" : ": " + row.detail;
-    const char* const seen = unshipped                      ? "its files do not ship it"
+    const char* const seen = unshipped                      ? "the files of the build do not contain it"
                              : row.outcome == Outcome::fail ? "is not"
                                                             : "that was not proved";
     object({.id = "claim",
@@ -180,10 +180,10 @@ class Judge {
             .what = fmt::format("{} {} must be {}, and {}{}", row.claim, *row.claimed, name_of(*row.required), seen,
                                 detail),
             .where = std::nullopt,
-            .remedy = row.outcome == Outcome::fail      ? "fix what the checks name"
-                      : *row.required == Level::shipped ? "leave it out of the claim: the files do not tell"
-                                                        : "run it on a machine that can prove it, or ask for less: "
-                                                          "--require shipped"});
+            .remedy = row.outcome == Outcome::fail ? "fix the findings of the other checks"
+                      : *row.required == Level::shipped
+                          ? "leave it out of the claim: the files of the build cannot prove it"
+                          : "run the gate on a machine that can prove it, or require less: --require shipped"});
   }
 
   void decide() {

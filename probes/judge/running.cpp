@@ -243,7 +243,7 @@ std::vector<Check> running_checks() {
        .subject = Subject::running,
        .level = Level::executed,
        .severity = Severity::warn,
-       .remedy = "fix what the sentence names, and run it again",
+       .remedy = "fix the problem that the reason names, and run pbprobe again",
        .ask = steps_ran},
       {.id = "PB506",
        .subject = Subject::running,

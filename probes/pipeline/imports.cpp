@@ -96,7 +96,7 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
     tried.problem = *answered.not_confined;
     tried.obstacle = Obstacle::unsupported;
   } else if (answered.end == "ended at the limit") {
-    tried.problem = fmt::format("it did not end within {:g} s", seconds);
+    tried.problem = fmt::format("the importing process did not end within {:g} s", seconds);
     if (!answered.has_torch)
       tried.obstacle = Obstacle::time_limit;  // torch itself may be slow, but a hanging extension is a fault
   } else if (answered.end == "ended for its memory") {

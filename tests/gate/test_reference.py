@@ -30,9 +30,18 @@ def answer(tmp_path, reference, *options, change=lambda build: build):
 @pytest.mark.parametrize(
     ("counts", "says"),
     [
-        ({"units": 3}, "holds 2 translation units for it; the file of a generic one holds 3 for sm_90"),
-        ({"kernels": 9}, "holds 3 kernels for it; the file of a generic one holds 9 for sm_90"),
-        ({"code_bytes": 1 << 20}, "bytes of code for it; the file of a generic one holds 1048576 for sm_90"),
+        (
+            {"units": 3},
+            "holds 2 translation units for it; the same file in the reference build a generic one holds 3 for sm_90",
+        ),
+        (
+            {"kernels": 9},
+            "holds 3 kernels for it; the same file in the reference build a generic one holds 9 for sm_90",
+        ),
+        (
+            {"code_bytes": 1 << 20},
+            "bytes of code for it; the same file in the reference build a generic one holds 1048576 for sm_90",
+        ),
     ],
     ids=["units", "kernels", "bytes"],
 )
@@ -48,11 +57,17 @@ def test_fails_a_build_with_less_code(tmp_path, counts, says):
     [
         (
             lambda build: build,
-            "libtorch_cuda_linalg.so holds 1 kernel for it; the file of a generic one holds 2 for sm_90",
+            (
+                "libtorch_cuda_linalg.so holds 1 kernel for it; the same file in the "
+                "reference build a generic one holds 2 for sm_90"
+            ),
         ),
         (
             lambda build: build.but({LINALG: build.libraries[LINALG].but(units=())}),
-            "libtorch_cuda_linalg.so holds 0 translation units for it; the file of a generic one holds 1 for sm_90",
+            (
+                "libtorch_cuda_linalg.so holds 0 translation units for it; the same file in "
+                "the reference build a generic one holds 1 for sm_90"
+            ),
         ),
     ],
     ids=["less", "nothing"],
@@ -102,7 +117,7 @@ def test_takes_a_baseline_for_an_unlisted_version(tmp_path):
     unknown = table(version="1.0.0")
     found = answer(tmp_path / "less", unknown, "--baseline", generic.write(tmp_path / "generic"))
     assert "PB335" in found.failed
-    assert "holds 2 translation units for it; the file of" in found.found["PB335"]
+    assert "holds 2 translation units for it; the same file in the reference build" in found.found["PB335"]
     twin = answer(tmp_path / "twin", unknown, "--baseline", sound(NAME).write(tmp_path / "same"))
     assert twin.code == 0
 
@@ -155,7 +170,7 @@ def test_kernels_that_only_other_sms_have_are_named(tmp_path):
 
     found = gated("exchanged", exchanged)
     assert {"PB337"} == found.failed - {"claim"}
-    says = "1 of the 6 kernels that libtorch_cuda.so holds for sm_80 are missing for it: kernela (1)"
+    says = "1 of the 6 kernels that libtorch_cuda.so holds for sm_80 are missing for the claimed target: kernela (1)"
     assert found.found["PB337"] == f"sm90 is claimed, and {says}"
     assert "PB337" not in gated("twin", lambda units: units).found
 

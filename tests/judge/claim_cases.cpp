@@ -151,9 +151,9 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
                    change_sm121_build([](DeviceCode& code) {  // traps only in code for another chip
                      code.census = {{{"sm_121", {.kernels = 900}}, {"sm_90", {.trap_kernels = 2}}}};
                    })});
-  cases.push_back({"PB321", "made by different toolkits: 1 by CUDA 12.9, 2 by CUDA 13.0",
+  cases.push_back({"PB321", "compiled by different CUDA toolkits: 1 by CUDA 12.9, 2 by CUDA 13.0",
                    change_sm121_build([](DeviceCode& code) { code.toolkits["12.9"] = 1; }), sm121_build()});
-  cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 13.2",
+  cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were compiled by CUDA 13.2",
                    change_sm121_build([](DeviceCode& code) {
                      code.toolkits = {{"13.2", 3}};
                    }),
@@ -162,11 +162,11 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
     return change_sm121_build([=](DeviceCode& code) { code.toolkits = {{"13.0", 2}, {"12.9", count}}; });
   };
   cases.push_back({"PB322",
-                   "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
+                   "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were compiled by CUDA 12.9",
                    older(9),
                    older(1),
                    {"PB321"}});
-  cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
+  cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were compiled by CUDA 12.9",
                    change_sm121_build([](DeviceCode& code) {
                      code.toolkits = {{"12.9", 3}};
                    }),
@@ -183,7 +183,8 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
       for (const auto& [sm, count] : cubins) code.unit_sets[sm] = count;
     });
   };
-  cases.push_back({"PB323", "sm100 is claimed, and no file of libtorch holds sm_100a, which tcgen05.mma needs",
+  cases.push_back({"PB323",
+                   "sm100 is claimed, and no file of libtorch holds machine code for sm_100a, which tcgen05.mma needs",
                    for_sm100({{"sm_100", 444}}), for_sm100({{"sm_100", 444}, {"sm_100a", 59}})});
 }
 

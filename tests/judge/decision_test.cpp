@@ -148,7 +148,7 @@ TEST(Decision, RejectsChangedDecisionOrFact) {
   for (const auto& [where, change] : changes) {
     Report report = judged(true);
     change(report);
-    EXPECT_THAT(refusal(report), HasSubstr("not what its facts give: ")) << where;
+    EXPECT_THAT(refusal(report), HasSubstr("does not follow from its facts: ")) << where;
     EXPECT_THAT(refusal(report), HasSubstr(where));
   }
 }

@@ -63,10 +63,10 @@ void plant_false_entries(DeviceCode& code) {
 
 void add_entry_cases(std::vector<Case>& cases) {
   cases.push_back({"PB330",
-                   "545 of the fatbin entries of libtorch_cuda.so are not what their headers say: the cubin for sm_103 "
-                   "at 0x1f40 is an ELF file for sm_120",
+                   "545 of the fatbin entries of libtorch_cuda.so do not match their headers: the cubin for sm_103 at "
+                   "offset 0x1f40 is an ELF file for sm_120",
                    change_sm90_build(plant_false_entries), sm90_build()});
-  cases.push_back({"PB330", "1 of the fatbin entries of libnccl.so.2 is not what its header says: the cubin for sm_90",
+  cases.push_back({"PB330", "1 of the fatbin entries of libnccl.so.2 does not match its header: the cubin for sm_90",
                    with(sm90_build(),
                         [](Report& r) {
                           find_component_file(r, "NCCL").device_code->false_entries = 1;
@@ -75,7 +75,7 @@ void add_entry_cases(std::vector<Case>& cases) {
                         }),
                    sm90_build()});
   // PB102 covers libraries without a claim.
-  cases.push_back({"PB102", "1 of its fatbin entries is not what its header says: the PTX for sm_80 at 0x40 is PTX for",
+  cases.push_back({"PB102", "1 of its fatbin entries does not match its header: the PTX for sm_80 at 0x40 is PTX for",
                    with(sm90_build(),
                         [](Report& r) {
                           File& file = r.inventory->files.emplace_back();
@@ -86,10 +86,11 @@ void add_entry_cases(std::vector<Case>& cases) {
                         }),
                    sm90_build()});
   // Units without machine code lack the claimed SM.
-  cases.push_back({"PB314", "sm90 is claimed, and 444 of the 543 translation units of libtorch_cuda.so hold",
+  cases.push_back({"PB314", "sm90 is claimed, and only 444 of the 543 translation units of libtorch_cuda.so hold",
                    change_sm90_build([](DeviceCode& code) { code.units_without_code = 99; }),
                    change_sm90_build([](DeviceCode& code) { code.units_without_code = 0; })});
-  cases.push_back({"PB315", "libtorch_cuda_linalg.so holds only LTO-IR (sm_90): nothing runs it as it is",
+  cases.push_back({"PB315",
+                   "libtorch_cuda_linalg.so holds only LTO-IR (sm_90): no driver runs it before nvJitLink links it",
                    with(sm90_build(),
                         [](Report& r) {
                           file_named(r, "libtorch_cuda_linalg.so").device_code = DeviceCode{.lto_ir = {{"sm_90", 9}}};
@@ -114,9 +115,9 @@ void remove(Report& report, const std::string& end) {
 void add_library_cases(std::vector<Case>& cases) {
   cases.push_back({"PB331", "torch 2.11.0+cu130 is a CUDA build, and has no libtorch_cuda.so",
                    with(sm90_build(), [](Report& r) { remove(r, "libtorch_cuda.so"); }), sm90_build()});
-  cases.push_back({"PB331",
-                   "libtorch_cuda.so holds no device code: what libtorch_cuda_linalg.so holds is not a substitute",
-                   with(sm90_build(), [](Report& r) { libtorch_cuda(r).device_code.reset(); }), sm90_build()});
+  cases.push_back(
+      {"PB331", "libtorch_cuda.so holds no device code: the device code of libtorch_cuda_linalg.so does not replace it",
+       with(sm90_build(), [](Report& r) { libtorch_cuda(r).device_code.reset(); }), sm90_build()});
 }
 
 void add_idle_cases(std::vector<Case>& cases) {
@@ -154,7 +155,7 @@ void add_idle_cases(std::vector<Case>& cases) {
   cases.push_back({"PB318", "sm90 is claimed, and libcublasLt.so.13 holds machine code only for sm_80, none of which",
                    add_second_cublas({{"sm_80", 12}}), add_second_cublas({{"sm_80", 12}, {"sm_90a", 12}})});
   // Half of the kernels for sm_90a may be idle, because few units have any: no second fault.
-  cases.push_back({"PB314", "sm90 is claimed, and 44 of the 444 translation units of libtorch_cuda.so hold",
+  cases.push_back({"PB314", "sm90 is claimed, and only 44 of the 444 translation units of libtorch_cuda.so hold",
                    change_sm90_build([](DeviceCode& code) {
                      code.unit_sets = {{"sm_80", 400}, {"sm_80 sm_90a", 44}};
                      code.census->erase("sm_90");
@@ -184,12 +185,16 @@ Report make_reference_report(ReferenceCode code) {
 void add_reference_cases(std::vector<Case>& cases) {
   const Report alike = make_reference_report({.units = 456, .kernels = 21747, .code_bytes = 620'000'000});
   cases.push_back({"PB335",
-                   "libtorch_cuda.so holds 444 translation units for it; the file of the wheel holds 600 for sm_90",
+                   "libtorch_cuda.so holds 444 translation units for it; the same file in the reference build the "
+                   "wheel holds 600 for sm_90",
                    make_reference_report({.units = 600, .kernels = 21747, .code_bytes = 620'000'000}), alike});
-  cases.push_back({"PB335", "libtorch_cuda.so holds 21742 kernels for it; the file of the wheel holds 30000 for sm_90",
+  cases.push_back({"PB335",
+                   "libtorch_cuda.so holds 21742 kernels for it; the same file in the reference build the wheel holds "
+                   "30000 for sm_90",
                    make_reference_report({.units = 444, .kernels = 30000, .code_bytes = 620'000'000}), alike});
   cases.push_back({"PB335",
-                   "libtorch_cuda.so holds 600000000 bytes of code for it; the file of the wheel holds 1600000000",
+                   "libtorch_cuda.so holds 600000000 bytes of code for it; the same file in the reference build the "
+                   "wheel holds 1600000000",
                    make_reference_report({.units = 444, .kernels = 21747, .code_bytes = 1'600'000'000}), alike});
   const auto linalg = [](int64_t kernels, const std::string& magma) {
     return with(make_reference_report({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
@@ -204,10 +209,12 @@ void add_reference_cases(std::vector<Case>& cases) {
     });
   };
   cases.push_back({"PB333",
-                   "libtorch_cuda_linalg.so holds 1673 kernels for it; the file of the wheel holds 3000 for sm_80",
+                   "libtorch_cuda_linalg.so holds 1673 kernels for it; the same file in the reference build the wheel "
+                   "holds 3000 for sm_80",
                    linalg(3000, "2.6.1"), linalg(3000, "2.9.0")});
   cases.push_back(
-      {"PB333", "libtorch_cuda_linalg.so takes no symbol of torch, and so registers nothing with torch: it is a stub",
+      {"PB333",
+       "libtorch_cuda_linalg.so uses no symbol of torch, and so registers nothing with torch: the library is a stub",
        with(linalg(3000, "2.9.0"), [](Report& r) { r.inventory->files.back().links->torch_symbols = {}; }),
        linalg(3000, "2.9.0")});
   const auto missing = [](int64_t count) {
@@ -247,13 +254,15 @@ void add_family_cases(std::vector<Case>& cases) {
   const std::map<std::string, int64_t> none;
   cases.push_back({"PB337",
                    "sm90 is claimed, and 180 of the 884 kernels that libtorch_cuda.so holds for sm_80 are missing for "
-                   "it: radixSortKVInPlace (180)",
+                   "the claimed target: radixSortKVInPlace (180)",
                    make_families(without_sort, whole, none), make_families(whole, whole, none)});
   cases.push_back({"PB337",
-                   "sm90 is claimed, and 180 of the 884 kernels of libtorch_cuda.so in the wheel are missing for it: "
-                   "radixSortKVInPlace (180)",
+                   "sm90 is claimed, and 180 of the 884 kernels that libtorch_cuda.so has in the reference build the "
+                   "wheel are missing for the claimed target: radixSortKVInPlace (180)",
                    make_families(without_sort, without_sort, whole), make_families(whole, whole, with_flash)});
-  cases.push_back({"PB337", "libtorch_cuda.so in the wheel are missing for it: flash_fwd_kernel (299)",
+  cases.push_back({"PB337",
+                   "libtorch_cuda.so has in the reference build the wheel are missing for the claimed target: "
+                   "flash_fwd_kernel (299)",
                    make_families(less_flash, less_flash, with_flash),
                    make_families(with_flash, with_flash, with_flash)});
 }

@@ -114,10 +114,12 @@ void add_environment_cases(std::vector<Case>& cases) {
   lost.recorded->missing = 1;
   lost.recorded->reinstall = true;
   lost.recorded->first_missing = {"nvidia/cu13/lib/libcublas.so.13"};
-  cases.push_back({"PB168", "1 of the 3 files of its RECORD are missing, the first nvidia/cu13/lib/libcublas.so.13",
+  cases.push_back({"PB168",
+                   "1 of the 3 files that its RECORD lists are missing, the first is nvidia/cu13/lib/libcublas.so.13",
                    make_row_report(lost), make_row_report(cublas())});
-  cases.push_back({"PB169", "ext 1.0 holds nothing for GPU 0 NVIDIA H200 (9.0): its device code is sm_80, sm_120",
-                   make_row_report(make_device_row("ext", {{"sm_80", 1}, {"sm_120", 2}})), sound});
+  cases.push_back(
+      {"PB169", "ext 1.0 holds no device code that runs on GPU 0 NVIDIA H200 (9.0): its device code is sm_80, sm_120",
+       make_row_report(make_device_row("ext", {{"sm_80", 1}, {"sm_120", 2}})), sound});
   cases.push_back({"PB169", "its device code is sm_100f", make_row_report(make_device_row("ext", {{"sm_100f", 1}})),
                    make_row_report(make_device_row("nvidia-nccl-cu13", {{"sm_80a", 1}, {"sm_120", 2}}))});
   cases.push_back({"PB170",

@@ -38,17 +38,17 @@ void add_reading_cases(std::vector<Case>& cases) {
 }
 
 void add_claimed_version_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB105", "torch 2.10.0 is claimed, and the files say 2.11.0+cu130", claimed({.torch = "2.10.0"}),
-                   claimed({.torch = "2.11"})});
+  cases.push_back({"PB105", "torch 2.10.0 is claimed, and the files state torch 2.11.0+cu130",
+                   claimed({.torch = "2.10.0"}), claimed({.torch = "2.11"})});
   for (const char* other : {"2.11.0rc1", "2.11.0a0+git70d99e9", "2.11.0.post1", "2.11.0.dev20260101+cu130"})
-    cases.push_back({"PB105", std::string("torch 2.11.0 is claimed, and the files say ") + other,
+    cases.push_back({"PB105", std::string("torch 2.11.0 is claimed, and the files state torch ") + other,
                      with(claimed({.torch = "2.11.0"}),
                           [&](Report& r) {
                             r.inventory->torch_version = other;
                             r.inventory->component_versions->erase("torch");
                           }),
                      claimed({.torch = "2.11.0"})});
-  cases.push_back({"PB106", "CUDA 12.8 is claimed, and the files say 13.0", claimed({.cuda = "12.8"}),
+  cases.push_back({"PB106", "CUDA 12.8 is claimed, and the files state CUDA 13.0", claimed({.cuda = "12.8"}),
                    claimed({.cuda = "13.0.2"})});
   cases.push_back({"PB106", "CUDA 13.0 is claimed, and torch 2.11.0+cpu is a CPU build",
                    with(claimed({.cuda = "13.0"}), make_cpu_build), claimed({.cuda = "13.0"})});
@@ -66,7 +66,7 @@ void add_claimed_version_cases(std::vector<Case>& cases) {
                    also("torch/_dl.cpython-311-x86_64-linux-gnu.so")});
   cases.push_back({"PB108", "BLAS openblas is claimed, and libtorch_cpu.so has mkl", claimed({.blas = "openblas"}),
                    claimed({.blas = "mkl"})});
-  cases.push_back({"PB109", "armv9 is claimed, which is found on aarch64-linux, and this is built for x86_64-linux",
+  cases.push_back({"PB109", "armv9 is claimed, which is found on aarch64-linux, and this build is for x86_64-linux",
                    claimed({.targets = {"armv9"}}), claimed({.targets = {"avx2"}})});
 }
 
@@ -94,10 +94,10 @@ void add_pinned_toolkit_cases(std::vector<Case>& cases) {
                                       {"cuSOLVER", "11.7.1.2"},    {"nvJitLink", "12.9.86"}, {"cuFile", "1.11.1.6"}};
     };
   };
-  cases.push_back({"PB111", "most CUDA libraries belong to release 12.6; not NVRTC 12.8.93",
+  cases.push_back({"PB111", "most CUDA libraries belong to CUDA release 12.6, but these do not: NVRTC 12.8.93",
                    with(audited(), torch27("12.8.93")), with(audited(), torch27("12.6.77"))});
   cases.push_back({"PB112",
-                   "CUDA 12.6 is claimed, and these are of no release of it: NVRTC 12.8.93",
+                   "CUDA 12.6 is claimed, and these libraries belong to no release of it: NVRTC 12.8.93",
                    with(claimed({.cuda = "12.6"}), torch27("12.8.93")),
                    with(claimed({.cuda = "12.6"}), torch27("12.6.77")),
                    {"PB111"}});
@@ -116,15 +116,17 @@ void add_pinned_toolkit_cases(std::vector<Case>& cases) {
 }
 
 void add_cuda_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB110", "built with CUDA 13.0, and it needs libcudart.so.12 (there it is libcudart.so.13)",
+  cases.push_back({"PB110",
+                   "torch is built with CUDA 13.0, and it needs libraries of another release: libcudart.so.12 (there "
+                   "it is libcudart.so.13)",
                    with(audited(), [](Report& r) { libtorch_cuda(r).needed[2] = "libcudart.so.12"; }),
                    with(audited(), [](Report& r) { EXPECT_EQ(libtorch_cuda(r).needed[2], "libcudart.so.13"); })});
-  cases.push_back({"PB111", "most CUDA libraries belong to release 13.0; not cuFFT 11.4.1.4",
+  cases.push_back({"PB111", "most CUDA libraries belong to CUDA release 13.0, but these do not: cuFFT 11.4.1.4",
                    with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4"; }),
                    audited()});
   cases.push_back(
       {"PB112",
-       "CUDA 13.0 is claimed, and these are of no release of it: cuFFT 11.4.1.4",
+       "CUDA 13.0 is claimed, and these libraries belong to no release of it: cuFFT 11.4.1.4",
        with(claimed({.cuda = "13.0"}), [](Report& r) { (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4"; }),
        claimed({.cuda = "13.0"}),
        {"PB111"}});
@@ -184,7 +186,7 @@ void add_closure_cases(std::vector<Case>& cases) {
                    {"PB126"}});
   add_broken_link_case(cases);
   // The file exists, but the RUNPATH does not lead to it.
-  cases.push_back({"PB140", "libtorch_cuda.so needs libc10.so, which its RPATH does not lead to",
+  cases.push_back({"PB140", "libtorch_cuda.so needs libc10.so, which is in none of the folders of its RPATH",
                    with(audited(), needing({{"libc10.so"}})),
                    with(audited(), needing({{"libc10.so", Provider::artifact, "torch/lib/libc10.so"}}))});
   const auto opening = [](Provider provider) {
@@ -202,7 +204,7 @@ void add_closure_cases(std::vector<Case>& cases) {
   cases.push_back({"PB118", "which holds a stub of the driver",
                    with(audited(), [](Report& r) { libtorch_cuda(r).rpath = {"/opt/cuda/lib64/stubs"}; }),
                    with(audited(), [](Report& r) { libtorch_cuda(r).rpath = {"/opt/cuda/lib64"}; })});
-  cases.push_back({"PB118", "it ships a libcuda",
+  cases.push_back({"PB118", "the package ships a libcuda",
                    with(audited(),
                         [](Report& r) {
                           r.inventory->files.push_back({.path = "torch/lib/libcuda.so.1", .soname = "libcuda.so.1"});
@@ -233,7 +235,7 @@ Report make_release_report(const std::string& torch, const std::string& package)
 }
 
 void add_identity_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB120", "torch-2.10.0.dist-info says torch 2.10.0, and its files say 2.11.0+cu130",
+  cases.push_back({"PB120", "torch-2.10.0.dist-info says torch 2.10.0, and torch's files say 2.11.0+cu130",
                    saying({{"torch", "torch-2.10.0.dist-info", "2.10.0"}}),
                    saying({{"torch", "torch-2.11.0.dist-info", "2.11.0"}, {"torch", "torch/version.py:3", "2.9.1"}})});
   cases.push_back({"PB120", "x.whl says torch 2.11.0rc1", saying({{"torch", "x.whl", "2.11.0rc1"}}),
@@ -241,17 +243,18 @@ void add_identity_cases(std::vector<Case>& cases) {
   const Package torch{"torch-2.11.0.dist-info", "torch", "2.11.0"};
   cases.push_back({"PB134", "2 packages: torch-2.11.0.dist-info (torch 2.11.0), torch-2.9.1.dist-info (torch 2.9.1)",
                    packaged({torch, {"torch-2.9.1.dist-info", "torch", "2.9.1"}}), packaged({torch})});
-  cases.push_back({"PB134", "its metadata names numpy 2.0", packaged({{"torch-2.11.0.dist-info", "numpy", "2.0"}}),
+  cases.push_back({"PB134", "the package's metadata names numpy 2.0",
+                   packaged({{"torch-2.11.0.dist-info", "numpy", "2.0"}}),
                    packaged({{"torch-2.11.0.dist-info", std::nullopt, std::nullopt}})});
   cases.push_back({"PB135", "torch/version.py:1 says torch 2.9.1, and torch/version.py:2 says 2.11.0+cu130",
                    saying({{"torch", "torch/version.py:1", "2.9.1"}, {"torch", "torch/version.py:2", "2.11.0+cu130"}}),
                    saying({{"torch", "torch/version.py:1", "2.11.0+cu130"},
                            {"CUDA", "torch/version.py:2", "13.0"},
                            {"torch", "torch/version.py:3", "2.11.0+cu130"}})});
-  cases.push_back({"PB136", "libtorch_cpu.so says by its own code that it is torch 2.10.0",
+  cases.push_back({"PB136", "the code of libtorch_cpu.so returns the version torch 2.10.0",
                    make_release_report("2.10.0", "2.11.0+cu130"), make_release_report("2.11.0", "2.11.0+cu130")});
   // The version in the code does not distinguish a candidate from the release.
-  cases.push_back({"PB136", "the package says 2.12.0a0+git1", make_release_report("2.11.0", "2.12.0a0+git1"),
+  cases.push_back({"PB136", "the package states 2.12.0a0+git1", make_release_report("2.11.0", "2.12.0a0+git1"),
                    make_release_report("2.12.0", "2.12.0a0+git1")});
 }
 
@@ -287,12 +290,12 @@ void add_runpath_cases(std::vector<Case>& cases) {
 }
 
 void add_package_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB119", "torch's package asks for cuDNN 9.19.0.56, and 9.11.0.98 is installed",
+  cases.push_back({"PB119", "torch's package requires cuDNN 9.19.0.56, and version 9.11.0.98 is installed",
                    with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuDNN"] = "9.11.0.98"; }),
                    audited()});
-  cases.push_back({"PB120", "its version 2.11.0+cpu says cpu, and it is built with CUDA 13.0",
+  cases.push_back({"PB120", "the package's version 2.11.0+cpu says cpu, and torch is built with CUDA 13.0",
                    with(audited(), [](Report& r) { r.inventory->torch_version = "2.11.0+cpu"; }), audited()});
-  cases.push_back({"PB120", "its version 2.11.0+cu128 says CUDA 12.8, and it is built with 13.0",
+  cases.push_back({"PB120", "the package's version 2.11.0+cu128 says CUDA 12.8, and torch is built with CUDA 13.0",
                    with(audited(), [](Report& r) { r.inventory->torch_version = "2.11.0+cu128"; }), audited()});
   cases.push_back({"PB121", "says cp313t, and torch's extension module is for cp311",
                    with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp313-cp313t-manylinux_2_28_x86_64"}; }),
@@ -300,7 +303,7 @@ void add_package_cases(std::vector<Case>& cases) {
   cases.push_back({"PB121", "says linux_aarch64, and its files are built for x86_64-linux",
                    with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp311-cp311-linux_aarch64"}; }),
                    with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp311-cp311-linux_x86_64"}; })});
-  cases.push_back({"PB121", "promises glibc 2.28, and libtorch needs 2.34",
+  cases.push_back({"PB121", "promises to run with glibc 2.28, and libtorch needs glibc 2.34",
                    with(audited(),
                         [](Report& r) {
                           r.inventory->version_floors = Versions{{"GLIBC", "2.34"}};
@@ -312,16 +315,18 @@ void add_package_cases(std::vector<Case>& cases) {
       r.inventory->artifact = name;
     });
   };
-  cases.push_back({"PB121", "its tag cp313-cp313-linux_x86_64 says cp313, and torch's extension module is for cp311",
+  cases.push_back({"PB121",
+                   "the package's tag cp313-cp313-linux_x86_64 says cp313, and torch's extension module is for cp311",
                    wheel_named("dist/torch-2.11.0-cp313-cp313-linux_x86_64.whl"),
                    wheel_named("dist/torch-2.11.0-1-cp311-cp311-manylinux_2_28_x86_64.manylinux_2_34_x86_64.whl")});
-  cases.push_back({"PB121", "its tag cp311-cp311-manylinux_2_17_x86_64 promises glibc 2.17",
+  cases.push_back({"PB121", "the package's tag cp311-cp311-manylinux_2_17_x86_64 promises to run with glibc 2.17",
                    wheel_named("torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.manylinux_2_17_x86_64.whl"),
                    wheel_named("torch.whl")});
 }
 
 void add_component_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB122", "12 of its names have the strings before C++11, and 570 those since",
+  cases.push_back({"PB122",
+                   "12 symbols of this file use the std::string ABI before C++11, and 570 symbols use the C++11 ABI",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 12; }),
                    with(audited(), [](Report& r) {  // old wheels had only the old strings
                      file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 570;
@@ -329,7 +334,7 @@ void add_component_cases(std::vector<Case>& cases) {
                      r.inventory->torch_version = "2.5.1";
                      r.inventory->component_versions->erase("torch");
                    })});
-  cases.push_back({"PB123", "do not say which commit",
+  cases.push_back({"PB123", "do not state the commit",
                    with(audited(), [](Report& r) { r.inventory->git_version = "Unknown"; }), audited()});
   cases.push_back({"PB124", "libtorch_cpu.so has no oneDNN",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->contains = {"OpenBLAS"}; }),
@@ -339,7 +344,7 @@ void add_component_cases(std::vector<Case>& cases) {
                    })});
   cases.push_back({"PB125", "libtorch_cuda.so needs no cuDNN",
                    with(audited(), [](Report& r) { libtorch_cuda(r).needed = {"libcudart.so.13"}; }), audited()});
-  cases.push_back({"PB126", "it has no MAGMA",
+  cases.push_back({"PB126", "this torch has no MAGMA",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cuda_linalg.so").links->contains.clear(); }),
                    audited()});
   cases.push_back({"PB128", "it links to a missing shared object",
@@ -386,9 +391,9 @@ void add_name_cases(std::vector<Case>& cases) {
       r.inventory->files.push_back({.path = "torch/_C.so", .component = "libtorch", .soname = soname});
     });
   };
-  cases.push_back({"PB149", "_C.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
+  cases.push_back({"PB149", "the file name is _C.so, and its DT_SONAME says libtorch_cpu.so",
                    module_called("libtorch_cpu.so"), module_called("_C.so")});
-  cases.push_back({"PB149", "libtorch_cuda.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
+  cases.push_back({"PB149", "the file name is libtorch_cuda.so, and its DT_SONAME says libtorch_cpu.so",
                    called("libtorch_cpu.so"), called("libtorch_cuda.so.2.11")});
   const auto second_cuda = [](const std::string& folder, int64_t more_bytes) {
     return with(audited(), [&](Report& r) {
@@ -406,7 +411,7 @@ void add_name_cases(std::vector<Case>& cases) {
       r.inventory->files.push_back({.path = "nvidia/cu13/lib/" + name, .component = "CUDA runtime", .soname = soname});
     });
   };
-  cases.push_back({"PB149", "libcudart.so.13 says of itself that it is libcudart.so.12 (DT_SONAME)",
+  cases.push_back({"PB149", "the file name is libcudart.so.13, and its DT_SONAME says libcudart.so.12",
                    runtime("libcudart.so.13", "libcudart.so.12"), runtime("libcudart.so.13.0.96", "libcudart.so.13")});
 }
 
@@ -444,9 +449,9 @@ void add_store_cases(std::vector<Case>& cases) {
   const std::string inside = "/nix/store/b-zlib-1.3/lib";
   cases.push_back({"PB129", "needs libz.so.1, which is found at /usr/lib/libz.so.1, outside",
                    needing("/usr/lib/libz.so.1"), needing(inside + "/libz.so.1")});
-  cases.push_back({"PB129", "/nix/store/b-zlib-1.33/lib, which the closure lacks",
+  cases.push_back({"PB129", "/nix/store/b-zlib-1.33/lib for libraries, which the artifact's Nix closure lacks",
                    searching("/nix/store/b-zlib-1.33/lib"), searching(inside)});
-  cases.push_back({"PB129", "b-zlib-1.3 is in the closure, and the store lacks it",
+  cases.push_back({"PB129", "b-zlib-1.3 is in the artifact's Nix closure, and the Nix store lacks it",
                    with(searching(inside), [](Report& r) { r.inventory->store_closure->paths.back().there = false; }),
                    searching(inside)});
   cases.push_back({"PB130", "more than one CUDA toolkit: 12.8 (b-cuda12.8-nccl-2.28.7), 13.0 (b-cuda_cudart-13.0.96)",

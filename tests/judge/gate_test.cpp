@@ -93,7 +93,8 @@ TEST(Gate, ReturnsUnknownIfFilesProveNothing) {
     const Verdict gate = judge(true_claim(), terms("builder", level));
     EXPECT_EQ(gate.outcome, Outcome::unknown) << name_of(level);
     EXPECT_FALSE(gate.complete);
-    EXPECT_TRUE(objects(gate, "PB501", Outcome::unknown, "no machine was looked at")) << listed(gate);
+    EXPECT_TRUE(objects(gate, "PB501", Outcome::unknown, "only files were read: no machine was inspected"))
+        << listed(gate);
     EXPECT_TRUE(objects(gate, "claim", Outcome::unknown, std::string(name_of(level)))) << listed(gate);
   }
 }
@@ -277,7 +278,7 @@ TEST(Gate, DoesNotPassChecksWithoutSubject) {
                                                                   {"PB310", "not a CUDA build"},
                                                                   {"PB119", "no package"},
                                                                   {"PB121", "no package"},
-                                                                  {"PB129", "no Nix store"}}) {
+                                                                  {"PB129", "not in a Nix store"}}) {
     const auto check = std::find_if(bare.checks.begin(), bare.checks.end(),
                                     [wanted = id](const CheckRow& one) { return one.id == wanted; });
     ASSERT_NE(check, bare.checks.end()) << id;

@@ -47,19 +47,19 @@ void add_import_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB543", "x.so.1 of /lib/x.so.1: a process that imported torch has loaded /opt/x.so.1",
                    imported(comes("/opt/x.so.1")), imported(sound)});
-  cases.push_back({"PB543", "a process that imported torch has loaded none of this name", imported(comes({})),
+  cases.push_back({"PB543", "a process that imported torch has loaded no library of this name", imported(comes({})),
                    imported([&](std::vector<Import>& all) {  // imports with unknown progress
                      comes({})(all);
                      for (size_t i : {0, 1}) ends(i, "it took too long", Obstacle::time_limit)(all);
                    })});
-  cases.push_back({"PB544", "/opt/jemalloc.so is loaded by importing torch, and no file of it asks for that",
+  cases.push_back({"PB544", "/opt/jemalloc.so is loaded by the import of torch, and no file of that module needs it",
                    imported([](std::vector<Import>& all) {
                      for (auto& one : all) one.unpredicted = {"/opt/jemalloc.so"};
                    }),
                    imported(sound)});
-  cases.push_back({"PB544", "ext._C was imported, though by its files it should not load: it needs libx",
-                   imported([](std::vector<Import>& all) { all[1].refused_by_files = "it needs libx"; }),
-                   imported(sound)});
+  cases.push_back(
+      {"PB544", "ext._Cthe import of  succeeded, though pbprobe predicts from its files that it fails: it needs libx",
+       imported([](std::vector<Import>& all) { all[1].refused_by_files = "it needs libx"; }), imported(sound)});
 }
 
 }  // namespace pbprobe::test

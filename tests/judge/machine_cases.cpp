@@ -14,8 +14,8 @@ Report gb10() {
 }
 
 void add_cpu_cases(std::vector<Case>& cases) {
-  cases.push_back(
-      {"PB201", "the features of no target", with(h200(), [](Report& r) { r.host->cpu.targets.clear(); }), h200()});
+  cases.push_back({"PB201", "the CPU features of none of pbprobe's targets",
+                   with(h200(), [](Report& r) { r.host->cpu.targets.clear(); }), h200()});
   const auto with_fbgemm = [](std::vector<std::string> targets) {
     return with(h200(), [&](Report& r) {
       r.host->cpu.targets = std::move(targets);
@@ -29,7 +29,7 @@ void add_cpu_cases(std::vector<Case>& cases) {
   cases.push_back({"PB201",
                    "has no avx: torch computes with its code for every CPU, and dynamically quantized layers can end",
                    with_fbgemm({}), with_fbgemm({"avx"})});
-  cases.push_back({"PB202", "takes its AVX2 code",
+  cases.push_back({"PB202", "selects its AVX2 code",
                    with(h200(), [](Report& r) { r.measurements->libtorch->cpu_capability = "AVX2"; }),
                    with(h200(), [](Report& r) {  // without AVX-512, AVX2 is the best capability
                      r.measurements->libtorch->cpu_capability = "AVX2";
@@ -102,7 +102,7 @@ void add_host_code_cases(std::vector<Case>& cases) {
   HostCode by_default = wide;
   by_default.cpu_capabilities["DEFAULT"].features = {{"avx512f", 5}};
   cases.push_back({"PB210", "it needs avx512f, which", with(counted(at_load), lacks_avx512), counted(at_load)});
-  cases.push_back({"PB210", "or takes its default CPU capability", with(counted(by_default), lacks_avx512),
+  cases.push_back({"PB210", "or uses its default CPU capability", with(counted(by_default), lacks_avx512),
                    with(counted(wide), lacks_avx512)});  // a guard is possible: PB203
   cases.push_back({"PB204", "needs avx2 as soon as the library is loaded",
                    counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
@@ -124,7 +124,7 @@ void add_kernel_mark_cases(std::vector<Case>& cases) {
       }
     });
   };
-  cases.push_back({"PB208", "and of 1000000 instructions that run everywhere 9 are of avx2, fma", with_c10(1000000),
+  cases.push_back({"PB208", "and of 1000000 instructions that run on every CPU only 9 use avx2, fma", with_c10(1000000),
                    with_c10(1000)});
 }
 
@@ -143,7 +143,7 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
                    counted(used_with_avx2, claim_cpu("avx2", true))});
   cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_cpu("avx", false)),
                    counted(used_too, claim_cpu("avx2", false))});  // AVX2 CPUs have FMA
-  cases.push_back({"PB205", "took a CPU capability's copy of it, which needs amx_fp16",
+  cases.push_back({"PB205", "kept the copy of it that was compiled for one CPU capability and needs amx_fp16",
                    counted(host_code({}, {offender(CodeClass::capability_leak, {"amx_fp16"})})),
                    counted(host_code({}, {offender(CodeClass::capability_leak, {"f16c"})}))});  // this host has F16C
   cases.push_back({"PB206", "the AVX512 CPU capability holds no such instruction",
@@ -163,7 +163,7 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
     code.unguarded_instructions = instructions;
     return code;
   };
-  cases.push_back({"PB208", "and of 1000000 instructions that run everywhere 9 are of avx2, fma",
+  cases.push_back({"PB208", "and of 1000000 instructions that run on every CPU only 9 use avx2, fma",
                    counted(of_all(1000000), claim_cpu("avx2", true)), counted(of_all(1000), claim_cpu("avx2", true))});
   // A flag is missing, or a later flag disabled it. Claims that are not exact, and small libraries, pass without it.
   const auto of_a_library = [](std::map<std::string, int64_t> unguarded) {
@@ -184,9 +184,10 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   const HostCode plain512 = make_avx512_code();
   HostCode with_bf16 = plain512;
   with_bf16.unguarded["avx512_bf16"] = 1;
-  cases.push_back({"PB209", "avx512bf16: 0 unguarded instructions need avx512_bf16: the same code as avx512",
-                   counted(plain512, claim_cpu("avx512bf16", true)),
-                   counted(with_bf16, claim_cpu("avx512bf16", true))});
+  cases.push_back(
+      {"PB209",
+       "avx512bf16 is claimed, and no unguarded instruction needs avx512_bf16: the build is the same as for avx512",
+       counted(plain512, claim_cpu("avx512bf16", true)), counted(with_bf16, claim_cpu("avx512bf16", true))});
 }
 
 Report loading(LoadCode code, const char* target) {
@@ -220,13 +221,14 @@ void add_load_code_cases(std::vector<Case>& cases) {
     return with(loading({}, "avx2"),
                 [&](Report& r) { libtorch_cpu(r).host_code->cpu_capabilities["AVX2"].features[feature] = 1; });
   };
+  cases.push_back({"PB207", "the code for torch's CPU capability AVX2 needs avx_ifma", capability_with("avx_ifma"),
+                   capability_with("bmi2")});
   cases.push_back(
-      {"PB207", "its AVX2 CPU capability needs avx_ifma", capability_with("avx_ifma"), capability_with("bmi2")});
-  cases.push_back({"PB212", "it needs avx512f as it is loaded, which avx2 lacks", needs("avx512f"), needs("avx2")});
-  cases.push_back({"PB213", "it is for aarch64, and libc10.so is for x86_64",
+      {"PB212", "this library needs avx512f while it is loaded, which avx2 lacks", needs("avx512f"), needs("avx2")});
+  cases.push_back({"PB213", "this file is for the processor aarch64, and libc10.so is for x86_64",
                    with(loading({}, "avx2"), [](Report& r) { libtorch_cpu(r).machine = "aarch64"; }),
                    loading({}, "avx2")});
-  cases.push_back({"PB214", "not an instruction that pbprobe knows: f (.text) at 0x10: 62",
+  cases.push_back({"PB214", "an instruction that pbprobe does not know: f (.text) at 0x10: 62",
                    loading({.functions = 1, .unknown_opcode = "f (.text) at 0x10: 62"}, "avx2"), loading({}, "avx2")});
   cases.push_back({"PB217", "set_fast_math makes the CPU flush subnormal numbers to zero",
                    loading({.functions = 1, .flushes = "set_fast_math"}, "avx2"), loading({.functions = 1}, "avx2")});
@@ -251,9 +253,9 @@ void add_gpu_cases(std::vector<Case>& cases) {
                           libtorch_cuda(r).device_code = {.ptx = {{"sm_80", 444}}};
                         }),
                    h200()});
-  cases.push_back({"PB303", "code made for an earlier chip of its generation, sm_120", gb10(),
+  cases.push_back({"PB303", "code that was compiled for an earlier chip of its generation, sm_120", gb10(),
                    with(gb10(), [](Report& r) { libtorch_cuda(r).device_code->cubin["sm_121"] = 444; })});
-  cases.push_back({"PB304", "reported differently",
+  cases.push_back({"PB304", "sources disagree",
                    with(gpu_report("Orin", "8.7"),
                         [](Report& r) {
                           libtorch_cuda(r).device_code = {.cubin = {{"sm_80", 444}, {"sm_90", 444}}};
@@ -261,7 +263,7 @@ void add_gpu_cases(std::vector<Case>& cases) {
                    with(gpu_report("Orin", "8.7"), [](Report& r) {
                      libtorch_cuda(r).device_code = {.cubin = {{"sm_87", 444}, {"sm_90", 444}}};
                    })});
-  cases.push_back({"PB305", "is a CPU build: it leaves GPU 0 NVIDIA H200 (9.0) unused",
+  cases.push_back({"PB305", "is a build without CUDA: it does not use GPU 0 NVIDIA H200 (9.0)",
                    with(h200(),
                         [](Report& r) {
                           make_cpu_build(r);
@@ -378,7 +380,9 @@ void add_baseline_cases(std::vector<Case>& cases) {
     report.baseline->bytes = bytes << 20;
     return report;
   };
-  cases.push_back({"PB522", "1000 MB against 1000 MB (+0 %; 50 to 70 % less is promised)", sized(1000), sized(999)});
+  cases.push_back({"PB522",
+                   "1000 MB against 1000 MB of the baseline (+0 %; specialized builds promise 50 to 70 % less)",
+                   sized(1000), sized(999)});
 }
 
 void add_start_cases(std::vector<Case>& cases) {

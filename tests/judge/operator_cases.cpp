@@ -43,7 +43,8 @@ void add_compiler_cases(std::vector<Case>& cases) {
       "index.html; fixed in CUDA 13.1.1); ";
   const Report sound = make_assembled("13.1.115");
   cases.push_back(
-      {"PB338", defect + "not compared here: run `pbprobe report --operators`", make_assembled("13.0.88"), sound});
+      {"PB338", defect + "the affected operators were not compared on this machine: run `pbprobe report --operators`",
+       make_assembled("13.0.88"), sound});
   cases.push_back(
       {"PB338", defect + "not seen here: mm right", make_assembled("13.0.88", OperatorState::right), sound});
   cases.push_back({"PB338", defect + "confirmed here by mm", make_assembled("13.0.88", OperatorState::wrong), sound});

@@ -100,7 +100,7 @@ void add_outside_cases(std::vector<Case>& cases) {
 }
 
 void add_unknown_name_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB173", "torch 2.11.0 is claimed, and METADATA of ext 1.0 asks for torch ==2.10.0",
+  cases.push_back({"PB173", "torch 2.11.0 is claimed, and METADATA of ext 1.0 requires torch ==2.10.0",
                    claimed_of_other({.torch = "2.11.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; }),
                    claimed_of_other({.torch = "2.10.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; })});
   const auto unknown = [](const char* name) {
@@ -180,8 +180,8 @@ File make_module(const char* name) {
 
 void add_unit_cases(std::vector<Case>& cases) {
   cases.push_back({"PB171",
-                   "sm90 is claimed, and 1 of the 10 units of _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds "
-                   "machine code for it",
+                   "sm90 is claimed, and only 1 of the 10 translation units of file _C.cpython-311-x86_64-linux-gnu.so "
+                   "in ext 1.0 holds machine code for it",
                    claimed_of_units({.targets = {"sm90"}}, {{"sm_120", 9}, {"sm_120 sm_90", 1}}),
                    claimed_of_units({.targets = {"sm90"}}, {{"sm_120 sm_90", 10}})});
   cases.push_back({"PB171", " is claimed, and 5 of the 10 units of",
@@ -200,7 +200,7 @@ void add_unit_cases(std::vector<Case>& cases) {
       i.files[1].device_code->cubin = {{second, 1}};
     });
   };
-  cases.push_back({"PB171", "sm90 is claimed, and _fa3_C.abi3.so of ext 1.0 holds machine code only for sm_80",
+  cases.push_back({"PB171", "sm90 is claimed, and file _fa3_C.abi3.so in ext 1.0 holds machine code only for sm_80",
                    two("sm_80"), two("sm_90")});
   const auto raw = [](int64_t of_100) {
     return claimed_of_other({.targets = {"sm90", "sm100"}}, [&](Inventory& i) {
@@ -215,8 +215,10 @@ void add_unit_cases(std::vector<Case>& cases) {
       }
     });
   };
-  cases.push_back({"PB171", "sm100 is claimed, and 1 of the 10 units of a.cubin of ext 1.0 holds machine code for it",
-                   raw(1), raw(10)});
+  cases.push_back(
+      {"PB171",
+       "sm100 is claimed, and only 1 of the 10 translation units of file a.cubin in ext 1.0 holds machine code for it",
+       raw(1), raw(10)});
   cases.push_back({"PB171",
                    "only sm90 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds machine code for",
                    claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_120 sm_90", 3}}),
@@ -227,7 +229,7 @@ void add_unit_cases(std::vector<Case>& cases) {
   cases.push_back({"PB171",
                    "all kernels of 3 of the 6 cubins of _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 for it do",
                    claimed_of_idle(18, 3), claimed_of_idle(18, 1)});
-  cases.push_back({"PB171", "sm90 is claimed, and no file of ext 1.0 holds device code: its build had no CUDA",
+  cases.push_back({"PB171", "sm90 is claimed, and no file of ext 1.0 holds device code: it was built without CUDA",
                    claimed_of_other({.targets = {"sm90"}}, [](Inventory& i) { i.files[0].device_code.reset(); }),
                    claimed_of_other({.targets = {"sm90"}})});
 }
@@ -246,8 +248,10 @@ void add_version_cases(std::vector<Case>& cases) {
       i.files[0].device_code->ptx_versions = {{"sm_90", isa}};
     });
   };
-  cases.push_back({"PB172", "CUDA 12.8 is claimed, and PTX of ext 1.0 for sm_90 is of ISA 9.0, which came later",
-                   with_ptx("9.0"), with_ptx("8.7")});
+  cases.push_back(
+      {"PB172",
+       "CUDA 12.8 is claimed, and ext 1.0 for sm_90 holds PTX of ISA version 9.0, which only a later CUDA supports",
+       with_ptx("9.0"), with_ptx("8.7")});
   const auto modules = [](const char* claimed, std::vector<const char*> names) {
     return claimed_of_other({.python = claimed}, [&](Inventory& i) {
       i.files.clear();
@@ -298,8 +302,8 @@ void add_whole_cases(std::vector<Case>& cases) {
     return claimed_of_other({.targets = {"sm90"}},
                             [&](Inventory& i) { i.packages.front().version = std::string("1.0") + version; });
   };
-  cases.push_back({"PB120", "its version 1.0+cu128 says CUDA 12.8, and its files are of CUDA 13", local("+cu128"),
-                   local("+cu130")});
+  cases.push_back({"PB120", "the package's version 1.0+cu128 says CUDA 12.8, and its files are built with CUDA 13",
+                   local("+cu128"), local("+cu130")});
   const auto recorded = [](std::vector<std::string> faults) {
     return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) { i.faults = std::move(faults); });
   };
@@ -329,8 +333,8 @@ void add_loading_cases(std::vector<Case>& cases) {
                    }),
                    sound});
   cases.push_back({"PB163",
-                   "which torch 2.11.0+cu130 lacks: it loads with torch 2.9 only; its METADATA requires torch==2.11.0, "
-                   "and torch 2.11.0+cu130 is",
+                   "which torch 2.11.0+cu130 lacks: the package loads only with torch 2.9; its METADATA requires "
+                   "torch==2.11.0, and torch 2.11.0+cu130 is",
                    make_package_report([](Inventory& i) {
                      i.loading->front().unresolved = {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.9"}}};
@@ -343,7 +347,7 @@ void add_loading_cases(std::vector<Case>& cases) {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8", "2.11"}}};
                    }),
                    sound});
-  cases.push_back({"PB163", "needs c10::g(), which torch 2.11.0+cu130 lacks: it loads with torch 2.8 only",
+  cases.push_back({"PB163", "needs c10::g(), which torch 2.11.0+cu130 lacks: the package loads only with torch 2.8",
                    make_package_report([](Inventory& i) {
                      i.loading->front().unresolved = {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8", "2.11"}},
@@ -433,7 +437,7 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
   cases.push_back({"PB172", "CUDA 12.8 is claimed, and ext 1.0 links libraries of CUDA 13",
                    claimed_of_other({.cuda = "12.8"}), claimed_of_other({.cuda = "13.0"})});
   cases.push_back({"PB173",
-                   "_C.cpython-311-x86_64-linux-gnu.so of ext 1.0 takes symbols that only torch 2.10 to 2.11 has",
+                   "file _C.cpython-311-x86_64-linux-gnu.so in ext 1.0 uses symbols that only torch 2.10 to 2.11 has",
                    claimed_of_other({.torch = "2.12.0"}), claimed_of_other({.torch = "2.11.0"})});
   add_unknown_name_cases(cases);
   cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp311",
@@ -460,7 +464,7 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
   cases.push_back({"PB176", "\"ext/_D*\" of the claim file decides on no file of ext 1.0",
                    claimed_of_other(with_files({.targets = {"sm90"}}, {.files = "ext/_D*", .sms = {"sm_90"}})),
                    claimed_of_other(with_files({.targets = {"sm90"}}, {.files = "ext/_C*", .sms = {"sm_90"}}))});
-  cases.push_back({"PB176", "\"_D*\", which the claim file ignores, names no file of ext 1.0",
+  cases.push_back({"PB176", "\"_D*\", which the claim file ignores, matches no file of ext 1.0",
                    claimed_of_other(ignoring({.targets = {"sm90"}}, "_D*")),
                    claimed_of_other(ignoring({.cuda = "13.0"}, "_E*"),
                                     [](Inventory& i) { i.files.emplace_back().path = "ext/_E.so"; })});
@@ -475,15 +479,16 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
                    variant({"nvidia", "sm_arch", "80_real"}), variant({"nvidia", "sm_arch", "90_real"})});
   cases.push_back({"PB177", "nvidia :: sm_arch :: 120_virtual is claimed",
                    variant({"nvidia", "sm_arch", "120_virtual"}), variant({"nvidia", "sm_arch", "120_real"})});
-  cases.push_back({"PB177", "lower_bound :: 12.8 is stated in variant.json, and ext links libraries of CUDA 13",
+  cases.push_back({"PB177", "lower_bound :: 12.8variant.json states , and ext links libraries of CUDA 13",
                    variant({"nvidia", "cuda_version_lower_bound", "12.8"}),
                    variant({"nvidia", "cuda_version_lower_bound", "13.0"})});
   cases.push_back({"PB177", "needs avx2 on every CPU, which the properties of x do not state",
                    variant({"x86_64", "level", "v2"}), variant({"x86_64", "level", "v3"})});
-  cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated in variant.json, and no file links or brings it",
+  cases.push_back({"PB177",
+                   "blas_lapack :: library :: mklvariant.json states , and no file links or contains that library",
                    variant({"blas_lapack", "library", "mkl"}), variant({"blas_lapack", "library", "other"})});
   cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated", add_mkl(false), add_mkl(true)});
-  cases.push_back({"PB177", "takes symbols that only torch 2.10 to 2.11 has",
+  cases.push_back({"PB177", "uses symbols that only torch 2.10 to 2.11 has",
                    variant({"abi_dependency", "torch", "2.9"}), variant({"abi_dependency", "torch", "2.10"})});
 }
 

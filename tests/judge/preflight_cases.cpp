@@ -85,7 +85,7 @@ void add_driver_link_cases(std::vector<Case>& cases) {
                            .folders = {"/opt"},
                            .path = "/opt/libcuda.so.1"}))});
   cases.push_back(
-      {"PB533", "this Triton links with libcuda.so, which is not in /usr/lib",
+      {"PB533", "this Triton links with the library libcuda.so, which is not in /usr/lib",
        change_h200(driver(
            {.name = "libcuda.so", .ldconfig = "/sbin/ldconfig", .ldconfig_there = true, .folders = {"/usr/lib"}})),
        change_h200(sound)});

@@ -115,7 +115,7 @@ TEST_F(TriedImports, NameTheEndOfCrashedOrHungProcesses) {
   EXPECT_THAT(tried()[1].problem, Optional(std::string("it was ended by SIGSEGV")));
   EXPECT_EQ(tried()[1].obstacle, std::nullopt);
   extension("for (;;) sleep(1);");
-  EXPECT_THAT(tried(3)[1].problem, Optional(std::string("it did not end within 3 s")));
+  EXPECT_THAT(tried(3)[1].problem, Optional(std::string("the importing process did not end within 3 s")));
 }
 
 TEST_F(TriedImports, WriteNothingToTheEnvironment) {

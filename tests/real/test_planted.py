@@ -148,7 +148,7 @@ def test_finds_a_package_of_another_torch(copied, sound, mismatched, package):
     with copied.replaced(package, mismatched):
         found = only(planted(copied, sound))
     assert (found["id"], found["severity"], found["distribution"]) == ("PB163", "fail", package)
-    assert "it loads with torch 2.9 only" in found["what"]
+    assert "the package loads only with torch 2.9" in found["what"]
     command = f"pip install --upgrade {package} torch==2.11.0"
     assert found["remedy"].startswith(f"install the {package} that is made for this torch: {command}")
 
@@ -190,7 +190,9 @@ def test_finds_a_package_without_this_sm(copied, sound):
         assert [one["id"] for one in found] == expected, [one["what"] for one in found]
         if found:
             assert (found[0]["severity"], found[0]["distribution"]) == ("fail", "bitsandbytes")
-            assert found[0]["what"].endswith("holds nothing for GPU 0 NVIDIA H100 (9.0): its device code is sm_80")
+            assert found[0]["what"].endswith(
+                "holds no device code that runs on GPU 0 NVIDIA H100 (9.0): its device code is sm_80"
+            )
             assert "TORCH_CUDA_ARCH_LIST=9.0" in found[0]["remedy"]
 
 

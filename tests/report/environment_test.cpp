@@ -48,7 +48,7 @@ Distribution extension_row() {
               {.sm = "sm_90", .code = GpuCode::native, .native = 5}};
   row.findings = {{.id = "PB102",
                    .severity = Severity::warn,
-                   .what = "_C.so: 1 of its fatbin entries is not what its header says",
+                   .what = "_C.so: 1 of its fatbin entries does not match its header",
                    .remedy = "install its package again"}};
   row.worst = Severity::warn;
   return row;

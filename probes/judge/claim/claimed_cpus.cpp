@@ -69,12 +69,12 @@ std::optional<Seen> find_undecided_code(const Target& target, const File& file) 
     const auto more = missing_features(keys(file.host_code->unclassified), there);
     const CodeOffender* first = beyond(file.host_code->offenders, CodeClass::unclassified, there);
     if (!more.empty())
-      return Seen{
-          .what = say("nothing tells who runs code that needs {}, which {} lacks: {} ({})", fmt::join(more, ", "),
-                      target.id, first == nullptr ? "" : first->function, first == nullptr ? "" : first->section),
-          .where = file.path};
+      return Seen{.what = say("it is unknown which CPUs run code of this file that needs {}, which {} lacks: {} ({})",
+                              fmt::join(more, ", "), target.id, first == nullptr ? "" : first->function,
+                              first == nullptr ? "" : first->section),
+                  .where = file.path};
     if (file.host_code->undecided_length)
-      return Seen{.what = say("nothing shows that SVE code works with vectors of each length, and {} has several: {}",
+      return Seen{.what = say("it is unknown whether SVE code of this file works with each vector length of {}: {}",
                               target.id, *file.host_code->undecided_length),
                   .where = file.path};
   }
@@ -87,8 +87,8 @@ std::optional<Seen> may_run_at_load(const Target& target, const File& file) {
   if (!file.load_code) return std::nullopt;
   const CodeOffender* held = beyond(file.load_code->open, std::nullopt, there);
   if (held == nullptr) return std::nullopt;
-  return Seen{.what = say("what runs as it is loaded may call {}, which needs {}, and {} lacks that", held->function,
-                          fmt::join(missing_features(held->features, there), ", "), target.id),
+  return Seen{.what = say("code that runs while this file is loaded may call {}, which needs {}, and {} lacks that",
+                          held->function, fmt::join(missing_features(held->features, there), ", "), target.id),
               .where = file.path};
 }
 
@@ -174,8 +174,8 @@ Answer needed_libraries_load(const Facts& facts) {
       const auto more = missing_features(keys(file->load_code->features), there);
       if (more.empty()) continue;
       const CodeOffender* first = beyond(file->load_code->offenders, std::nullopt, there);
-      answer.seen.push_back({.what = say("it needs {} as it is loaded, which {} lacks: {}", fmt::join(more, ", "),
-                                         target->id, first == nullptr ? "" : first->function),
+      answer.seen.push_back({.what = say("this library needs {} while it is loaded, which {} lacks: {}",
+                                         fmt::join(more, ", "), target->id, first == nullptr ? "" : first->function),
                              .where = file->path});
     }
   }
@@ -191,9 +191,11 @@ void check_module_names(const Inventory& inventory, Answer& answer) {
     const bool glibc = std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end();
     const bool musl = name.find("-linux-musl") != name.npos;
     if (!other && !(glibc && musl)) continue;
-    answer.seen.push_back({.what = say("it is for {}{}, and its name says another one: Python does not import it",
-                                       *file.machine, make_words(glibc && musl ? " with glibc" : "")),
-                           .where = file.path});
+    answer.seen.push_back(
+        {.what = say(
+             "this extension module is for {}{}, and its file name states another platform: Python does not import it",
+             *file.machine, make_words(glibc && musl ? " with glibc" : "")),
+         .where = file.path});
   }
 }
 
@@ -211,9 +213,9 @@ Answer files_are_of_one_processor(const Facts& facts) {
   for (const File* file : files) {
     if (!file->machine || *file->machine == *first->machine || *file->machine == "cuda") continue;
     if (answer.seen.size() >= kMostFiles) break;
-    answer.seen.push_back(
-        {.what = say("it is for {}, and {} is for {}", *file->machine, base_name(first->path), *first->machine),
-         .where = file->path});
+    answer.seen.push_back({.what = say("this file is for the processor {}, and {} is for {}", *file->machine,
+                                       base_name(first->path), *first->machine),
+                           .where = file->path});
   }
   return answer;
 }
@@ -221,15 +223,16 @@ Answer files_are_of_one_processor(const Facts& facts) {
 Answer opcodes_are_known(const Facts& facts) {
   const auto unknown_in = [](const Target& target, const File& file) -> std::optional<Seen> {
     if (!file.host_code || !file.host_code->unknown_opcode) return std::nullopt;
-    return Seen{.what = say("code that {} would run holds what is not an instruction that pbprobe knows: {}", target.id,
+    return Seen{.what = say("code that {} would run contains an instruction that pbprobe does not know: {}", target.id,
                             *file.host_code->unknown_opcode),
                 .where = file.path};
   };
   const auto at_load = [](const Target& target, const File& file) -> std::optional<Seen> {
     if (!file.load_code || !file.load_code->unknown_opcode) return std::nullopt;
-    return Seen{.what = say("what {} runs as it is loaded holds what is not an instruction that pbprobe knows: {}",
-                            target.id, *file.load_code->unknown_opcode),
-                .where = file.path};
+    return Seen{
+        .what = say("code that {} runs while the file is loaded contains an instruction that pbprobe does not know: {}",
+                    target.id, *file.load_code->unknown_opcode),
+        .where = file.path};
   };
   Answer answer = unknown_if_any(check_libtorch_files(facts, unknown_in));
   answer.seen = check_libtorch_files(facts, at_load);
@@ -241,9 +244,10 @@ Answer emulated_cpu_loads_it(const Facts& facts) {
   if (!facts.report.emulated_loads) return answer;
   for (const auto& load : *facts.report.emulated_loads) {
     if (load.outcome != LoadOutcome::died) continue;
-    answer.seen.push_back({.what = say("an emulated CPU of {} ({}) died of it as it was loaded: {}", load.target,
-                                       load.cpu.value_or("?"), load.what),
-                           .where = load.library});
+    answer.seen.push_back(
+        {.what = say("the process on an emulated CPU of {} ({}) died while it loaded this library: {}", load.target,
+                     load.cpu.value_or("?"), load.what),
+         .where = load.library});
   }
   return answer;
 }
@@ -254,8 +258,8 @@ Answer libtorch_cpu_is_no_stub(const Facts& facts) {
     if (!is_own(*facts.inventory, file) || !base_name(file.path).starts_with(kLibtorchCpu)) continue;
     if (!file.host_code || file.host_code->code_bytes == 0 || file.host_code->cpu_capabilities.contains("DEFAULT"))
       continue;
-    answer.seen.push_back({.what = say("it holds none of torch's CPU kernels (capability DEFAULT), like a stub to link "
-                                       "against: all its code is {} functions in {} bytes",
+    answer.seen.push_back({.what = say("this library holds none of torch's CPU kernels (capability DEFAULT), like a "
+                                       "stub to link against: all its code is {} functions in {} bytes",
                                        count_functions(*file.host_code), file.host_code->code_bytes),
                            .where = file.path});
   }
@@ -279,19 +283,20 @@ std::vector<Check> claimed_cpus_checks() {
        .subject = Subject::cpu,
        .needs = {cpu_claim, inventory},
        .proves = ClaimPart::isa,
-       .remedy = "ship a build of that library that runs on the claimed CPU, or on every CPU",
+       .remedy = "ship a build of the library that runs on the claimed CPU, or on every CPU",
        .ask = needed_libraries_load},
       {.id = "PB213",
        .subject = Subject::cpu,
        .needs = {inventory},
-       .remedy = "find out which package installed that file: ld.so does not load it beside the others",
+       .remedy = "find out which package installed the file, and remove it: ld.so does not load libraries of two "
+                 "processors into one process",
        .ask = files_are_of_one_processor},
       {.id = "PB214",
        .subject = Subject::cpu,
        .needs = {cpu_claim, inventory},
        .decides = true,
        .proves = ClaimPart::isa,
-       .remedy = "build it without newer instruction sets, or judge it by a newer pbprobe",
+       .remedy = "build the file without newer instruction sets, or judge it with a newer pbprobe",
        .ask = opcodes_are_known},
       {.id = "PB215",
        .subject = Subject::cpu,

@@ -168,8 +168,9 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
           units.with == 0
               ? say("{} is claimed, and {} holds machine code only for {}", target->id, base_name(file.path),
                     join_sms(file.device_code->cubin))
-              : say("{} is claimed, and {} of the {} translation units of {} {} machine code for it", target->id,
-                    units.with, units.all, base_name(file.path), select_by_number(units.with, "holds", "hold"));
+              : say("{} is claimed, and only only {} of the {} translation units of {} {} machine code for it",
+                    target->id, units.with, units.all, base_name(file.path),
+                    select_by_number(units.with, "holds", "hold"));
       answer.seen.push_back({std::move(what), file.path});
     }
   }
@@ -181,9 +182,9 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
 }
 
 std::string_view describe_driver_use(std::string_view kind) {
-  if (kind == "Tile IR") return "a driver for CUDA 13.1 or later compiles it at the first start";
-  if (kind == "Mercury") return "the driver translates it when it loads the file";
-  return "only the device linker reads it";  // relocatable PTX
+  if (kind == "Tile IR") return "a driver for CUDA 13.1 or later compiles Tile IR at the first start";
+  if (kind == "Mercury") return "the driver translates Mercury code when it loads the file";
+  return "only the device linker reads relocatable PTX";  // relocatable PTX
 }
 
 Answer claimed_sm_is_machine_code(const Facts& facts) {
@@ -193,13 +194,13 @@ Answer claimed_sm_is_machine_code(const Facts& facts) {
     const auto& code = *file.device_code;
     if (!code.cubin.empty()) continue;
     if (!code.ptx.empty()) {
-      answer.seen.push_back({say("{} holds only PTX ({}): the driver compiles it at the first start",
+      answer.seen.push_back({say("{} holds only PTX ({}): the driver compiles PTX at the first start",
                                  base_name(file.path), join_sms(code.ptx)),
                              file.path});
     } else if (!code.lto_ir.empty()) {
-      answer.seen.push_back(
-          {say("{} holds only LTO-IR ({}): nothing runs it as it is", base_name(file.path), join_sms(code.lto_ir)),
-           file.path});
+      answer.seen.push_back({say("{} holds only LTO-IR ({}): a device linker must compile it before it runs",
+                                 base_name(file.path), join_sms(code.lto_ir)),
+                             file.path});
     } else if (code.other_entries) {
       const auto& [kind, counts] = *code.other_entries->rbegin();
       answer.seen.push_back({say("{} holds only {} ({}): {}", base_name(file.path), kind, join_sms(counts),
@@ -328,7 +329,7 @@ Answer one_toolkit_a_file(const Facts& facts) {
     for (const auto& [release, count] : file.device_code->toolkits)
       parts.push_back(fmt::format("{} by CUDA {}", count, release));
     answer.seen.push_back(
-        {say("cubins of {} were made by different toolkits: {}", base_name(file.path), fmt::join(parts, ", ")),
+        {say("cubins of {} were compiled by different CUDA toolkits: {}", base_name(file.path), fmt::join(parts, ", ")),
          file.path});
   }
   return answer;
@@ -353,9 +354,10 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(facts, file)) continue;
     if (const auto isa = newer_ptx(file, *claimed))
-      answer.seen.push_back({say("CUDA {} is claimed, and PTX of {} is of ISA {}, which came later", *facts.claim->cuda,
-                                 base_name(file.path), *isa),
-                             file.path});
+      answer.seen.push_back(
+          {say("CUDA {} is claimed, and {} holds PTX of ISA version {}, which only a later CUDA supports",
+               *facts.claim->cuda, base_name(file.path), *isa),
+           file.path});
     int64_t as_claimed = 0, all = 0;
     std::set<std::string> newer, older;
     for (const auto& [release, count] : file.device_code->toolkits) {
@@ -368,7 +370,7 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
     }
     const auto& wrong = newer.empty() ? older : newer;
     if (wrong.empty() || (newer.empty() && as_claimed * 2 >= all)) continue;  // static libraries bring older cubins
-    answer.seen.push_back({say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", *facts.claim->cuda,
+    answer.seen.push_back({say("CUDA {} is claimed, and cubins of {} were compiled by CUDA {}", *facts.claim->cuda,
                                base_name(file.path), fmt::join(wrong, ", ")),
                            file.path});
   }
@@ -394,8 +396,8 @@ Answer tensor_paths_have_their_cubin(const Facts& facts) {
       }
     }
     if (!any || with_suffix || damaged) continue;  // without any: PB314
-    answer.seen.push_back({say("{} is claimed, and no file of libtorch holds sm_{}, which {} needs", target->id,
-                               target->architecture, make_words(first_tensor_instruction(*target)))});
+    answer.seen.push_back({say("{} is claimed, and no file of libtorch holds machine code for sm_{}, which {} needs",
+                               target->id, target->architecture, make_words(first_tensor_instruction(*target)))});
   }
   return answer;
 }
@@ -426,7 +428,7 @@ std::vector<Check> claimed_sms_checks() {
        .subject = Subject::gpu,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .remedy = "build it only for that SM, or claim the others too",
+       .remedy = "build the file only for that SM, or claim the others too",
        .ask = nothing_but_claimed_sms},
       {.id = "PB317",
        .subject = Subject::gpu,
@@ -439,29 +441,30 @@ std::vector<Check> claimed_sms_checks() {
        .subject = Subject::gpu,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .remedy = "build or take that library for the claimed SM",
+       .remedy = "build the library for the claimed SM, or use a build of it for that SM",
        .ask = other_libraries_hold_claimed_sm},
       {.id = "PB319",
        .subject = Subject::gpu,
        .severity = Severity::note,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .remedy = "none needed: they keep SM lists of their own, and are larger for it",
+       .remedy = "none needed: linked libraries have SM lists of their own, which only make the file larger",
        .ask = other_libraries_hold_more},
       {.id = "PB320",
        .subject = Subject::gpu,
        .severity = Severity::warn,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .remedy = "look at what guards the kernel's code, `__CUDA_ARCH__` for example: it was compiled for a chip that "
-                 "it leaves out",
+       .remedy = "look at the condition around the kernel's code, such as `__CUDA_ARCH__`: the kernel was compiled for "
+                 "a chip that this condition excludes",
        .ask = no_claimed_kernel_only_traps},
       {.id = "PB321",
        .subject = Subject::gpu,
        .severity = Severity::warn,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .remedy = "look for a second toolkit among the build's inputs, or a static library that another one made",
+       .remedy =
+           "look for a second toolkit among the build's inputs, or a static library that another toolkit compiled",
        .ask = one_toolkit_a_file},
       {.id = "PB322",
        .subject = Subject::gpu,

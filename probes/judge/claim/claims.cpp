@@ -73,7 +73,7 @@ std::string version_file(const Inventory& inventory) {
 Answer torch_is_claimed(const Facts& facts) {
   if (!facts.claim->torch) return {};
   if (!facts.inventory->torch_version)
-    return cannot_tell("the files do not say which torch this is",
+    return cannot_tell("the files of this build do not state torch's version",
                        "audit the whole package: torch/version.py has its version");
   const auto there = parse_python_version(*facts.inventory->torch_version);
   const auto claimed = parse_python_version(*facts.claim->torch);
@@ -84,7 +84,7 @@ Answer torch_is_claimed(const Facts& facts) {
   plain.post.reset();
   plain.dev.reset();
   const bool other_stage = there && claimed && is_release(plain, *claimed);
-  return {.seen = {{.what = say("torch {} is claimed, and the files say {}", *facts.claim->torch,
+  return {.seen = {{.what = say("torch {} is claimed, and the files state torch {}", *facts.claim->torch,
                                 *facts.inventory->torch_version),
                     .where = version_file(*facts.inventory),
                     .remedy = other_stage ? std::optional(fmt::format(
@@ -109,19 +109,19 @@ Answer cuda_is_claimed(const Facts& facts) {
     return {.seen = {{say("{} is claimed, and {} is a CPU build", make_words(claimed), facts.torch)}}};
   if (!facts.claim->cuda) return {};
   if (!facts.inventory->cuda_version)
-    return cannot_tell("the files do not say which CUDA this is built with",
+    return cannot_tell("the files of this build do not state its CUDA version",
                        "audit the whole package: torch/version.py has its CUDA version");
   if (parse_major_minor(*facts.inventory->cuda_version) == parse_major_minor(*facts.claim->cuda)) return {};
-  return {
-      .seen = {{.what = say("{} is claimed, and the files say {}", make_words(claimed), *facts.inventory->cuda_version),
-                .where = version_file(*facts.inventory)}}};
+  return {.seen = {{.what = say("{} is claimed, and the files state CUDA {}", make_words(claimed),
+                                *facts.inventory->cuda_version),
+                    .where = version_file(*facts.inventory)}}};
 }
 
 Answer python_is_claimed(const Facts& facts) {
   if (!facts.claim->python) return {};
   if (!facts.inventory->python_abi)
-    return cannot_tell("the files hold no extension module that would tell the Python",
-                       "audit the whole package: torch/_C*.so tells it");
+    return cannot_tell("the files hold no extension module whose name states the Python version",
+                       "audit the whole package: the name of torch/_C*.so states the Python version");
   const std::string abi = format_python_tag(*facts.claim->python);
   const std::string& seen = *facts.inventory->python_abi;
   if (!imports_module(abi, seen))
@@ -148,8 +148,9 @@ Answer blas_is_claimed(const Facts& facts) {
     if (file != nullptr && shows(*file, sign)) found.push_back(sign.claim);
   }
   if (found.empty())
-    return cannot_tell("libtorch_cpu.so shows no BLAS, neither among what it needs nor by its symbols",
-                       "audit it before it is stripped");
+    return cannot_tell(
+        "no BLAS was found in libtorch_cpu.so, neither among the libraries that it needs nor by its symbols",
+        "audit libtorch_cpu.so before it is stripped");
   const bool has_claimed = std::find(found.begin(), found.end(), *facts.claim->blas) != found.end();
   if (has_claimed && found.size() == 1) return {};
   const Sentence has =
@@ -176,7 +177,7 @@ Answer processor_is_claimed(const Facts& facts) {
   for (const auto* targets : {&facts.claimed_cpus, &facts.claimed_gpus}) {
     const Target* other = find_foreign_target(facts, *targets);
     if (other == nullptr) continue;
-    return {.seen = {{say("{} is claimed, which is found on {}, and this is built for {}", other->id,
+    return {.seen = {{say("{} is claimed, which is found on {}, and this build is for {}", other->id,
                           fmt::join(other->platforms, " and "), *facts.inventory->platform)}}};
   }
   return {};
@@ -199,7 +200,7 @@ std::vector<Check> claims_checks() {
        .needs = {torch_claim, inventory, whole},
        .decides = true,
        .proves = ClaimPart::torch,
-       .remedy = "build the claimed version: look at the source that the recipe takes",
+       .remedy = "build the claimed version: look at the source that the recipe uses",
        .ask = torch_is_claimed},
       {.id = "PB106",
        .needs = {claim, inventory, whole},

@@ -26,13 +26,14 @@ Answer package_is_one(const Facts& facts) {
   if (packages.size() > 1) {
     std::vector<std::string> titles;
     for (const auto& package : packages) titles.push_back(format_package_title(package));
-    return {.seen = {{say("it holds the metadata of {} packages: {}", packages.size(), fmt::join(titles, ", ")),
+    return {.seen = {{say("the artifact contains the metadata of {} packages, and torch is one package: {}",
+                          packages.size(), fmt::join(titles, ", ")),
                       packages.back().folder}}};
   }
   const Package& package = packages.front();
   const bool torch = file_named(*facts.inventory, kLibtorchCpu) != nullptr || facts.inventory->torch_version;
   if (!torch || !package.name || package_name(*package.name) == kTorch) return {};
-  return {.seen = {{say("its files belong to torch, and its metadata names {} {}", *package.name,
+  return {.seen = {{say("the files belong to torch, and the package's metadata names {} {}", *package.name,
                         package.version.value_or("without a version")),
                     package.folder + "/METADATA"}}};
 }
@@ -69,7 +70,7 @@ Answer libraries_are_of_version(const Facts& facts) {
     release.post = release.dev = std::nullopt;
     release.local.clear();
     if (own && same_version(*own, release)) continue;
-    answer.seen.push_back({say("{} says by its own code that it is torch {}, and the package says {}",
+    answer.seen.push_back({say("the code of {} returns the version torch {}, and the package states {}",
                                base_name(file.path), known->second, *facts.inventory->torch_version),
                            file.path});
   }
@@ -80,17 +81,18 @@ Answer libraries_are_of_version(const Facts& facts) {
 void ask_installed(Answer& answer, const RecordedFiles& recorded) {
   if (!recorded.changed_libraries.empty()) {
     const ChangedLibrary& first = recorded.changed_libraries.front();
-    answer.seen.push_back({say("{} of the libraries that torch's RECORD lists were changed: {} has {}",
-                               recorded.changed_libraries.size(), first.path, make_words(first.how)),
-                           first.path});
+    answer.seen.push_back(
+        {say("{} of the libraries that torch's RECORD lists were changed after the installation: {} has {}",
+             recorded.changed_libraries.size(), first.path, make_words(first.how)),
+         first.path});
   }
   const auto& missing = recorded.first_missing;
   const bool breaks_import = std::any_of(missing.begin(), missing.end(), [](const std::string& path) {
     return path.ends_with(".py");  // small installations leave headers and stubs out
   });
   if (breaks_import || (recorded.reinstall && recorded.missing > 0))
-    answer.seen.push_back({say("{} of the {} files of torch's RECORD are missing: {}", recorded.missing, recorded.files,
-                               fmt::join(missing, ", ")),
+    answer.seen.push_back({say("{} of the {} files that torch's RECORD lists are missing: {}", recorded.missing,
+                               recorded.files, fmt::join(missing, ", ")),
                            missing.front()});
 }
 
@@ -114,7 +116,8 @@ std::vector<Check> identity_checks() {
        .ask = package_is_one},
       {.id = "PB135",
        .needs = {inventory, whole},
-       .remedy = "leave it as torch's build writes it (tools/generate_torch_version.py): install this torch again",
+       .remedy = "do not edit torch/version.py, which torch's build generates (tools/generate_torch_version.py): "
+                 "install this torch again",
        .ask = version_is_assigned_once},
       {.id = "PB136",
        .needs = {inventory, whole},
@@ -123,9 +126,8 @@ std::vector<Check> identity_checks() {
       {.id = "PB182",
        .needs = {inventory, record},
        .of_any = true,
-       .remedy =
-           "pack it again with a wheel builder after the last change: `python -m wheel pack`; if it is installed, "
-           "install it again",
+       .remedy = "pack the wheel again after the last change to its files: `python -m wheel pack`; if the package is "
+                 "installed, install it again",
        .ask = is_as_recorded},
   };
 }

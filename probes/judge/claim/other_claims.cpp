@@ -34,7 +34,7 @@ std::optional<Seen> nothing_judged(const Facts& facts, const ClaimedFiles& whole
   const bool named =
       std::any_of(parts.begin(), parts.end(), [](const ClaimedFiles& part) { return !part.inventory.files.empty(); });
   if (named) return std::nullopt;
-  return Seen{.what = say("every file of {} is ignored: nothing proves what is claimed", facts.torch),
+  return Seen{.what = say("the claim file ignores every file of {}: nothing proves the claim", facts.torch),
               .remedy = "ignore single files only"};
 }
 
@@ -50,9 +50,9 @@ void ask_nothing_else(Answer& answer, const Facts& facts, const ClaimedFiles& wh
       });
     });
     if (others.empty()) continue;
-    answer.seen.push_back({say("only {} is claimed, and {} of {} holds machine code for {} too",
+    answer.seen.push_back({say("only {} is claimed, and file {} in {} holds machine code for {} too",
                                facts.claimed_gpus.front()->id, base_name(holder.path), whole.name, listed(others)),
-                           holder.path, "build it only for that SM, or claim the others too"});
+                           holder.path, "build the file only for that SM, or claim the others too"});
   }
 }
 
@@ -81,7 +81,8 @@ Answer ask_cuda(const std::string& version, const ClaimedFiles& part) {
   const Distribution row = make_distribution(part.inventory);
   const auto claimed = parse_major_minor(version);
   if (!claimed || (row.cuda.empty() && row.toolkits.empty()))
-    return {.unknown = Seen{.what = say("no file of {} tells its CUDA", part.name), .remedy = "leave cuda=… out"}};
+    return {.unknown =
+                Seen{.what = say("no file of {} shows its CUDA version", part.name), .remedy = "leave cuda=… out"}};
   std::vector<std::string> others = row.cuda;
   std::erase(others, std::to_string(claimed->major));
   if (!others.empty())
@@ -89,14 +90,16 @@ Answer ask_cuda(const std::string& version, const ClaimedFiles& part) {
                           fmt::format("{}", fmt::join(others, ", ")))}}};
   for (const auto& toolkit : row.toolkits) {
     if (matches_release(toolkit, *claimed)) continue;
-    return {.seen = {{say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", version, part.name, toolkit)}}};
+    return {
+        .seen = {{say("CUDA {} is claimed, and cubins of {} were compiled by CUDA {}", version, part.name, toolkit)}}};
   }
   for (const auto& [sm, text] : row.ptx_versions) {
     const auto isa = parse_major_minor(text);
     const auto brought = isa ? cuda_of_ptx(*isa) : std::nullopt;
     if (isa && (!brought || *claimed < *brought))
-      return {.seen = {{say("CUDA {} is claimed, and PTX of {} for {} is of ISA {}, which came later", version,
-                            part.name, sm, text)}}};
+      return {.seen = {{say(
+                  "CUDA {} is claimed, and {} holds PTX for {} of ISA version {}, which only a later CUDA supports",
+                  version, part.name, sm, text)}}};
   }
   return {};
 }
@@ -111,18 +114,20 @@ Answer torch_is_as_claimed(const Facts& facts) {
   const auto& packages = facts.inventory->packages;
   const auto asked = packages.empty() ? std::nullopt : packages.front().torch;
   if (asked && version && !satisfies(*version, *asked))
-    return {.seen = {{say("torch {} is claimed, and METADATA of {} asks for torch {}", claimed, facts.torch, *asked)}}};
+    return {.seen = {{say("torch {} is claimed, and METADATA of {} requires torch {}", claimed, facts.torch, *asked)}}};
   const ClaimedFiles whole = files_of_whole_claim(facts);
   Answer answer = ask_torch_symbols(claimed, whole);
   if (asked && asked->find('@') != std::string::npos && !answer.unknown)
-    answer.unknown = Seen{
-        .what = say("METADATA of {} asks for torch by a URL, which does not tell its version: {}", facts.torch, *asked),
-        .remedy = "require a version: torch==2.11.0"};
+    answer.unknown =
+        Seen{.what = say("METADATA of {} requires torch by a URL, which does not state torch's version: {}",
+                         facts.torch, *asked),
+             .remedy = "require a version: torch==2.11.0"};
   if (!answer.unknown) answer.unknown = nothing_judged(facts, whole);
   const bool shown = asked || std::any_of(whole.inventory.files.begin(), whole.inventory.files.end(), takes_torch);
   if (!shown && answer.seen.empty() && !answer.unknown)
-    answer.unknown = Seen{.what = say("no file of {} takes symbols of torch, and METADATA asks for none", facts.torch),
-                          .remedy = "leave torch=… out: it loads with any"};
+    answer.unknown =
+        Seen{.what = say("no file of {} uses symbols of torch, and METADATA does not require torch", facts.torch),
+             .remedy = "leave torch=… out of the claim: the package loads with any torch"};
   return answer;
 }
 
@@ -152,8 +157,9 @@ Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
     if (!python.empty() && !for_any) modules[strip_module_tag(file.path)].emplace(python, file.path);
   }
   if (modules.empty())
-    return {.unknown = Seen{.what = say("no library of {} that uses Python tells which one in its name", part.name),
-                            .remedy = "leave python=… out: it is for any"}};
+    return {.unknown = Seen{
+                .what = say("no library of {} that uses Python states the Python version in its file name", part.name),
+                .remedy = "leave python=… out of the claim: the package works with any Python"}};
   const std::string tag = format_python_tag(claimed);
   Answer answer;
   for (const auto& [module, files] : modules) {
@@ -166,10 +172,10 @@ Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
                            files.begin()->second});
   }
   if (const File* file = find_untagged_module(part.inventory))
-    answer.unknown =
-        Seen{.what = say("{} of {} uses Python, and the file name has no Python tag", base_name(file->path), part.name),
-             .where = file->path,
-             .remedy = "build the module with the suffix of its Python (.cpython-311-x86_64-linux-gnu.so), or of abi3"};
+    answer.unknown = Seen{
+        .what = say("file {} in {} uses Python, and the file name has no Python tag", base_name(file->path), part.name),
+        .where = file->path,
+        .remedy = "build the module with the suffix of its Python (.cpython-311-x86_64-linux-gnu.so), or of abi3"};
   return answer;
 }
 
@@ -185,7 +191,7 @@ void ask_device_code(Answer& answer, const FileClaim& claim, const ClaimedFiles&
   if (claim.files == "*" || find_holders(part.inventory).empty()) return;
   for (const auto& file : part.inventory.files) {
     if (file.device_code || file.self_loaded_code) continue;
-    answer.seen.push_back({say("{} is claimed, and {} of {} holds no device code",
+    answer.seen.push_back({say("{} is claimed, and file {} in {} holds no device code",
                                fmt::format("{}", fmt::join(claim.sms.empty() ? claim.ptx : claim.sms, ", ")),
                                base_name(file.path), part.name),
                            file.path});
@@ -215,10 +221,12 @@ Answer patterns_name_files(const Facts& facts) {
     const IgnoredFiles& ignored = (*facts.claim->ignored)[i];
     if (counts[i] == 0)
       answer.seen.push_back(
-          {say("\"{}\", which the claim file ignores, names no file of {}", ignored.files, facts.torch)});
+          {say("\"{}\", which the claim file ignores, matches no file of {}", ignored.files, facts.torch)});
     if (counts[i] > 0 && !facts.other && !facts.single_file)
-      answer.seen.push_back({say("\"{}\" is ignored, and {} is judged whole", ignored.files, facts.torch), std::nullopt,
-                             "waive single findings in a policy: docs/gate.md"});
+      answer.seen.push_back(
+          {say("the claim file ignores \"{}\", but {} is judged as a whole: the pattern has no effect", ignored.files,
+               facts.torch),
+           std::nullopt, "waive single findings in a policy: docs/gate.md"});
   }
   return answer;
 }
@@ -245,22 +253,23 @@ void ask_any_code(Answer& answer, const std::string& claimed, const std::vector<
   if (!holders.empty() || files.empty()) return;
   const auto unread = std::find_if(files.begin(), files.end(), [](const File& file) { return file.problem; });
   if (unread != files.end()) {
-    answer.unknown =
-        Seen{.what = say("{} is claimed, and {} of {} could not be read", claimed, base_name(unread->path), part.name)};
+    answer.unknown = Seen{
+        .what = say("{} is claimed, and file {} in {} could not be read", claimed, base_name(unread->path), part.name)};
     return;
   }
   answer.seen.push_back(
-      {say("{} is claimed, and no file of {} holds device code: its build had no CUDA", claimed, part.name),
+      {say("{} is claimed, and no file of {} holds device code: it was built without CUDA", claimed, part.name),
        std::nullopt, "build it where nvcc is found (CUDA_HOME), with FORCE_CUDA=1 if the machine has no GPU"});
 }
 
 void ask_units(Answer& answer, const std::string& claimed, const HeldUnits& units, const char* kind,
                const std::set<std::string>& others, const CodeHolder& holder, const ClaimedFiles& part) {
-  Sentence what = units.with == 0 ? say("{} is claimed, and {} of {} holds {} only for {}", claimed,
-                                        base_name(holder.path), part.name, make_words(kind), listed(others))
-                                  : say("{} is claimed, and {} of the {} units of {} of {} {} {} for it", claimed,
-                                        units.with, units.all, base_name(holder.path), part.name,
-                                        select_by_number(units.with, "holds", "hold"), make_words(kind));
+  Sentence what = units.with == 0
+                      ? say("{} is claimed, and file {} in {} holds {} only for {}", claimed, base_name(holder.path),
+                            part.name, make_words(kind), listed(others))
+                      : say("{} is claimed, and only {} of the {} translation units of file {} in {} {} {} for it",
+                            claimed, units.with, units.all, base_name(holder.path), part.name,
+                            select_by_number(units.with, "holds", "hold"), make_words(kind));
   answer.seen.push_back({std::move(what), holder.path});
 }
 
@@ -317,9 +326,9 @@ Answer ask_torch_symbols(const std::string& claimed, const ClaimedFiles& part) {
     const auto& unknown = file.links->torch_symbols.unknown;
     answer.seen.push_back(
         {unknown
-             ? say("torch {} is claimed, and {} of {} needs {}, which {}", claimed, base_name(file.path), part.name,
-                   demangled(unknown->front()), make_words(explain_unknown_torch_name(unknown->front())))
-             : say("torch {} is claimed, and {} of {} takes symbols that only torch {} has", claimed,
+             ? say("torch {} is claimed, and file {} in {} needs {}, which {}", claimed, base_name(file.path),
+                   part.name, demangled(unknown->front()), make_words(explain_unknown_torch_name(unknown->front())))
+             : say("torch {} is claimed, and file {} in {} uses symbols that only torch {} has", claimed,
                    base_name(file.path), part.name, releases.empty() ? "of no single release" : join_ranges(releases)),
          file.path});
   }
@@ -339,8 +348,8 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::sm,
-       .remedy =
-           "build it with the SM in TORCH_CUDA_ARCH_LIST or CMAKE_CUDA_ARCHITECTURES, and look for a list of its own",
+       .remedy = "build it with the SM in TORCH_CUDA_ARCH_LIST or CMAKE_CUDA_ARCHITECTURES, and look for a separate SM "
+                 "list of this library in its build files",
        .ask = sms_are_in_each_file},
       {.id = "PB172",
        .needs = {cuda_claim, inventory, other},
@@ -354,7 +363,7 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::torch,
-       .remedy = "build it beside the claimed torch, and let its METADATA ask for that",
+       .remedy = "build the package with the claimed torch installed, and require that torch in its METADATA",
        .ask = torch_is_as_claimed},
       {.id = "PB174",
        .needs = {python_claim, inventory, other},
@@ -375,7 +384,8 @@ std::vector<Check> other_claims_checks() {
        .decides = true,
        .of_any = true,
        .proves = ClaimPart::files,
-       .remedy = "was a library lost? Else correct the pattern: `pbprobe audit ARTIFACT --format json` lists the files",
+       .remedy = "if a library is missing, build it; else correct the pattern in the claim file: `pbprobe audit "
+                 "ARTIFACT --format json` lists the files",
        .ask = patterns_name_files},
   };
 }

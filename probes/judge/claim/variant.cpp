@@ -26,7 +26,7 @@ void ask_sm_arch(Answer& answer, const VariantProperty& property, const ClaimedF
   const auto sm = parse_sm(property.value.substr(0, mark));
   const std::string kind = mark == std::string::npos ? "" : property.value.substr(mark + 1);
   if (!sm || (kind != "real" && kind != "virtual")) {
-    answer.seen.push_back({say("{} in variant.json is malformed: values of sm_arch are such as 120_real or 120_virtual",
+    answer.seen.push_back({say("{} in variant.json is malformed: write a value of sm_arch as 120_real or 120_virtual",
                                format_property(property))});
   } else if (kind == "real") {
     ask_machine_code(answer, format_property(property), *sm, all);
@@ -44,8 +44,8 @@ void ask_cuda_bound(Answer& answer, const VariantProperty& property, const Distr
     const MajorMinor needed{std::stoll(major), 0};
     const bool true_here = lower ? bound->major >= needed.major : needed < *bound;
     if (!true_here)
-      answer.seen.push_back({say("{} is stated in variant.json, and {} links libraries of CUDA {}",
-                                 format_property(property), row.name, major)});
+      answer.seen.push_back({say("variant.json states {}, and {} links libraries of CUDA {}", format_property(property),
+                                 row.name, major)});
   }
 }
 
@@ -89,7 +89,7 @@ void ask_cpu(Answer& answer, const WheelVariant& variant, const Inventory& inven
                              file.path});
   }
   if (unread != nullptr)
-    answer.unknown = Seen{.what = say("the host code of {} was not looked at", base_name(unread->path)),
+    answer.unknown = Seen{.what = say("the host code of {} was not analysed", base_name(unread->path)),
                           .remedy = "audit the wheel itself: what a report holds is not read again"};
 }
 
@@ -105,7 +105,7 @@ void ask_blas(Answer& answer, const VariantProperty& property, const Inventory& 
   });
   if (!there)
     answer.seen.push_back(
-        {say("{} is stated in variant.json, and no file links or brings it", format_property(property))});
+        {say("variant.json states {}, and no file links or contains that library", format_property(property))});
 }
 
 Answer properties_are_true(const Facts& facts) {
@@ -133,7 +133,7 @@ std::vector<Check> variant_checks() {
       {.id = "PB177",
        .needs = {wheel_variant, inventory, whole},
        .of_any = true,
-       .remedy = "state what was built, or build what is stated",
+       .remedy = "correct variant.json to match the build, or build what variant.json states",
        .ask = properties_are_true},
   };
 }

@@ -33,7 +33,7 @@ Answer cpu_has_target(const Facts& facts) {
   if (!cpu.targets.empty()) return {};
   const bool has_avx = std::find(cpu.features.begin(), cpu.features.end(), "avx") != cpu.features.end();
   if (cpu.architecture != "x86_64" || has_avx || facts.inventory == nullptr || !contains_fbgemm(*facts.inventory))
-    return {.seen = {{.what = say("{} has the features of no target of the table", cpu.name)}}};
+    return {.seen = {{.what = say("{} has the CPU features of none of pbprobe's targets", cpu.name)}}};
   return {.seen = {{.what = say("{} has no avx: torch computes with its code for every CPU, and dynamically quantized "
                                 "layers can end in an illegal instruction (fbgemm::FindMinMax)",
                                 cpu.name),
@@ -55,8 +55,9 @@ Answer takes_best_cpu_capability(const Facts& facts) {
   const auto seen = std::find(capabilities.begin(), capabilities.end(), capability);
   const bool is_default = capability == "DEFAULT" || capability == "NO AVX";
   if (!is_default && (seen == capabilities.end() || seen >= expected)) return {};
-  return {.seen = {{.what = say("libtorch takes its {} code on a CPU that can run {}", capability, *expected),
-                    .where = facts.run->path}}};
+  return {
+      .seen = {{.what = say("libtorch selects its {} code on a CPU that can run its {} code", capability, *expected),
+                .where = facts.run->path}}};
 }
 
 }  // namespace
@@ -75,7 +76,8 @@ std::vector<Check> cpu_checks() {
        .level = Level::executed,
        .severity = Severity::warn,
        .needs = {host, run},
-       .remedy = "unset ATEN_CPU_CAPABILITY; if it is not set, this build has lost its CPU capability: use another",
+       .remedy = "unset ATEN_CPU_CAPABILITY; if it is not set, this build lacks code for the CPU capability: use "
+                 "another build",
        .ask = takes_best_cpu_capability},
   };
 }

@@ -115,10 +115,10 @@ Answer capabilities_suffice(const Facts& facts) {
       if (allowed.empty() || answer.seen.size() >= kMostFiles) continue;
       const auto more = missing_features(list_names(code.features), allowed);
       if (more.empty()) continue;
-      answer.seen.push_back(
-          {.what = say("its {} CPU capability needs {}, which some CPUs lack on which torch selects it", capability,
-                       fmt::join(more, ", ")),
-           .where = file.path});
+      answer.seen.push_back({.what = say("the code for torch's CPU capability {} needs {}, and torch selects this code "
+                                         "on some CPUs that lack that",
+                                         capability, fmt::join(more, ", ")),
+                             .where = file.path});
     }
   }
   return answer;
@@ -136,7 +136,8 @@ Answer cpu_loads_libtorch(const Facts& facts) {
     if (lacking.empty()) continue;
     answer.seen.push_back(
         make_seen(file,
-                  say("it needs {}, which {} lacks, as soon as it is loaded or takes its default CPU capability",
+                  say("this library needs {}, which {} lacks, as soon as the library is loaded or uses its default CPU "
+                      "capability",
                       fmt::join(lacking, ", "), facts.host->cpu.name),
                   example(*file.host_code, lacking, {CodeClass::static_initializer, CodeClass::default_capability})));
   }
@@ -214,8 +215,9 @@ Answer no_capability_leaks(const Facts& facts) {
     const int64_t more = leaks == functions.end() ? 0 : leaks->second - 1;
     answer.seen.push_back(
         {.what = say(
-             "{} runs everywhere, and the linker took a CPU capability's copy of it, which needs {}{}", first->function,
-             fmt::join(first->features, ", "),
+             "{} runs on every CPU, and the linker kept the copy of it that was compiled for one CPU capability and "
+             "needs {}{}",
+             first->function, fmt::join(first->features, ", "),
              make_words(more < 1 ? "" : fmt::format("; so it is with {} more function{}", more, more == 1 ? "" : "s"))),
          .where = fmt::format("{} {}", file.path, first->section)});
   }
@@ -318,8 +320,9 @@ Answer claimed_sub_row_differs(const Facts& facts) {
     const bool built = target->marks && shares(used, *target->marks);
     if (!built || own.empty() || shares(used, own)) continue;
     const Target* base = base_target(*target);
-    answer.seen.push_back({.what = say("{}: 0 unguarded instructions need {}: the same code as {}", target->id,
-                                       fmt::join(own, ", "), base != nullptr ? base->id : "for a lower CPU baseline")});
+    answer.seen.push_back(
+        {.what = say("{} is claimed, and no unguarded instruction needs {}: the build is the same as for {}",
+                     target->id, fmt::join(own, ", "), base != nullptr ? base->id : "a lower CPU baseline")});
   }
   return answer;
 }
@@ -332,8 +335,8 @@ std::vector<Check> host_code_checks() {
       {.id = "PB150",
        .subject = Subject::cpu,
        .needs = {inventory},
-       .remedy =
-           "build it with that level's flags (-march=x86-64-v3 in x86-64-v3), or move it to the level that it needs",
+       .remedy = "build the library with that level's flags (-march=x86-64-v3 in x86-64-v3), or move it to the level "
+                 "that it needs",
        .ask = hwcaps_keep_their_level},
       {.id = "PB203",
        .subject = Subject::cpu,
@@ -388,7 +391,8 @@ std::vector<Check> host_code_checks() {
        .severity = Severity::warn,
        .needs = {cpu_claim, inventory},
        .proves = ClaimPart::isa,
-       .remedy = "nothing to fix if compilers give it none: then it is no faster than the build for the CPU before it",
+       .remedy = "nothing to fix if compilers emit no such instructions: then this build is no faster than a build for "
+                 "the previous CPU",
        .ask = claimed_sub_row_differs},
       {.id = "PB210",
        .subject = Subject::cpu,

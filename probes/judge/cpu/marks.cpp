@@ -98,8 +98,8 @@ std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& 
   if (all == 0 || 1000.0 * static_cast<double>(most) >= *target.least_marks * static_cast<double>(all))
     return std::nullopt;
   return say(
-      "{} is claimed, and of {} instructions that run everywhere {} are of {}: its flags make {} in a thousand or "
-      "more",
+      "{} is claimed, and of {} instructions that run on every CPU only {} use {}: compilers with flags for this CPU "
+      "emit {} in a thousand or more",
       target.id, all, most, fmt::join(*target.marks, ", "), *target.least_marks);
 }
 

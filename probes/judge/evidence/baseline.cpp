@@ -94,8 +94,9 @@ std::string describe_gain(const AreaGain& gain) {
 std::string size_sentence(const BaselineComparison& comparison) {
   const auto ours = static_cast<double>(comparison.bytes);
   const auto theirs = static_cast<double>(comparison.baseline_bytes);
-  return fmt::format("{} MB against {} MB ({:+.0f} %; 50 to 70 % less is promised)", comparison.bytes >> 20,
-                     comparison.baseline_bytes >> 20, theirs > 0 ? 100.0 * (ours / theirs - 1) : 0);
+  return fmt::format("{} MB against {} MB of the baseline ({:+.0f} %; specialized builds promise 50 to 70 % less)",
+                     comparison.bytes >> 20, comparison.baseline_bytes >> 20,
+                     theirs > 0 ? 100.0 * (ours / theirs - 1) : 0);
 }
 
 BaselineComparison compare_builds(const Inventory& build, const Inventory& baseline) {

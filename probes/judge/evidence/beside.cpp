@@ -20,9 +20,10 @@ std::optional<Answer> no_speeds(const BaselineComparison& beside) {
         .unknown = Seen{.what = say("not comparable with {}: {}", beside.path, fmt::join(beside.differences, ", ")),
                         .remedy = "take a baseline of the same torch, CUDA line, BLAS and thread runtime"}};
   if (!beside.gains.empty()) return std::nullopt;
-  return Answer{.seen = {},
-                .unknown = Seen{.what = beside.problem.value_or("speeds were not compared with " + beside.path),
-                                .remedy = "ask for it, on a machine that can run both: --require measured"}};
+  return Answer{
+      .seen = {},
+      .unknown = Seen{.what = beside.problem.value_or("speeds were not compared with " + beside.path),
+                      .remedy = "compare speeds with --require measured, on a machine that can run both builds"}};
 }
 
 Answer areas_that(const Facts& facts, GainClass which, std::string_view what) {
@@ -67,13 +68,14 @@ std::vector<Check> baseline_checks() {
        .level = Level::measured,
        .severity = Severity::note,
        .needs = {baseline},
-       .remedy = "nothing to fix if the claimed instructions do not help there; the generic build does as well",
+       .remedy = "nothing to fix if the claimed instructions do not make these operations faster: then the generic "
+                 "build is as good",
        .ask = each_area_gains},
       {.id = "PB522",
        .subject = Subject::baseline,
        .severity = Severity::warn,
        .needs = {baseline},
-       .remedy = "leave out what the claim does not need: other SMs, PTX, libraries that nothing loads",
+       .remedy = "leave code out that the claim does not need: other SMs, PTX, libraries that nothing loads",
        .ask = is_smaller},
   };
 }

@@ -170,7 +170,7 @@ void add_kernels(Comparison& comparison, const Inventory& before, const Inventor
   const auto other = kernels_by_sm(after);
   if (!one || !other) {
     comparison.not_compared.emplace_back(
-        "kernels by their names: a document does not hold them; compare the artifacts themselves");
+        "kernels by their names: a JSON document does not contain them; compare the artifacts themselves");
     return;
   }
   add_missing(comparison.facts, Change::lost, *one, *other);
@@ -282,7 +282,7 @@ FigureChange compare_figure(const std::string& name, const std::vector<double>& 
 void add_figures(Comparison& comparison, const Report& before, const Report& after) {
   if (!before.measurements || !after.measurements) {
     comparison.not_compared.emplace_back(
-        "figures: both have to be reports, which `pbprobe report --format json` writes");
+        "measured figures: both inputs must be reports of `pbprobe report --format json`");
     return;
   }
   const Samples one = collect_samples(*before.measurements);

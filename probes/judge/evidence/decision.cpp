@@ -86,12 +86,13 @@ Terms get_terms(const Verdict& verdict) {
 
 Result<Rejudgment> judge_again(const Report& report) {
   if (!report.verdict || report.verdict->policy.stance != Stance::strict)
-    return make_error(ErrorCode::malformed, "it holds no verdict of a gate: `pbprobe gate --evidence` writes one");
+    return make_error(ErrorCode::malformed,
+                      "the report contains no verdict of a gate: `pbprobe gate --evidence` writes one");
   const Terms terms = get_terms(*report.verdict);
   Rejudgment again{.verdict = judge(report, terms)};
   if (const auto where = first_difference(*report.verdict, again.verdict))
-    return make_error(ErrorCode::malformed, "its verdict is not what its facts give: {} differs ({})", *where,
-                      again.verdict.reason);
+    return make_error(ErrorCode::malformed, "the report's verdict does not follow from its facts: {} differs ({})",
+                      *where, again.verdict.reason);
   again.later = found_later(report, terms);
   return again;
 }

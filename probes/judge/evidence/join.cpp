@@ -82,7 +82,7 @@ void join_claims(Verdict& all, const std::vector<Verdict>& verdicts, std::option
     Objection& objection = all.objections.emplace_back(Objection{.id = "claim", .outcome = *row.outcome});
     if (row.outcome == Outcome::fail) {
       objection.what = fmt::format("{} {} is refuted by one of the joined runs", row.claim, *row.claimed);
-      objection.remedy = "repair what that run found: its report has the finding";
+      objection.remedy = "fix the problem that the refuting run found: its report has the finding";
     } else {
       objection.what = fmt::format("{} {} must be {}, but the joined runs prove {}", row.claim, *row.claimed,
                                    name_of(*row.required), row.proven ? name_of(*row.proven) : "nothing");

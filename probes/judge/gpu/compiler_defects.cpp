@@ -42,7 +42,7 @@ bool is_listed(const std::vector<std::string>& names, const std::string& name) {
 
 // Returns what the comparison of operators on the GPU shows about the defect.
 std::string describe_evidence(const Facts& facts, const CompilerDefect& defect) {
-  if (defect.operators.empty()) return "no operator of torch shows it";
+  if (defect.operators.empty()) return "no operator of torch is known to show this defect";
   const auto& runs = facts.report.operators;
   const auto run = runs ? std::find_if(runs->begin(), runs->end(), [](const auto& one) { return one.device == "cuda"; })
                         : std::vector<OperatorRun>::const_iterator();
@@ -58,7 +58,7 @@ std::string describe_evidence(const Facts& facts, const CompilerDefect& defect) 
   }
   if (!wrong.empty()) return fmt::format("confirmed here by {}", fmt::join(wrong, ", "));
   if (!right.empty()) return fmt::format("not seen here: {} right", fmt::join(right, ", "));
-  return "not compared here: run `pbprobe report --operators`";
+  return "the affected operators were not compared on this machine: run `pbprobe report --operators`";
 }
 
 std::string describe_fix(const CompilerDefect& defect) {

@@ -67,7 +67,7 @@ std::map<std::string, Censuses> their_censuses(const Inventory& inventory) {
 std::optional<Seen> not_opened(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_asked(facts, file) || file.problem || !file.device_code || file.device_code->false_entries) continue;
-    return Seen{.what = say("the device code of {} was not opened: whether it is what its headers say is not known",
+    return Seen{.what = say("the device code of {} was not opened: whether it matches its headers is not known",
                             base_name(file.path)),
                 .where = file.path,
                 .remedy = "judge the build itself, or facts that `pbprobe report --full` or `pbprobe audit` wrote"};
@@ -82,12 +82,12 @@ Answer entries_match_headers(const Facts& facts) {
     for (const auto* code : {&file.device_code, &file.self_loaded_code}) {
       const FalseEntry* first = *code ? first_false_entry(**code) : nullptr;
       if (first == nullptr) continue;
-      answer.seen.push_back({say("{} of the fatbin entries of {} {}: the {} at 0x{:x} is {}", *(*code)->false_entries,
-                                 base_name(file.path),
-                                 select_by_number(*(*code)->false_entries, "is not what its header says",
-                                                  "are not what their headers say"),
-                                 first->label, first->offset, first->seen),
-                             file.path});
+      answer.seen.push_back(
+          {say("{} of the fatbin entries of {} {}: the {} at offset 0x{:x} is {}", *(*code)->false_entries,
+               base_name(file.path),
+               select_by_number(*(*code)->false_entries, "does not match its header", "do not match their headers"),
+               first->label, first->offset, first->seen),
+           file.path});
     }
   }
   if (!facts.claimed_gpus.empty() && answer.seen.empty()) answer.unknown = not_opened(facts);
@@ -119,7 +119,7 @@ Answer has_cuda_library(const Facts& facts) {
   const bool empty =
       !code || (code->cubin.empty() && code->ptx.empty() && code->lto_ir.empty() && !code->other_entries);
   if (!empty || library->problem || facts.main_file == nullptr) return {};
-  return {.seen = {{.what = say("{} holds no device code: what {} holds is not a substitute", kLibtorchCuda,
+  return {.seen = {{.what = say("{} holds no device code: the device code of {} does not replace it", kLibtorchCuda,
                                 base_name(facts.main_file->path)),
                     .where = library->path}}};
 }
@@ -174,16 +174,15 @@ std::vector<Check> device_entries_checks() {
        .needs = {inventory},
        .of_any = true,
        .proves = ClaimPart::sm,
-       .remedy =
-           "link it on the device: CUDA_SEPARABLE_COMPILATION with CUDA_RESOLVE_DEVICE_SYMBOLS in CMake, `nvcc -dlink` "
-           "elsewhere, or compile without -rdc=true",
+       .remedy = "link the device code (device link step): CUDA_SEPARABLE_COMPILATION with CUDA_RESOLVE_DEVICE_SYMBOLS "
+                 "in CMake, `nvcc -dlink` elsewhere, or compile without -rdc=true",
        .ask = device_code_is_linked},
       {.id = "PB332",
        .subject = Subject::gpu,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .remedy = "build it again, and look at what guards the kernels' code (`__CUDA_ARCH__`): what runs there has no "
-                 "result",
+       .remedy = "look at the conditions around the kernels' code (`__CUDA_ARCH__`), and build the file again: on this "
+                 "GPU the kernels return without a result",
        .ask = kernels_do_something},
   };
 }

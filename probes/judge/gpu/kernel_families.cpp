@@ -98,8 +98,8 @@ std::optional<Sentence> compare_with_other_sms(const Censuses& censuses, const S
   for (const Sm& other : list_comparable_sms(censuses, chip)) {
     const Loss loss = find_loss(held, *censuses.at(sm_name(other)).families);
     if (exceeds(loss, kMaxMissingBesideOthers))
-      return say("{} is claimed, and {} of the {} kernels that {} holds for {} are missing for it: {}", target,
-                 loss.missing, loss.kernels, file, sm_name(other), loss.families);
+      return say("{} is claimed, and {} of the {} kernels that {} holds for {} are missing for the claimed target: {}",
+                 target, loss.missing, loss.kernels, file, sm_name(other), loss.families);
   }
   return std::nullopt;
 }
@@ -140,8 +140,10 @@ std::optional<Sentence> compare_with_release(const Facts& facts, const File& fil
   const Censuses& censuses = *file.device_code->census;
   const Loss loss = find_loss(sum_families(censuses, chip), without_switched_off(*reference, censuses));
   if (!exceeds(loss, kMaxMissingOfRelease)) return std::nullopt;
-  return say("{} is claimed, and {} of the {} kernels of {} in {} are missing for it: {}", target, loss.missing,
-             loss.kernels, base_name(file.path), facts.report.reference->build, loss.families);
+  return say(
+      "{} is claimed, and {} of the {} kernels that {} has in the reference build {} are missing for the claimed "
+      "target: {}",
+      target, loss.missing, loss.kernels, base_name(file.path), facts.report.reference->build, loss.families);
 }
 
 Answer families_are_complete(const Facts& facts) {
@@ -171,7 +173,7 @@ std::vector<Check> kernel_families_checks() {
        .subject = Subject::gpu,
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
-       .remedy = "look for sources whose object files were exchanged, or that were compiled without this SM",
+       .remedy = "look for source files that were compiled without this SM, or whose object files were replaced",
        .ask = families_are_complete},
   };
 }

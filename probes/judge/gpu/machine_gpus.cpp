@@ -107,9 +107,9 @@ Answer gpu_code_is_native(const Facts& facts) {
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
     if (facts.gpus[group.first].code != GpuCode::same_major || facts.choices[group.first].contested) continue;
-    answer.seen.push_back(
-        {say("{} runs code made for an earlier chip of its generation, {}", group.label, *facts.gpus[group.first].best),
-         facts.main_file->path});
+    answer.seen.push_back({say("{} runs machine code that was compiled for an earlier chip of its generation, {}",
+                               group.label, *facts.gpus[group.first].best),
+                           facts.main_file->path});
   }
   return answer;
 }
@@ -119,9 +119,8 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
   for (const auto& group : gpu_groups(facts)) {
     const CodeChoice& choice = facts.choices[group.first];
     if (!choice.contested) continue;
-    answer.seen.push_back(
-        {say("{}: whether {} code runs there is reported differently by different sources", group.label, *choice.best),
-         facts.main_file->path});
+    answer.seen.push_back({say("{}: sources disagree whether {} code runs on this GPU", group.label, *choice.best),
+                           facts.main_file->path});
   }
   return answer;
 }
@@ -129,7 +128,8 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
 Answer gpu_is_used(const Facts& facts) {
   if (facts.cuda_build || is_other_library(facts) || facts.gpus.empty()) return {};
   if (facts.report.claim) return {};  // the claim states the purpose of the build
-  return {.seen = {{.what = say("{} is a CPU build: it leaves {} unused", facts.torch, gpu_label(facts.gpus.front())),
+  return {.seen = {{.what = say("{} is a build without CUDA: it does not use {}", facts.torch,
+                                gpu_label(facts.gpus.front())),
                     .remedy = "install " + describe_needed_build(facts.gpus.front())}}};
 }
 
@@ -249,13 +249,14 @@ std::vector<Check> gpu_checks() {
        .subject = Subject::gpu,
        .severity = Severity::note,
        .needs = {host, inventory},
-       .remedy = "none needed: `pbprobe recommend` names a build for exactly this chip, which may be faster",
+       .remedy = "none needed: `pbprobe recommend` names a build for exactly this GPU, which may be faster",
        .ask = gpu_code_is_native},
       {.id = "PB304",
        .subject = Subject::gpu,
        .severity = Severity::warn,
        .needs = {host, inventory},
-       .remedy = "compute something on that GPU and compare it, or use a build for exactly this chip",
+       .remedy =
+           "compare results of this torch on that GPU with results on the CPU, or use a build for exactly this chip",
        .ask = gpu_code_is_uncontested},
       {.id = "PB305",
        .subject = Subject::gpu,
@@ -311,8 +312,8 @@ std::vector<Check> gpu_checks() {
        .subject = Subject::gpu,
        .severity = Severity::warn,
        .needs = {host, inventory},
-       .remedy =
-           "what this file does (linear algebra, for example) fails on that GPU: use a build that holds code for it",
+       .remedy = "the operations of this file (linear algebra, for example) fail on that GPU: use a build that holds "
+                 "code for it",
        .ask = other_libtorch_files_run},
   };
 }

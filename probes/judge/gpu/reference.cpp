@@ -60,16 +60,18 @@ struct ReferenceMatch {
 std::optional<Sentence> compare_to_reference(const ReferenceCode& code, const ReferenceMatch& theirs,
                                              std::string_view target) {
   if (too_few(code.units, theirs.code.units, kLeastCounts))
-    return say("{} is claimed, and {} holds {} translation {} for it; the file of {} holds {} for {}", target,
-               theirs.file, code.units, select_by_number(code.units, "unit", "units"), theirs.build, theirs.code.units,
-               theirs.sm);
+    return say(
+        "{} is claimed, and {} holds {} translation {} for it; the same file in the reference build {} holds {} for {}",
+        target, theirs.file, code.units, select_by_number(code.units, "unit", "units"), theirs.build, theirs.code.units,
+        theirs.sm);
   if (too_few(code.kernels, theirs.code.kernels, kLeastCounts))
-    return say("{} is claimed, and {} holds {} {} for it; the file of {} holds {} for {}", target, theirs.file,
-               code.kernels, select_by_number(code.kernels, "kernel", "kernels"), theirs.build, theirs.code.kernels,
-               theirs.sm);
+    return say("{} is claimed, and {} holds {} {} for it; the same file in the reference build {} holds {} for {}",
+               target, theirs.file, code.kernels, select_by_number(code.kernels, "kernel", "kernels"), theirs.build,
+               theirs.code.kernels, theirs.sm);
   if (too_few(code.code_bytes, theirs.code.code_bytes, kLeastBytes))
-    return say("{} is claimed, and {} holds {} bytes of code for it; the file of {} holds {} for {}", target,
-               theirs.file, code.code_bytes, theirs.build, theirs.code.code_bytes, theirs.sm);
+    return say(
+        "{} is claimed, and {} holds {} bytes of code for it; the same file in the reference build {} holds {} for {}",
+        target, theirs.file, code.code_bytes, theirs.build, theirs.code.code_bytes, theirs.sm);
   return std::nullopt;
 }
 
@@ -79,11 +81,12 @@ Answer matches_reference_build(const Facts& facts) {
   if (file == nullptr || file->problem || !file->device_code) return {};  // PB101, PB331
   if (first_false_entry(*file->device_code) != nullptr || !claimed_sm_is_shipped(facts)) return {};
   if (reference.code.empty())
-    return {
-        .seen = {},
-        .unknown = Seen{.what = say("this release of pbprobe has no table of what a build of {} holds", facts.torch),
-                        .remedy = "name a generic build of that version: --baseline LIBTORCH; or a table: "
-                                  "--reference FILE"}};
+    return {.seen = {},
+            .unknown =
+                Seen{.what = say("this release of pbprobe has no table of the device code of a reference build of {}",
+                                 facts.torch),
+                     .remedy = "name a generic build of that version with --baseline LIBTORCH, or a table of reference "
+                               "builds with --reference FILE"}};
   Answer answer;
   for (const Target* target : facts.claimed_gpus) {
     const Sm chip = get_target_sm(*target).value_or(Sm{});
@@ -116,7 +119,7 @@ Answer other_files_hold_what_theirs_hold(const Facts& facts) {
       continue;
     if (takes_nothing_of_torch(file))
       answer.seen.push_back(
-          {say("{} takes no symbol of torch, and so registers nothing with torch: it is a stub", row->first),
+          {say("{} uses no symbol of torch, and so registers nothing with torch: the library is a stub", row->first),
            file.path});
     if (!has_the_same_linked_in(file, row->second)) continue;
     for (const Target* target : facts.claimed_gpus) {

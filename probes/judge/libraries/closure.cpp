@@ -183,8 +183,9 @@ Answer cuda_is_one_major(const Facts& facts) {
   for (const auto& [name, file] : foreign)
     known.push_back(
         fmt::format("{} (there it is {})", name, fmt::join(list_sonames(releases, get_soname_stem(name)), ", ")));
-  return {.seen = {{.what = say("built with CUDA {}, and it needs {}", *facts.inventory->cuda_version,
-                                fmt::join(known, ", ")),
+  return {.seen = {{.what = say("torch is torch is built with CUDA {}, and it needs libraries of another release: "
+                                "libraries of another release: {}",
+                                *facts.inventory->cuda_version, fmt::join(known, ", ")),
                     .where = foreign.begin()->second->path}}};
 }
 
@@ -197,7 +198,7 @@ Answer toolkit_is_one_release(const Facts& facts) {
   if (fit.mismatches.size() * 2 > versions.size()) return {};  // a release that the table does not contain
   std::erase_if(fit.mismatches, [&](const auto& one) { return is_pinned_by_torch(inventory, one.first, one.second); });
   if (fit.mismatches.empty()) return {};
-  return {.seen = {{.what = say("most CUDA libraries belong to release {}; not {}", fit.release,
+  return {.seen = {{.what = say("most CUDA libraries belong to CUDA release {}, but these do not: {}", fit.release,
                                 join_versions(fit.mismatches)),
                     .remedy = reinstall_torch(inventory)}}};
 }
@@ -209,7 +210,7 @@ Answer toolkit_is_claimed(const Facts& facts) {
   if (versions.empty() || releases.empty()) return {};
   const auto mismatches = find_mismatches(versions, releases);
   if (mismatches.empty()) return {};
-  return {.seen = {{say("CUDA {} is claimed, and these are of no release of it: {}", *facts.claim->cuda,
+  return {.seen = {{say("CUDA {} is claimed, and these libraries belong to no release of it: {}", *facts.claim->cuda,
                         join_versions(mismatches))}}};
 }
 
@@ -270,14 +271,17 @@ Answer driver_is_not_shipped(const Facts& facts) {
     const bool stub =
         base_name(file.path).starts_with("libcuda.so") || file.soname.value_or("").starts_with("libcuda.so");
     if (stub)
-      answer.seen.push_back({"it ships a libcuda, which belongs to the driver: a stub hides the real one", file.path});
+      answer.seen.push_back(
+          {"the package ships a libcuda, which belongs to the driver: a stub hides the driver's libcuda", file.path});
     if (!is_own(*facts.inventory, file)) continue;
     for (const auto* folders : {&file.rpath, &file.runpath}) {
       const auto found = std::find_if(folders->begin(), folders->end(), [](const std::string& folder) {
         return folder.find("/stubs") != std::string::npos;
       });
       if (found == folders->end()) continue;
-      answer.seen.push_back({say("it searches {}, which holds a stub of the driver", *found), file.path});
+      answer.seen.push_back(
+          {say("the RPATH or RUNPATH of this file names {}, which holds a stub of the driver's libcuda", *found),
+           file.path});
     }
   }
   return answer;
@@ -313,7 +317,8 @@ std::vector<Check> closure_checks() {
       {.id = "PB111",
        .severity = Severity::warn,
        .needs = {inventory, whole},
-       .remedy = "install torch again from the same source: that brings the versions that its package asks for",
+       .remedy =
+           "install torch again from the same source: that installs the library versions that torch's package requires",
        .ask = toolkit_is_one_release},
       {.id = "PB112",
        .needs = {cuda_claim, inventory, whole},
@@ -323,7 +328,7 @@ std::vector<Check> closure_checks() {
        .subject = Subject::gpu,
        .severity = Severity::warn,
        .needs = {claim, inventory},
-       .remedy = "ship one of the CUDA version that knows it",
+       .remedy = "ship a compiler library of a CUDA version that supports the claimed GPU",
        .ask = compilers_know_claim},
       {.id = "PB114",
        .subject = Subject::gpu,
@@ -339,12 +344,13 @@ std::vector<Check> closure_checks() {
       {.id = "PB117",
        .severity = Severity::warn,
        .needs = {inventory},
-       .remedy = "link everything with one: a second one makes threads fewer, or deadlocks",
+       .remedy =
+           "link all files with one OpenMP library: a second one in the process reduces the threads, or deadlocks",
        .ask = openmp_is_one},
       {.id = "PB118",
        .severity = Severity::warn,
        .needs = {inventory},
-       .remedy = "leave libcuda and the folder of stubs out of what is shipped",
+       .remedy = "leave libcuda and the folder of stubs out of the package",
        .ask = driver_is_not_shipped},
   };
 }

@@ -60,8 +60,8 @@ Answer libraries_are_as_installed(const Facts& facts) {
     if (recorded.changed_libraries.empty()) {
       const std::string first = recorded.first_missing.empty() ? "a library" : recorded.first_missing.front();
       answer.seen.push_back(
-          {.what = say("{}: {} of the {} files of its RECORD are missing, the first {}{}", format_row_label(row),
-                       recorded.missing, recorded.files, first, make_words(broken)),
+          {.what = say("{}: {} of the {} files that its RECORD lists are missing, the first is {}{}",
+                       format_row_label(row), recorded.missing, recorded.files, first, make_words(broken)),
            .where = first,
            .remedy = reinstall,
            .distribution = package_beside_torch(row)});
@@ -102,8 +102,8 @@ Answer packages_serve_the_gpus(const Facts& facts) {
     const std::string kept =
         code.kept ? fmt::format("; the suffix of {} binds it to other chips", sm_name(*code.kept)) : "";
     answer.seen.push_back(
-        {.what = say("{} holds nothing for {}: its device code is {}{}", format_row_label(row), group.label,
-                     describe_sms(row), make_words(kept)),
+        {.what = say("{} holds no device code that runs on {}: its device code is {}{}", format_row_label(row),
+                     group.label, describe_sms(row), make_words(kept)),
          .where = row.folder,
          .remedy = fmt::format("install a build of {} with {}, which `pbprobe recommend` looks for, or build it with "
                                "TORCH_CUDA_ARCH_LIST={}",
@@ -221,7 +221,7 @@ std::vector<Check> environment_checks() {
   return {
       make_rows_check({.id = "PB167",
                        .severity = Severity::note,
-                       .remedy = "install the package again, or its build for this environment",
+                       .remedy = "install the package again, or a build of it for this environment",
                        .ask = the_rest_loads}),
       make_rows_check(
           {.id = "PB168", .is_cause = true, .remedy = "install the package again", .ask = libraries_are_as_installed}),

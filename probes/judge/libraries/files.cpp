@@ -44,8 +44,8 @@ Answer rest_readable(const Facts& facts) {
     if (!theirs || file.problem || first == nullptr) continue;
     answer.seen.push_back({say("{}: {} of its fatbin entries {}: the {} at 0x{:x} is {}", base_name(file.path),
                                *file.device_code->false_entries,
-                               select_by_number(*file.device_code->false_entries, "is not what its header says",
-                                                "are not what their headers say"),
+                               select_by_number(*file.device_code->false_entries, "does not match its header",
+                                                "do not match their headers"),
                                first->label, first->offset, first->seen),
                            file.path});
   }

@@ -21,7 +21,8 @@ Answer ask_imports(const Facts& facts, bool torch) {
   for (const auto& import : *facts.report.imports) {
     if (is_torch(import) != torch || !import.problem) continue;
     if (import.obstacle) {
-      answer.unknown = Seen{.what = say("importing {} was not tried to its end: {}", import.module, *import.problem)};
+      answer.unknown =
+          Seen{.what = say("the trial import of {} could not be completed: {}", import.module, *import.problem)};
       continue;
     }
     const std::string expected = import.refused_by_files ? "; by its files: " + *import.refused_by_files : "";
@@ -47,7 +48,8 @@ Answer libraries_come_as_predicted(const Facts& facts) {
     for (const auto& library : import.others) {
       if (std::find(named.begin(), named.end(), library.name) != named.end()) continue;
       named.push_back(library.name);
-      const std::string instead = library.loaded ? "has loaded " + *library.loaded : "has loaded none of this name";
+      const std::string instead =
+          library.loaded ? "has loaded " + *library.loaded : "has loaded no library of this name";
       answer.seen.push_back({.what = say("{} of {}: a process that imported {} {}", library.name, library.predicted,
                                          import.module, make_words(instead)),
                              .where = library.predicted});
@@ -62,14 +64,15 @@ Answer nothing_else_comes(const Facts& facts) {
   for (const auto& import : *facts.report.imports) {
     if (import.problem) continue;
     if (import.refused_by_files)
-      answer.seen.push_back({.what = say("{} was imported, though by its files it should not load: {}", import.module,
-                                         *import.refused_by_files),
-                             .where = import.path});
+      answer.seen.push_back(
+          {.what = say("the import of {} succeeded, though pbprobe predicts from its files that it fails: {}",
+                       import.module, *import.refused_by_files),
+           .where = import.path});
     for (const auto& path : import.unpredicted) {
       if (std::find(named.begin(), named.end(), path) != named.end()) continue;
       named.push_back(path);
       answer.seen.push_back(
-          {.what = say("{} is loaded by importing {}, and no file of it asks for that", path, import.module),
+          {.what = say("{} is loaded by the import of {}, and no file of that module needs it", path, import.module),
            .where = path});
     }
   }
@@ -88,9 +91,11 @@ Check make_imports_check(Check check) {
 
 std::vector<Check> imports_checks() {
   return {
-      make_imports_check({.id = "PB541",
-                          .remedy = "try `python -c \"import torch\"`, and install what it names",
-                          .ask = torch_is_imported}),
+      make_imports_check(
+          {.id = "PB541",
+           .remedy =
+               "try `python -c \"import torch\"`, and install the missing library or package that the error names",
+           .ask = torch_is_imported}),
       make_imports_check(
           {.id = "PB542",
            .severity = Severity::warn,

@@ -261,8 +261,9 @@ std::string describe_loadable_releases(const Inventory& inventory) {
   }
   const auto unknown = find_unknown_name(inventory);
   if (all.empty() && unknown && has_old_string(*unknown)) return explain_unknown_torch_name(*unknown);
-  if (all.empty()) return fmt::format("none of torch {} has all that it needs", known_torch_releases());
-  return fmt::format("it loads with torch {} only", join_ranges(all.names()));
+  if (all.empty())
+    return fmt::format("none of torch {} has all the symbols that the package needs", known_torch_releases());
+  return fmt::format("the package loads only with torch {}", join_ranges(all.names()));
 }
 
 // Returns the commands that install another build of the package, or another torch. Empty if METADATA accepts the

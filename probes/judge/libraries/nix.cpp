@@ -31,7 +31,7 @@ bool holds(const StoreClosure& closure, std::string_view path) {
 
 std::optional<Seen> unknown_closure(const StoreClosure& closure) {
   return Seen{.what = closure.problem.value_or("nix-store reported no path"),
-              .remedy = "run `pbprobe audit` where the result's Nix store is"};
+              .remedy = "run `pbprobe audit` on the machine whose Nix store holds the result"};
 }
 
 // Returns the answer of a check that has no closure; nullopt if the closure was read.
@@ -47,8 +47,8 @@ void ask_needed(Answer& answer, const StoreClosure& closure, const File& file) {
   for (const auto& dependency : file.links->dependencies) {
     const bool elsewhere = dependency.provider == Provider::outside || dependency.provider == Provider::system;
     if (!elsewhere || !dependency.path || holds(closure, *dependency.path)) continue;
-    answer.seen.push_back({say("{} needs {}, which is found at {}, outside of the closure", base_name(file.path),
-                               dependency.name, *dependency.path),
+    answer.seen.push_back({say("{} needs {}, which is found at {}, outside of the artifact's Nix closure",
+                               base_name(file.path), dependency.name, *dependency.path),
                            file.path});
   }
 }
@@ -63,7 +63,9 @@ void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) 
                                                      return dependency.path && is_inside(*dependency.path, folder);
                                                    });
       if (known) continue;
-      answer.seen.push_back({say("{} searches {}, which the closure lacks", base_name(file.path), folder), file.path});
+      answer.seen.push_back(
+          {say("{} searches {} for libraries, which the artifact's Nix closure lacks", base_name(file.path), folder),
+           file.path});
     }
   }
 }
@@ -99,9 +101,10 @@ Answer files_stay_in_store_closure(const Facts& facts) {
   Answer answer;
   for (const auto& path : closure.paths) {
     if (path.there) continue;
-    answer.seen.push_back({.what = say("{} is in the closure, and the store lacks it", base_name(path.path)),
-                           .where = path.path,
-                           .remedy = "fetch or build it again: nix-store --verify --check-contents --repair"});
+    answer.seen.push_back(
+        {.what = say("{} is in the artifact's Nix closure, and the Nix store lacks it", base_name(path.path)),
+         .where = path.path,
+         .remedy = "fetch or build it again: nix-store --verify --check-contents --repair"});
   }
   for (const auto& file : facts.inventory->files) {
     ask_needed(answer, closure, file);
@@ -145,20 +148,21 @@ std::vector<Check> nix_checks() {
       {.id = "PB129",
        .subject = Subject::closure,
        .needs = {store, inventory, whole},
-       .remedy = "add what holds it to the inputs of the build, and build again: an installation copies only "
-                 "the closure",
+       .remedy = "add the package that holds this path to the inputs of the build, and build again: an installation "
+                 "copies only the closure",
        .ask = files_stay_in_store_closure},
       {.id = "PB130",
        .subject = Subject::closure,
        .needs = {store, inventory, whole},
        .remedy = "move the whole package set to one CUDA (an overlay of cudaPackages): `nix-store -q --referrers` "
-                 "tells who brings the other",
+                 "shows which package needs the other CUDA",
        .ask = store_closure_has_one_cuda},
       {.id = "PB131",
        .subject = Subject::closure,
        .severity = Severity::warn,
        .needs = {store, inventory, whole},
-       .remedy = "take all inputs from one nixpkgs: what was built for the newer one does not load beside the older",
+       .remedy =
+           "take all inputs from one nixpkgs: a library built for the newer glibc does not load with the older one",
        .ask = store_closure_has_one_libc},
   };
 }

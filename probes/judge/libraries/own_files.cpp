@@ -134,7 +134,8 @@ Answer libtorch_is_complete(const Facts& facts) {
     for (const auto& needed : list_dependencies(file)) {
       if (is_unreachable(inventory, needed, loaded))
         answer.seen.push_back(
-            {.what = say("{} needs {}, which its RPATH does not lead to", base_name(file.path), needed.name),
+            {.what =
+                 say("{} needs {}, which is in none of the folders of its RPATH", base_name(file.path), needed.name),
              .where = file.path,
              .remedy = "link it with an RPATH of $ORIGIN (torch/_C: $ORIGIN/lib), as torch's build does"});
     }
@@ -183,12 +184,11 @@ void find_shadowed_files(const Inventory& inventory, Answer& answer) {
     const File& other = *first->second;
     const bool same = file.sha256 && other.sha256 ? file.sha256 == other.sha256 : file.size_bytes == other.size_bytes;
     if (added || same || cut_file_name(other.path) == cut_file_name(file.path)) continue;
-    answer.seen.push_back(
-        {.what =
-             say("{} is in {} and in {}, with different contents: the loader takes the one that an RPATH names first",
-                 name, cut_file_name(other.path), cut_file_name(file.path)),
-         .where = file.path,
-         .remedy = "remove the one that the build does not mean"});
+    answer.seen.push_back({.what = say("{} is in {} and in {}, with different contents: the loader takes the copy "
+                                       "whose folder comes first in an RPATH",
+                                       name, cut_file_name(other.path), cut_file_name(file.path)),
+                           .where = file.path,
+                           .remedy = "remove the copy that the build does not intend"});
   }
 }
 
@@ -210,12 +210,13 @@ Answer names_are_their_own(const Facts& facts) {
     const auto name = base_name(file.path);
     if (has_name_of_other_version(file))
       answer.seen.push_back(
-          {fmt::format("{} says of itself that it is {} (DT_SONAME)", name, *file.soname), file.path});
+          {fmt::format("the file name is {}, and its DT_SONAME says {}", name, *file.soname), file.path});
     if (!is_own(*facts.inventory, file)) continue;
     const bool of_another =
         stems.contains(library_stem(*file.soname)) && library_stem(*file.soname) != library_stem(name);
     if (!of_another && !(name.starts_with("lib") && modules.contains(*file.soname))) continue;
-    answer.seen.push_back({fmt::format("{} says of itself that it is {} (DT_SONAME)", name, *file.soname), file.path});
+    answer.seen.push_back(
+        {fmt::format("the file name is {}, and its DT_SONAME says {}", name, *file.soname), file.path});
   }
   return answer;
 }
@@ -252,10 +253,11 @@ Answer needed_names_fit(const Facts& facts) {
       if (name.find('/') != name.npos)
         answer.seen.push_back(
             {say("{} needs {}: the loader opens that path on every machine", base_name(file.path), name), file.path,
-             "link it by a name, with a SONAME: patchelf --replace-needed PATH NAME FILE"});
+             "link the library by its name instead of a path: patchelf --replace-needed PATH NAME FILE"});
       else if (!library.empty() && (python.starts_with("cp") || python.starts_with("abi3")) && library != python)
-        answer.seen.push_back({say("{} is for {}, and needs {}", base_name(file.path), python, name), file.path,
-                               "build it with the Python that it is for; extension modules need no libpython"});
+        answer.seen.push_back(
+            {say("{} is for {}, and needs {}", base_name(file.path), python, name), file.path,
+             "build the file with the Python that its name states; extension modules need no libpython"});
     }
   }
   return answer;
@@ -283,7 +285,7 @@ std::vector<Check> own_files_checks() {
       {.id = "PB183",
        .needs = {inventory},
        .of_any = true,
-       .remedy = "link it again, by names and with the Python that it is for",
+       .remedy = "link the file again, by library names instead of paths, and with the Python that its name states",
        .ask = needed_names_fit},
   };
 }

@@ -63,16 +63,17 @@ void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text
   if (!tag) return;
   const auto& abi = inventory.python_abi;
   if (abi && tag->abi != *abi && tag->abi != "none")
-    answer.seen.push_back({say("its tag {} says {}, and torch's extension module is for {}", text, tag->abi, *abi)});
-  if (inventory.platform && !tag->platform.ends_with(get_processor(*inventory.platform)))
     answer.seen.push_back(
-        {say("its tag {} says {}, and its files are built for {}", text, tag->platform, *inventory.platform)});
+        {say("the package's tag {} says {}, and torch's extension module is for {}", text, tag->abi, *abi)});
+  if (inventory.platform && !tag->platform.ends_with(get_processor(*inventory.platform)))
+    answer.seen.push_back({say("the package's tag {} says {}, and its files are built for {}", text, tag->platform,
+                               *inventory.platform)});
   const auto promised = parse_major_minor(parse_glibc(tag->platform).value_or(""));
   const auto floor = look_up_value(inventory.version_floors, "GLIBC");
   const auto needed = parse_major_minor(floor.value_or(""));
   if (promised && needed && *promised < *needed)
-    answer.seen.push_back({say("its tag {} promises glibc {}.{}, and libtorch needs {}", text, promised->major,
-                               promised->minor, *floor)});
+    answer.seen.push_back({say("the package's tag {} promises to run with glibc {}.{}, and libtorch needs glibc {}",
+                               text, promised->major, promised->minor, *floor)});
 }
 
 // Returns a tag for each platform in a wheel's file name, by which installers choose:
@@ -104,7 +105,7 @@ Answer requirements_are_met(const Facts& facts) {
     const auto there = look_up_value(facts.inventory->component_versions, component);
     if (there && !is_version_of(*there, version))
       answer.seen.push_back(
-          {.what = say("torch's package asks for {} {}, and {} is installed", component, version, *there),
+          {.what = say("torch's package requires {} {}, and version {} is installed", component, version, *there),
            .remedy = reinstall_torch(*facts.inventory)});
   }
   return answer;
@@ -123,8 +124,8 @@ Answer other_version_is_true(const Inventory& inventory) {
     return row.cuda.empty() ? parse_major_minor(one) == local : one == std::to_string(local->major);
   });
   if (others.empty()) return {};
-  return {.seen = {{say("its version {} says CUDA {}.{}, and its files are of CUDA {}", version, local->major,
-                        local->minor, fmt::join(others, ", "))}}};
+  return {.seen = {{say("the package's version {} says CUDA {}.{}, and its files are built with CUDA {}", version,
+                        local->major, local->minor, fmt::join(others, ", "))}}};
 }
 
 // Returns "cpu", "rocm" or "xpu" for the version of a build without CUDA: "2.11.0+cpu".
@@ -149,19 +150,20 @@ Answer versions_agree(const Facts& facts) {
   for (const auto& stated : inventory.stated_versions) {
     if (stated.of != "torch" || stated.where.starts_with("torch/version.py:") || !disagrees(stated.stated)) continue;
     answer.seen.push_back(
-        {say("{} says torch {}, and its files say {}", stated.where, stated.stated, *inventory.torch_version),
+        {say("{} says torch {}, and torch's files say {}", stated.where, stated.stated, *inventory.torch_version),
          stated.where});
     break;  // a wrong package states the wrong version in each place
   }
   const auto local = local_cuda(*inventory.torch_version);
   if (local && local != parse_major_minor(inventory.cuda_version.value_or("")))
-    answer.seen.push_back({say("its version {} says CUDA {}.{}, and it is built with {}", *inventory.torch_version,
-                               local->major, local->minor, inventory.cuda_version.value_or("none")),
-                           "torch/version.py"});
+    answer.seen.push_back(
+        {say("the package's version {} says CUDA {}.{}, and torch is built with CUDA {}", *inventory.torch_version,
+             local->major, local->minor, inventory.cuda_version.value_or("none")),
+         "torch/version.py"});
   const auto other = find_other_back_end(*inventory.torch_version);
   if (!other.empty() && inventory.cuda_version)
-    answer.seen.push_back({say("its version {} says {}, and it is built with CUDA {}", *inventory.torch_version, other,
-                               *inventory.cuda_version),
+    answer.seen.push_back({say("the package's version {} says {}, and torch is built with CUDA {}",
+                               *inventory.torch_version, other, *inventory.cuda_version),
                            "torch/version.py"});
   return answer;
 }
@@ -184,9 +186,10 @@ Answer abi_is_one(const Facts& facts) {
     const bool mixed = links.cxx11_names >= kEnoughCxx11Names;
     const bool all_old_by_then = links.cxx11_names == 0 && version && *version < kFirstCxx11;
     if (!mixed && (!version || all_old_by_then)) continue;
-    answer.seen.push_back({say("{} of its names have the strings before C++11, and {} those since",
-                               links.pre_cxx11_names, links.cxx11_names),
-                           file.path});
+    answer.seen.push_back(
+        {say("{} symbols of this file use the std::string ABI before C++11, and {} symbols use the C++11 ABI",
+             links.pre_cxx11_names, links.cxx11_names),
+         file.path});
   }
   return answer;
 }
@@ -197,7 +200,7 @@ Answer commit_is_known(const Facts& facts) {
   if (!has_file || !inventory.torch_version) return {};
   const std::string commit = inventory.git_version.value_or("");
   if (!commit.empty() && commit != "Unknown") return {};
-  return {.seen = {{"the files do not say which commit this torch is built from", "torch/version.py"}}};
+  return {.seen = {{"torch's files do not state the commit that they are built from", "torch/version.py"}}};
 }
 
 Answer has_matrix_library(const Facts& facts) {
@@ -222,7 +225,7 @@ Answer has_magma(const Facts& facts) {
     const File* file = file_named(*facts.inventory, name);
     if (file == nullptr || !file->links) continue;
     if (has(*file, "MAGMA", "libmagma")) return {};
-    return {.seen = {{"it has no MAGMA: linear algebra on the GPU uses only cuSOLVER", file->path}}};
+    return {.seen = {{"this torch has no MAGMA: linear algebra on the GPU uses only cuSOLVER", file->path}}};
   }
   return {};
 }
@@ -237,7 +240,8 @@ Answer has_nvshmem(const Facts& facts) {
     return file.component == kLibtorch && has(file, "NVSHMEM", "libnvshmem_host");
   });
   if (there) return {};
-  return {.seen = {{"no file of libtorch needs NVSHMEM: symmetric memory between GPUs has no such back end"}}};
+  return {
+      .seen = {{"no file of libtorch needs NVSHMEM: torch's symmetric memory between GPUs has no NVSHMEM back end"}}};
 }
 
 }  // namespace
@@ -248,45 +252,48 @@ std::vector<Check> packages_checks() {
       {.id = "PB119",
        .severity = Severity::warn,
        .needs = {package, inventory, whole},
-       .remedy = "install torch again from the same source: that brings the versions that its package asks for",
+       .remedy =
+           "install torch again from the same source: that installs the library versions that torch's package requires",
        .ask = requirements_are_met},
       {.id = "PB120",
        .needs = {inventory},
        .of_any = true,
-       .remedy = "look at the source that the recipe takes, and build it again",
+       .remedy = "look at the source that the recipe uses, and build torch again",
        .ask = versions_agree},
       {.id = "PB121",
        .needs = {package, inventory, whole},
-       .remedy = "tag it with what it was built for: auditwheel, or bdist_wheel's --plat-name",
+       .remedy =
+           "change the wheel's tag to its Python ABI, processor and glibc: auditwheel, or --plat-name of bdist_wheel",
        .ask = tags_agree},
       {.id = "PB122",
        .needs = {inventory},
-       .remedy = "build all of it with one _GLIBCXX_USE_CXX11_ABI: what mixes them does not link",
+       .remedy = "build all of it with one _GLIBCXX_USE_CXX11_ABI: files with different values do not link",
        .ask = abi_is_one},
       {.id = "PB123",
        .severity = Severity::note,
        .needs = {inventory, whole},
-       .remedy = "set PYTORCH_BUILD_VERSION and build from a checkout with its history",
+       .remedy = "set PYTORCH_BUILD_VERSION, and build from a Git checkout with its history",
        .ask = commit_is_known},
       {.id = "PB124",
        .severity = Severity::warn,
        .needs = {inventory},
-       .remedy = "build it with USE_MKLDNN=1, on aarch64 with USE_MKLDNN_ACL=1",
+       .remedy = "build torch with USE_MKLDNN=1, on aarch64 with USE_MKLDNN_ACL=1",
        .ask = has_matrix_library},
       {.id = "PB125",
        .severity = Severity::warn,
        .needs = {cuda_build, inventory, whole},
-       .remedy = "build it with USE_CUDNN=1 and cuDNN among its inputs",
+       .remedy = "build torch with USE_CUDNN=1 and cuDNN among its inputs",
        .ask = has_cudnn},
       {.id = "PB126",
        .severity = Severity::note,
        .needs = {cuda_build, inventory, whole},
-       .remedy = "build it with USE_MAGMA=1 where linear algebra on the GPU matters",
+       .remedy = "build torch with USE_MAGMA=1 where linear algebra on the GPU matters",
        .ask = has_magma},
       {.id = "PB127",
        .severity = Severity::note,
        .needs = {cuda_build, inventory, whole},
-       .remedy = "build it with USE_NVSHMEM=1 and NVSHMEM among its inputs where symmetric memory between GPUs matters",
+       .remedy =
+           "build torch with USE_NVSHMEM=1 and NVSHMEM among its inputs where symmetric memory between GPUs matters",
        .ask = has_nvshmem},
   };
 }

@@ -95,7 +95,8 @@ Answer python_header_exists(const Facts& facts) {
   // "3.11" for "/usr/include/python3.11/Python.h"
   const std::string folder = header->path.substr(0, header->path.rfind('/'));
   const std::string version = folder.substr(folder.rfind("python") + 6);
-  Seen seen{.what = say("{} is missing: code that torch.compile and Triton compile includes it", header->path)};
+  Seen seen{.what =
+                say("{} is missing: code that torch.compile and Triton generate includes this header", header->path)};
   const Packages* const packages = get_packages(facts);
   const bool of_system = header->path.starts_with("/usr/include/");
   if (of_system && packages != nullptr && !packages->headers.empty())
@@ -115,7 +116,7 @@ Answer driver_can_be_linked(const Facts& facts) {
   const std::string folder = folder_of_driver(facts);
   const std::string name_it = "export TRITON_LIBCUDA_PATH=" + folder;
   if (driver->variable)
-    return {.seen = {{.what = say("{}={} holds no {}: Triton links its launchers with it", *driver->variable,
+    return {.seen = {{.what = say("{}={} holds no {}: Triton links its launchers with that library", *driver->variable,
                                   driver->folders.front(), driver->name),
                       .remedy = name_it}}};
   if (!driver->ldconfig) return {};  // this Triton finds the library without ldconfig
@@ -127,7 +128,7 @@ Answer driver_can_be_linked(const Facts& facts) {
     return {.seen = {{.what = say("{} knows no libcuda.so.1: Triton does not find the driver to link with",
                                   *driver->ldconfig),
                       .remedy = fmt::format("run `ldconfig {}` as root, or {}", folder, name_it)}}};
-  return {.seen = {{.what = say("this Triton links with {}, which is not in {}", driver->name,
+  return {.seen = {{.what = say("this Triton links with the library the library {}, which is not in {}", driver->name,
                                 fmt::format("{}", fmt::join(driver->folders, ", "))),
                     .remedy = fmt::format("ln -s libcuda.so.1 {}/{}", driver->folders.front(), driver->name)}}};
 }
@@ -149,7 +150,7 @@ std::optional<Seen> find_ptxas_fault(const CalledPtxas& ptxas, Sm gpu) {
                 .where = ptxas.path,
                 .remedy = ptxas.variable && !ptxas.ignored
                               ? fmt::format("unset {}, or set it to a ptxas that starts", variable)
-                              : fmt::format("install triton again, or give it one: {}=/path/to/ptxas", variable)};
+                              : fmt::format("install triton again, or give it a ptxas: {}=/path/to/ptxas", variable)};
   if (!ptxas.compiler) return std::nullopt;
   if (gpu >= kFirstWithSuffix) gpu.suffix = 'a';
   const auto& knows = ptxas.compiler->knows;
@@ -219,11 +220,10 @@ std::vector<Check> preflight_checks() {
                             .ask = python_header_exists}),
       make_preflight_check(
           {.id = "PB533", .remedy = "export TRITON_LIBCUDA_PATH=/folder/of/libcuda", .ask = driver_can_be_linked}),
-      make_preflight_check(
-          {.id = "PB534",
-           .remedy =
-               "give Triton one that does: TRITON_PTXAS_PATH=/path/to/ptxas, from 10.0 on TRITON_PTXAS_BLACKWELL_PATH",
-           .ask = ptxas_knows_gpus}),
+      make_preflight_check({.id = "PB534",
+                            .remedy = "give Triton a ptxas that knows this GPU: TRITON_PTXAS_PATH=/path/to/ptxas, from "
+                                      "10.0 on TRITON_PTXAS_BLACKWELL_PATH",
+                            .ask = ptxas_knows_gpus}),
       make_preflight_check(
           {.id = "PB535",
            .remedy =

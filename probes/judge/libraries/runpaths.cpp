@@ -174,9 +174,8 @@ std::vector<Check> runpaths_checks() {
   return {
       {.id = "PB133",
        .needs = {claim, inventory},
-       .remedy =
-           "install it by its own install step, or set the RUNPATH by patchelf: on another machine that folder is "
-           "missing, or another user owns it",
+       .remedy = "install the file by the build's own install step, or set the RUNPATH by patchelf: on another machine "
+                 "that folder is missing, or another user owns it",
        .ask = build_folder_is_forgotten},
       {.id = "PB137",
        .needs = {inventory},
@@ -190,7 +189,8 @@ std::vector<Check> runpaths_checks() {
       {.id = "PB139",
        .severity = Severity::note,
        .needs = {claim, inventory},
-       .remedy = "ship what it needs from there, or make sure that each machine has the folder",
+       .remedy =
+           "ship the libraries that the file needs from that folder, or make sure that each machine has the folder",
        .ask = runpaths_are_known},
   };
 }

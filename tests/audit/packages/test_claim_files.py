@@ -63,10 +63,16 @@ def test_passes_the_same_claim_file_in_json(tmp_path):
 @pytest.mark.parametrize(
     ("claims", "says"),
     [
-        ("files _moe*.so sm90,sm120\n", "sm_120 is claimed, and _moe.abi3.so of _moe*.so of spam-kernels 1.0 holds"),
-        ("files _C*.so sm90a\n", "sm_90a is claimed, and _C.abi3.so of _C*.so of spam-kernels 1.0 holds"),
-        ("files _C*.so compute_80\n", "compute_80 is claimed, and _C.abi3.so of _C*.so of spam-kernels 1.0 holds PTX"),
-        ("files *.so sm90\n", "sm_90 is claimed, and _host.so of *.so of spam-kernels 1.0 holds no device code"),
+        (
+            "files _moe*.so sm90,sm120\n",
+            "sm_120 is claimed, and file _moe.abi3.so in _moe*.so of spam-kernels 1.0 holds",
+        ),
+        ("files _C*.so sm90a\n", "sm_90a is claimed, and file _C.abi3.so in _C*.so of spam-kernels 1.0 holds"),
+        (
+            "files _C*.so compute_80\n",
+            "compute_80 is claimed, and file _C.abi3.so in _C*.so of spam-kernels 1.0 holds PTX",
+        ),
+        ("files *.so sm90\n", "sm_90 is claimed, and file _host.so in *.so of spam-kernels 1.0 holds no device code"),
         ("files _host.so sm90\n", "sm_90 is claimed, and no file of _host.so of spam-kernels 1.0 holds device code"),
         ("files _fa.so cuda=12.8\n", "CUDA 12.8 is claimed, and _fa.so of spam-kernels 1.0 links libraries of CUDA 13"),
     ],
@@ -96,7 +102,7 @@ def test_applies_the_last_matching_pattern(tmp_path):
         ),
         (
             SOUND + "ignore *.cubin made here\n",
-            '"*.cubin", which the claim file ignores, names no file of spam-kernels 1.0',
+            '"*.cubin", which the claim file ignores, matches no file of spam-kernels 1.0',
         ),
     ],
 )

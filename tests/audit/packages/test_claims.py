@@ -59,8 +59,10 @@ def test_judges_modules_of_pypy_by_its_name(tmp_path, code, claim, exit_code, fa
 def test_fails_an_sm_that_no_file_contains(tmp_path):
     verdict = gate(spam(), tmp_path, "sm90,sm80", FAILED)
     assert found(verdict) == {
-        "PB171": f"sm80 is claimed, and {MODULE.rpartition('/')[2]} of spam-kernels 1.0 holds machine code only for "
-        "sm_120, sm_90"
+        "PB171": (
+            f"sm80 is claimed, and file {MODULE.rpartition('/')[2]} in "
+            f"spam-kernels 1.0 holds machine code only for sm_120, sm_90"
+        )
     }
     [row] = [row for row in verdict["claims"] if row["claim"] == "SM"]
     assert row["shipped"] == "fail"
@@ -69,7 +71,7 @@ def test_fails_an_sm_that_no_file_contains(tmp_path):
 def test_fails_a_library_that_lost_its_kernels(tmp_path):
     verdict = gate(spam(**{"spam/_moe.abi3.so": Library(units=("first90.o",))}), tmp_path, "sm90,sm120", FAILED)
     assert found(verdict) == {
-        "PB171": "sm120 is claimed, and _moe.abi3.so of spam-kernels 1.0 holds machine code only for sm_90"
+        "PB171": "sm120 is claimed, and file _moe.abi3.so in spam-kernels 1.0 holds machine code only for sm_90"
     }
 
 
@@ -87,7 +89,7 @@ def test_raw_cubins_of_a_folder_are_one(tmp_path):
 
 def test_fails_an_sm_claim_without_device_code(tmp_path):
     verdict = gate(Package("plain", {"plain/_C.abi3.so": Library()}), tmp_path, "sm90", FAILED)
-    says = "sm90 is claimed, and no file of plain 1.0 holds device code: its build had no CUDA"
+    says = "sm90 is claimed, and no file of plain 1.0 holds device code: it was built without CUDA"
     assert found(verdict) == {"PB171": says}
 
 

@@ -59,7 +59,7 @@ def test_ptx_of_a_later_isa_than_the_claimed_cuda_fails(tmp_path):
     package = spam(fatbin(PTX), needs=("libcudart.so.12",))
     code, found = gated(wheel(package, tmp_path / "again"), "--claim", "cuda=12.8")
     assert code == FAILED
-    assert "PTX of spam 1.0 for sm_80 is of ISA 9.0, which came later" in found["PB172"]
+    assert "spam 1.0 holds PTX for sm_80 of ISA version 9.0, which only a later CUDA supports" in found["PB172"]
 
 
 @pytest.mark.parametrize(("claim", "code"), [("compute_90a", PASSED), ("compute_90", FAILED)])

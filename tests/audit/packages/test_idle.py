@@ -83,6 +83,9 @@ def test_fails_one_unit_of_two_without_the_sm(tmp_path):
     code, found = gated(wheel(package, tmp_path))
     assert code == FAILED
     assert found == {
-        "PB171": "sm90 is claimed, and 1 of the 2 units of _C.abi3.so of spam 1.0 holds machine code for it"
+        "PB171": (
+            "sm90 is claimed, and only 1 of the 2 translation units of file "
+            "_C.abi3.so in spam 1.0 holds machine code for it"
+        )
     }
     assert gated(wheel(package, tmp_path / "twin"), ("--claim", "sm120")) == (PASSED, {})

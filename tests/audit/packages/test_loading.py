@@ -87,12 +87,12 @@ def test_loads_an_extension_of_this_torch(tmp_path):
     ("code", "symbol", "says"),
     [
         (FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);"),
-         "c10::FatalSignalHandler::fatalSignalHandler(int)", "it loads with torch 2.8 to 2.10 only"),
+         "c10::FatalSignalHandler::fatalSignalHandler(int)", "the package loads only with torch 2.8 to 2.10"),
         (POOL + MODULE.format("c10::cuda::MemPool pool(nullptr, true, true);"),
          "c10::cuda::MemPool::MemPool(c10::cuda::CUDACachingAllocator::CUDAAllocator*, bool, bool)",
-         "it loads with torch 2.9 only"),
+         "the package loads only with torch 2.9"),
         ("namespace c10 { void nowhere(int); }\n" + MODULE.format("c10::nowhere(0);"),
-         "c10::nowhere(int)", "none of torch 2.8 to 2.15 has all that it needs"),
+         "c10::nowhere(int)", "none of torch 2.8 to 2.15 has all the symbols that the package needs"),
     ],
 )  # fmt: skip
 def test_names_a_missing_symbol_with_the_torch_that_has_it(tmp_path, code, symbol, says):
@@ -109,7 +109,7 @@ def test_several_files_of_a_package_have_one_finding(tmp_path):
     package.libraries["ext/_other.so"] = Library(needs=("libc10.so", "libcudart.so.7"), runpath=(), code=USES_FREE)
     finding = only_finding(audited(environment(tmp_path, torch(), package), FAILED)[0])
     assert finding["id"] == "PB163"
-    assert finding["what"].endswith("it loads with torch 2.8 to 2.10 only; 1 more of its files does not load")
+    assert finding["what"].endswith("the package loads only with torch 2.8 to 2.10; 1 more of its files does not load")
 
 
 def test_torch_s_own_symbols_count_too(tmp_path):
@@ -144,7 +144,8 @@ def test_names_the_requested_torch_in_the_load_finding(tmp_path):
         metadata.write("Requires-Dist: torch==2.9.1\n")
     finding = only_finding(audited(site, FAILED)[0])
     assert finding["what"].endswith(
-        "it loads with torch 2.8 to 2.10 only; its METADATA requires torch==2.9.1, and torch 2.11.0+cpu is installed"
+        "the package loads only with torch 2.8 to 2.10; its METADATA requires "
+        "torch==2.9.1, and torch 2.11.0+cpu is installed"
     )
     command = "pip install --upgrade ext torch==2.11.0"
     assert finding["remedy"].startswith(f"install the ext that is made for this torch: {command}")
@@ -259,7 +260,7 @@ def test_accepts_torch_symbols_in_a_file_without_torch(tmp_path):
     assert row["loading"][0]["assumed"] == ["libc10.so"]
     lacking = extension(code=FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);"), needs=())
     row, _ = audited(environment(tmp_path / "lacking", torch(), lacking), FAILED)
-    assert "which torch 2.11.0+cpu lacks: it loads with torch 2.8 to 2.10 only" in only_finding(row)["what"]
+    assert "which torch 2.11.0+cpu lacks: the package loads only with torch 2.8 to 2.10" in only_finding(row)["what"]
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_judges_packages_above_a_torch_on_sys_path(tmp_path, see_base):
     site, base = base_and_venv(tmp_path, LACKING)
     see_base(site, base)
     row, document = audited(site, FAILED)
-    assert "which torch 2.11.0+cpu lacks: it loads with torch 2.8 to 2.10 only" in only_finding(row)["what"]
+    assert "which torch 2.11.0+cpu lacks: the package loads only with torch 2.8 to 2.10" in only_finding(row)["what"]
     assert {one["name"] for one in document["distributions"]} == {"ext", "torch"}
     sound, base = base_and_venv(tmp_path / "sound", extension())
     see_base(sound, base)

@@ -115,7 +115,7 @@ def make_load_rows(machine: str) -> list[Row]:
         ),
         Row(
             "PB214",
-            "not an instruction that pbprobe knows",
+            "an instruction that pbprobe does not know",
             beside(machine, C10, unknown),
             beside(machine, C10, known_later),
             claim,
@@ -146,13 +146,13 @@ ROWS = [
     Row("PB204", "needs avx", built("initializer"), built("generic"), ANY),
     Row(
         "PB205",
-        "runs everywhere, and the linker took a CPU capability's copy of it",
+        "runs on every CPU, and the linker kept the copy of it that was compiled for one CPU capability",
         built("leak"),
         built("generic"),
         ANY,
     ),
     # The twin's inline function is called only by its CPU capability.
-    Row("PB205", "took a CPU capability's copy of it", built("hidden_leak"), built("own"), ANY),
+    Row("PB205", "kept the copy of it that was compiled for", built("hidden_leak"), built("own"), ANY),
     Row("PB206", "the AVX512 CPU capability is missing", built("lost"), built("generic"), ANY),
     Row("PB207", "which avx2 lacks", built("avx512"), built("avx2"), "avx2,only"),
     Row("PB207", "which avx lacks", built("avx2"), built("avx"), "avx,only"),
@@ -161,7 +161,14 @@ ROWS = [
     Row("PB208", "avx2 is claimed, and no unguarded", built("generic"), built("generic"), "avx2,only", "avx2"),
     Row("PB208", "armv8_2 is claimed, and no", built("arm_generic"), built("armv8_2"), "armv8_2,only"),
     Row("PB208", "armv9 is claimed, and no", built("armv8_2"), built("armv9"), "armv9,only"),
-    Row("PB209", "the same code as avx512", built("avx512bf16"), built("avx512"), "avx512bf16,only", "avx512,only"),
+    Row(
+        "PB209",
+        "the build is the same as for avx512",
+        built("avx512bf16"),
+        built("avx512"),
+        "avx512bf16,only",
+        "avx512,only",
+    ),
 ]
 
 

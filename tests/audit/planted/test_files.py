@@ -87,7 +87,7 @@ NAMED = [
     ),
     Row(
         "PB149",
-        "libc10.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
+        "the file name is libc10.so, and its DT_SONAME says libtorch_cpu.so",
         lambda: cpu().but({C10: Library(ready=str(linked("libtorch_cpu.so", Library())))}),
         lambda: cpu().but({C10: Library()}),
         ANY,
@@ -130,14 +130,14 @@ CPU_VERSION = "__version__ = '2.11.0+cpu'"
 IDENTITY = [
     Row(
         "PB105",
-        "torch 2.11.0 is claimed, and the files say 2.11.0rc1",
+        "torch 2.11.0 is claimed, and the files state torch 2.11.0rc1",
         lambda: cpu(version="2.11.0rc1"),
         lambda: cpu(version="2.11.0"),
         ANY,
     ),
     Row(
         "PB105",
-        "torch 2.11.0 is claimed, and the files say 2.11.0.dev20260101+cpu",
+        "torch 2.11.0 is claimed, and the files state torch 2.11.0.dev20260101+cpu",
         lambda: cpu(version="2.11.0.dev20260101+cpu"),
         cpu,
         ANY,
@@ -158,7 +158,7 @@ IDENTITY = [
     ),
     Row(
         "PB120",
-        "METADATA says torch 2.11.0+cu130, and its files say 2.11.0+cpu",
+        "METADATA says torch 2.11.0+cu130, and torch's files say 2.11.0+cpu",
         lambda: cpu(texts=metadata(ONE, "2.11.0+cu130")),
         lambda: cpu(texts=metadata(ONE, "2.11.0+CPU")),
         ANY,
@@ -166,14 +166,17 @@ IDENTITY = [
     Row("PB120", "torch-2.11.0.post1.dist-info says torch 2.11.0.post1", lambda: cpu(package="2.11.0.post1"), cpu, ANY),
     Row(
         "PB134",
-        "its files belong to torch, and its metadata names torchvision 2.11.0",
+        "the files belong to torch, and the package's metadata names torchvision 2.11.0",
         lambda: cpu(texts=metadata(ONE, "2.11.0", "torchvision")),
         lambda: cpu(texts=metadata(ONE, "2.11.0", "Torch")),
         ANY,
     ),
     Row(
         "PB134",
-        "it holds the metadata of 2 packages: torch-2.11.0.dist-info (torch ?), torch-2.9.1.dist-info (torch 2.9.1)",
+        (
+            "the artifact contains the metadata of 2 packages, and torch is one package: "
+            "torch-2.11.0.dist-info (torch ?), torch-2.9.1.dist-info (torch 2.9.1)"
+        ),
         lambda: cpu(texts=metadata("torch-2.9.1.dist-info", "2.9.1")),
         lambda: cpu(texts=metadata("torchvision-0.26.0.dist-info", "0.26.0", "torchvision")),
         ANY,
@@ -208,7 +211,7 @@ IDENTITY = [
     ),
     Row(
         "PB136",
-        "libtorch_cpu.so says by its own code that it is torch 2.9.1, and the package says 2.11.0+cpu",
+        "libtorch_cpu.sothe code of  returns the version torch 2.9.1, and the package states 2.11.0+cpu",
         lambda: cpu(answering("2.9.1")),
         lambda: cpu(answering("2.11.0")),
         ANY,
@@ -269,14 +272,14 @@ RUNPATHS = [
 CLAIMED = [
     Row(
         "PB105",
-        "torch 2.11.0 is claimed, and the files say 2.9.1+cpu",
+        "torch 2.11.0 is claimed, and the files state torch 2.9.1+cpu",
         lambda: cpu(version="2.9.1+cpu"),
         lambda: cpu(version="2.11.0+cpu"),
         ANY,
     ),
     Row(
         "PB106",
-        "CUDA 12.8 is claimed, and the files say ",
+        "CUDA 12.8 is claimed, and the files state CUDA ",
         lambda: cuda(),
         lambda: cuda(),
         "cuda=12.8",
@@ -299,7 +302,7 @@ CLAIMED = [
     ),
     Row(
         "PB109",
-        f"sm110 is claimed, which is found on aarch64-linux, and this is built for {MACHINE}-linux",
+        f"sm110 is claimed, which is found on aarch64-linux, and this build is for {MACHINE}-linux",
         lambda: cuda(units=("sm110.fatbin",), magma="sm110.fatbin"),
         lambda: cuda(units=("sm110.fatbin",), magma="sm110.fatbin", machine="aarch64"),
         "sm110",
@@ -316,14 +319,17 @@ TOGETHER = [
     ),
     Row(
         "PB111",
-        "most CUDA libraries belong to release 13.0; not cuFFT 11.4.1.4",
+        "most CUDA libraries belong to CUDA release 13.0, but these do not: cuFFT 11.4.1.4",
         lambda: cuda(installed=MIXED),
         lambda: cuda(installed=TOOLKIT_13_0),
         ANY,
     ),
     Row(
         "PB112",
-        "CUDA 13.0 is claimed, and these are of no release of it: NVRTC 12.9.86, cuBLAS 12.9.1.4, cuFFT 11.4.1.4",
+        (
+            "CUDA 13.0 is claimed, and these libraries belong to no release of "
+            "it: NVRTC 12.9.86, cuBLAS 12.9.1.4, cuFFT 11.4.1.4"
+        ),
         lambda: cuda(installed=TOOLKIT_12_9, cuda="13.0", version="2.11.0+cu130"),
         lambda: cuda(installed=TOOLKIT_13_0, cuda="13.0", version="2.11.0+cu130"),
         "cuda=13.0",
@@ -383,7 +389,7 @@ TOGETHER = [
     ),
     Row(
         "PB118",
-        "it ships a libcuda, which belongs to the driver",
+        "the package ships a libcuda, which belongs to the driver",
         lambda: cpu().but({"torch/lib/libcuda.so.1": Library()}),
         lambda: cpu(Library(needs=("libcuda.so.1",))),
         ANY,
@@ -393,14 +399,14 @@ TOGETHER = [
 PACKAGES = [
     Row(
         "PB119",
-        "torch's package asks for cuDNN 9.19.0.56, and 9.11.0.98 is installed",
+        "torch's package requires cuDNN 9.19.0.56, and version 9.11.0.98 is installed",
         lambda: cpu(installed=("nvidia_cudnn_cu13-9.11.0.98",)),
         lambda: cpu(installed=("nvidia_cudnn_cu13-9.19.0.56",)),
         ANY,
     ),
     Row(
         "PB120",
-        "its version 2.11.0+cu128 says CUDA 12.8, and it is built with none",
+        "the package's version 2.11.0+cu128 says CUDA 12.8, and torch is built with CUDA none",
         lambda: cpu(version="2.11.0+cu128"),
         cpu,
         ANY,
@@ -422,19 +428,19 @@ PACKAGES = [
     ),
     Row(
         "PB121",
-        "promises glibc 2.5, and libtorch needs 2.",
+        "promises to run with glibc 2.5, and libtorch needs glibc 2.",
         lambda: cpu(Library(code=LATER_GLIBC), tag=TAG.format(f"manylinux_2_5_{MACHINE}")),
         lambda: cpu(Library(code=LATER_GLIBC), tag=TAG.format(f"manylinux_2_99_{MACHINE}")),
         ANY,
     ),
     Row(
         "PB122",
-        "names have the strings before C++11",
+        "symbols of this file use the std::string ABI before C++11",
         lambda: cpu(Library(code=strings(OLD_STRINGS))),
         lambda: cpu(Library(code=strings(NEW_STRINGS))),
         ANY,
     ),
-    Row("PB123", "do not say which commit", lambda: cpu(commit="Unknown"), cpu, ANY),
+    Row("PB123", "do not state the commit", lambda: cpu(commit="Unknown"), cpu, ANY),
     Row(
         "PB124",
         "libtorch_cpu.so has no oneDNN",
@@ -443,7 +449,7 @@ PACKAGES = [
         ANY,
     ),
     Row("PB125", "libtorch_cuda.so needs no cuDNN", lambda: without(BESIDE[0]), cuda, ANY),
-    Row("PB126", "it has no MAGMA", lambda: without(BESIDE[1]), cuda, ANY),
+    Row("PB126", "this torch has no MAGMA", lambda: without(BESIDE[1]), cuda, ANY),
     Row("PB127", "no file of libtorch needs NVSHMEM", lambda: without(BESIDE[2]), cuda, ANY),
     Row("PB128", "it links to a missing shared object", lambda: cpu(links=("torch/lib/libtorch_old.so",)), cpu, ANY),
 ]

@@ -79,7 +79,7 @@ UNITS = [
     ),
     Row(
         "PB314",
-        "sm120 is claimed, and 1 of the 2 translation units of libtorch_cuda.so holds machine code for it",
+        "sm120 is claimed, and only 1 of the 2 translation units of libtorch_cuda.so holds machine code for it",
         lambda: cuda(units=("first120.o", "second90.o")),
         lambda: cuda(units=("first120.o", "second90_120.o")),
         "sm120",
@@ -103,7 +103,7 @@ UNITS = [
     # An exact claim says of a unit without the SM just that.
     Row(
         "PB314",
-        "sm120 is claimed, and 1 of the 2 translation units of libtorch_cuda.so holds machine code for it",
+        "sm120 is claimed, and only 1 of the 2 translation units of libtorch_cuda.so holds machine code for it",
         lambda: cuda(units=("first120.o", "second90.o")),
         lambda: cuda(units=BOTH),
         "sm120,only",
@@ -142,7 +142,7 @@ UNITS = [
 TENSOR = [
     Row(
         "PB323",
-        "sm100 is claimed, and no file of libtorch holds sm_100a, which tcgen05.mma needs",
+        "sm100 is claimed, and no file of libtorch holds machine code for sm_100a, which tcgen05.mma needs",
         lambda: cuda(units=("first100.o",), magma="first100.o"),
         lambda: cuda(units=("first100.o", "second100a.o"), magma="first100.o"),
         "sm100,only",
@@ -190,14 +190,14 @@ INSIDE = [
     ),
     Row(
         "PB321",
-        "cubins of libtorch_cuda.so were made by different toolkits: 1 by CUDA 12.9, ",
+        "cubins of libtorch_cuda.so were compiled by different CUDA toolkits: 1 by CUDA 12.9, ",
         lambda: cuda(units=("first120.o", "older120.fatbin")),
         lambda: cuda(units=BOTH),
         "sm120",
     ),
     Row(
         "PB322",
-        "CUDA 12.9 is claimed, and cubins of libtorch_cuda.so were made by CUDA ",
+        "CUDA 12.9 is claimed, and cubins of libtorch_cuda.so were compiled by CUDA ",
         lambda: cuda(cuda="12.9", version="2.11.0+cu129"),
         lambda: cuda(),
         "sm120,cuda=12.9",
@@ -205,7 +205,7 @@ INSIDE = [
     ),
     Row(
         "PB322",
-        "is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
+        "is claimed, and cubins of libtorch_cuda.so were compiled by CUDA 12.9",
         lambda: cuda(units=("older120.fatbin",)),
         lambda: cuda(units=BOTH),
         claim_of_this_cuda,

@@ -132,7 +132,11 @@ NAMES = [
     ("torch.whl", None, ""),
     ("torch-2.9.1-cp311-cp311-linux_{}.whl", "PB120", "2.9.1-cp311-cp311-linux_"),
     ("torch-2.11.0rc1-cp311-cp311-linux_{}.whl", "PB120", "says torch 2.11.0rc1"),
-    ("torch-2.11.0%2Bcu130-cp311-cp311-linux_{}.whl", "PB120", "says torch 2.11.0+cu130, and its files say 2.11.0+cpu"),
+    (
+        "torch-2.11.0%2Bcu130-cp311-cp311-linux_{}.whl",
+        "PB120",
+        ("says torch 2.11.0+cu130, and torch's files say 2.11.0+cpu"),
+    ),
     ("torch-2.11.0-cp311-cp311-linux_sparc64.whl", "PB121", "says linux_sparc64, and its files are built for"),
 ]
 
