@@ -109,7 +109,7 @@ void add_pinned_toolkit_cases(std::vector<Case>& cases) {
     };
   };
   cases.push_back({"PB111",
-                   "not cuFFT 11.4.1.4",
+                   "but these do not: cuFFT 11.4.1.4",
                    with(audited(), pinning("12.0.0.61")),
                    with(audited(), pinning("11.4.1.4")),
                    {"PB119"}});
@@ -241,7 +241,7 @@ void add_identity_cases(std::vector<Case>& cases) {
   cases.push_back({"PB120", "x.whl says torch 2.11.0rc1", saying({{"torch", "x.whl", "2.11.0rc1"}}),
                    saying({{"torch", "x.whl", "2.11"}, {"CUDA", "x", "12.8"}})});
   const Package torch{"torch-2.11.0.dist-info", "torch", "2.11.0"};
-  cases.push_back({"PB134", "2 packages: torch-2.11.0.dist-info (torch 2.11.0), torch-2.9.1.dist-info (torch 2.9.1)",
+  cases.push_back({"PB134", "2 packages, and torch is one package: torch-2.11.0.dist-info (torch 2.11.0), torch-2.9.1.dist-info (torch 2.9.1)",
                    packaged({torch, {"torch-2.9.1.dist-info", "torch", "2.9.1"}}), packaged({torch})});
   cases.push_back({"PB134", "the package's metadata names numpy 2.0",
                    packaged({{"torch-2.11.0.dist-info", "numpy", "2.0"}}),

@@ -220,7 +220,7 @@ void add_unit_cases(std::vector<Case>& cases) {
        "sm100 is claimed, and only 1 of the 10 translation units of file a.cubin in ext 1.0 holds machine code for it",
        raw(1), raw(10)});
   cases.push_back({"PB171",
-                   "only sm90 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds machine code for",
+                   "only sm90 is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in ext 1.0 holds machine code for",
                    claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_120 sm_90", 3}}),
                    claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_90 sm_90a", 3}})});
   cases.push_back({"PB171",
@@ -432,7 +432,7 @@ void add_part_cases(std::vector<Case>& cases) {
 
 void add_claims_of_other_cases(std::vector<Case>& cases) {
   cases.push_back({"PB171",
-                   "sm80 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds machine code only",
+                   "sm80 is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in ext 1.0 holds machine code only",
                    claimed_of_other({.targets = {"sm90", "sm80"}}), claimed_of_other({.targets = {"sm90", "sm120"}})});
   cases.push_back({"PB172", "CUDA 12.8 is claimed, and ext 1.0 links libraries of CUDA 13",
                    claimed_of_other({.cuda = "12.8"}), claimed_of_other({.cuda = "13.0"})});
@@ -451,13 +451,13 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
     return claim;
   };
   const auto of_files = [&](FileClaim one) { return claimed_of_other(with_files({}, std::move(one))); };
-  cases.push_back({"PB175", "sm_90 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext/*.so of ext 1.0 holds",
+  cases.push_back({"PB175", "sm_90 is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in ext/*.so of ext 1.0 holds",
                    claimed_of_other(with_files({}, {.files = "ext/*.so", .sms = {"sm_90"}}),
                                     [](Inventory& i) {
                                       i.files[0].device_code->cubin = {{"sm_120", 1}};
                                     }),
                    of_files({.files = "ext/*.so", .sms = {"sm_90", "sm_90a"}})});
-  cases.push_back({"PB175", "compute_90 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of _C* of ext 1.0 holds PTX",
+  cases.push_back({"PB175", "compute_90 is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in _C* of ext 1.0 holds PTX",
                    of_files({.files = "_C*", .ptx = {"compute_90"}}), of_files({.files = "_C*", .sms = {"sm_120"}})});
   cases.push_back({"PB175", "torch 2.12 is claimed", of_files({.files = "*", .torch = "2.12"}),
                    of_files({.files = "*", .torch = "2.11", .python = "3.11"})});
@@ -475,17 +475,17 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
     });
   };
   cases.push_back({"PB177",
-                   "nvidia :: sm_arch :: 80_real is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0",
+                   "nvidia :: sm_arch :: 80_real is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in ext 1.0",
                    variant({"nvidia", "sm_arch", "80_real"}), variant({"nvidia", "sm_arch", "90_real"})});
   cases.push_back({"PB177", "nvidia :: sm_arch :: 120_virtual is claimed",
                    variant({"nvidia", "sm_arch", "120_virtual"}), variant({"nvidia", "sm_arch", "120_real"})});
-  cases.push_back({"PB177", "lower_bound :: 12.8variant.json states , and ext links libraries of CUDA 13",
+  cases.push_back({"PB177", "lower_bound :: 12.8, and ext links libraries of CUDA 13",
                    variant({"nvidia", "cuda_version_lower_bound", "12.8"}),
                    variant({"nvidia", "cuda_version_lower_bound", "13.0"})});
   cases.push_back({"PB177", "needs avx2 on every CPU, which the properties of x do not state",
                    variant({"x86_64", "level", "v2"}), variant({"x86_64", "level", "v3"})});
   cases.push_back({"PB177",
-                   "blas_lapack :: library :: mklvariant.json states , and no file links or contains that library",
+                   "blas_lapack :: library :: mkl, and no file links or contains that library",
                    variant({"blas_lapack", "library", "mkl"}), variant({"blas_lapack", "library", "other"})});
   cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated", add_mkl(false), add_mkl(true)});
   cases.push_back({"PB177", "uses symbols that only torch 2.10 to 2.11 has",
