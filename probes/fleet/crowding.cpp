@@ -49,7 +49,7 @@ void mark(const std::vector<JudgedRank*>& ranks, const std::string& shared) {
   for (JudgedRank* rank : ranks) {
     rank->is_crowded = true;
     add_finding(rank->row, FleetFault::error, Outcome::unknown,
-                fmt::format("{} ranks share {}, and each needs its own CPU or GPU, and each needs its own CPU or GPU: "
+                fmt::format("{} ranks share {}, and each needs its own CPU or GPU: "
                             "speeds and links are not judged",
                             ranks.size(), shared),
                 kFewerRanks);

@@ -155,9 +155,8 @@ void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy&
       rule.median = 1;
       rule.threshold = share.straggler;
     } else if (rule.median < 1 - share.floor) {
-      fleet.problems.push_back(
-          fmt::format("{} of {}: the whole fleet is {:.1f} % slower than the baseline the baseline {}", key.figure,
-                      key.device, 100 * (1 - rule.median), policy.baseline_name));
+      fleet.problems.push_back(fmt::format("{} of {}: the whole fleet is {:.1f} % slower than the baseline {}",
+                                           key.figure, key.device, 100 * (1 - rule.median), policy.baseline_name));
     }
     for (const auto& entry : speeds) {
       if (!is_slow(entry.value, rule, false, speeds.size(), entry.spread)) continue;

@@ -168,9 +168,8 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
           units.with == 0
               ? say("{} is claimed, and {} holds machine code only for {}", target->id, base_name(file.path),
                     join_sms(file.device_code->cubin))
-              : say("{} is claimed, and only only {} of the {} translation units of {} {} machine code for it",
-                    target->id, units.with, units.all, base_name(file.path),
-                    select_by_number(units.with, "holds", "hold"));
+              : say("{} is claimed, and only {} of the {} translation units of {} {} machine code for it", target->id,
+                    units.with, units.all, base_name(file.path), select_by_number(units.with, "holds", "hold"));
       answer.seen.push_back({std::move(what), file.path});
     }
   }

@@ -183,8 +183,7 @@ Answer cuda_is_one_major(const Facts& facts) {
   for (const auto& [name, file] : foreign)
     known.push_back(
         fmt::format("{} (there it is {})", name, fmt::join(list_sonames(releases, get_soname_stem(name)), ", ")));
-  return {.seen = {{.what = say("torch is torch is built with CUDA {}, and it needs libraries of another release: "
-                                "libraries of another release: {}",
+  return {.seen = {{.what = say("torch is built with CUDA {}, and it needs libraries of another release: {}",
                                 *facts.inventory->cuda_version, fmt::join(known, ", ")),
                     .where = foreign.begin()->second->path}}};
 }

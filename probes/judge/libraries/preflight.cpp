@@ -128,7 +128,7 @@ Answer driver_can_be_linked(const Facts& facts) {
     return {.seen = {{.what = say("{} knows no libcuda.so.1: Triton does not find the driver to link with",
                                   *driver->ldconfig),
                       .remedy = fmt::format("run `ldconfig {}` as root, or {}", folder, name_it)}}};
-  return {.seen = {{.what = say("this Triton links with the library the library {}, which is not in {}", driver->name,
+  return {.seen = {{.what = say("this Triton links with the library {}, which is not in {}", driver->name,
                                 fmt::format("{}", fmt::join(driver->folders, ", "))),
                     .remedy = fmt::format("ln -s libcuda.so.1 {}/{}", driver->folders.front(), driver->name)}}};
 }
