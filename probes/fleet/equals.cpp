@@ -167,7 +167,7 @@ void judge_differences(Fleet& fleet, JudgedRanks& ranks) {
     }
     for (const auto* difference : found->second)
       add_finding(rank.row, FleetFault::different, Outcome::fail, difference->row.sentence,
-                  "install the version that most of the nodes have");
+                  "install the version and the files that most of the nodes have");
   }
 }
 

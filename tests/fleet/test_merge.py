@@ -270,7 +270,7 @@ def test_crowded_ranks_are_not_judged_by_speed(tmp_path, more, shared):
     code, fleet, text = merge(tmp_path, crowd(make_fleet(nodes=1, gpus=4), **more))
     assert (code, fleet["outcome"]) == (0, "unknown")
     assert {fault for _, _, fault, _ in findings(fleet)} == {"error"}
-    assert f"{shared}: speeds and links are not judged" in fleet["reason"]
+    assert f"{shared}, and each needs its own CPU or GPU: speeds and links are not judged" in fleet["reason"]
     assert "--nproc-per-node" in fleet["fix"] and " ".join(text.split()).count(f"error: {shared}") == 1
     assert not [node for node in fleet["nodes"] if node["excluded"]]
     assert merge(tmp_path, crowd(make_fleet(nodes=1, gpus=4), **more), "--strict")[0] == 1

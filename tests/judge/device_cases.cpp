@@ -90,7 +90,7 @@ void add_entry_cases(std::vector<Case>& cases) {
                    change_sm90_build([](DeviceCode& code) { code.units_without_code = 99; }),
                    change_sm90_build([](DeviceCode& code) { code.units_without_code = 0; })});
   cases.push_back({"PB315",
-                   "libtorch_cuda_linalg.so holds only LTO-IR (sm_90): no driver runs it before nvJitLink links it",
+                   "libtorch_cuda_linalg.so holds only LTO-IR (sm_90): a device linker must compile it before it runs",
                    with(sm90_build(),
                         [](Report& r) {
                           file_named(r, "libtorch_cuda_linalg.so").device_code = DeviceCode{.lto_ir = {{"sm_90", 9}}};

@@ -241,7 +241,9 @@ void add_identity_cases(std::vector<Case>& cases) {
   cases.push_back({"PB120", "x.whl says torch 2.11.0rc1", saying({{"torch", "x.whl", "2.11.0rc1"}}),
                    saying({{"torch", "x.whl", "2.11"}, {"CUDA", "x", "12.8"}})});
   const Package torch{"torch-2.11.0.dist-info", "torch", "2.11.0"};
-  cases.push_back({"PB134", "2 packages, and torch is one package: torch-2.11.0.dist-info (torch 2.11.0), torch-2.9.1.dist-info (torch 2.9.1)",
+  cases.push_back({"PB134",
+                   "2 packages, and torch is one package: torch-2.11.0.dist-info (torch 2.11.0), torch-2.9.1.dist-info "
+                   "(torch 2.9.1)",
                    packaged({torch, {"torch-2.9.1.dist-info", "torch", "2.9.1"}}), packaged({torch})});
   cases.push_back({"PB134", "the package's metadata names numpy 2.0",
                    packaged({{"torch-2.11.0.dist-info", "numpy", "2.0"}}),

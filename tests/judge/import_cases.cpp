@@ -58,7 +58,7 @@ void add_import_cases(std::vector<Case>& cases) {
                    }),
                    imported(sound)});
   cases.push_back(
-      {"PB544", "ext._Cthe import of  succeeded, though pbprobe predicts from its files that it fails: it needs libx",
+      {"PB544", "the import of ext._C succeeded, though pbprobe predicts from its files that it fails: it needs libx",
        imported([](std::vector<Import>& all) { all[1].refused_by_files = "it needs libx"; }), imported(sound)});
 }
 

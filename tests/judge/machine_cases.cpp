@@ -101,7 +101,8 @@ void add_host_code_cases(std::vector<Case>& cases) {
   at_load.at_load = {{"avx512f", 2}};
   HostCode by_default = wide;
   by_default.cpu_capabilities["DEFAULT"].features = {{"avx512f", 5}};
-  cases.push_back({"PB210", "it needs avx512f, which", with(counted(at_load), lacks_avx512), counted(at_load)});
+  cases.push_back(
+      {"PB210", "this library needs avx512f, which", with(counted(at_load), lacks_avx512), counted(at_load)});
   cases.push_back({"PB210", "or uses its default CPU capability", with(counted(by_default), lacks_avx512),
                    with(counted(wide), lacks_avx512)});  // a guard is possible: PB203
   cases.push_back({"PB204", "needs avx2 as soon as the library is loaded",
@@ -184,10 +185,9 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   const HostCode plain512 = make_avx512_code();
   HostCode with_bf16 = plain512;
   with_bf16.unguarded["avx512_bf16"] = 1;
-  cases.push_back(
-      {"PB209",
-       "avx512bf16 is claimed, and no unguarded instruction needs avx512_bf16: the build is the same as for avx512",
-       counted(plain512, claim_cpu("avx512bf16", true)), counted(with_bf16, claim_cpu("avx512bf16", true))});
+  cases.push_back({"PB209", "and no unguarded instruction needs avx512_bf16: the build is the same as for avx512",
+                   counted(plain512, claim_cpu("avx512bf16", true)),
+                   counted(with_bf16, claim_cpu("avx512bf16", true))});
 }
 
 Report loading(LoadCode code, const char* target) {
@@ -232,8 +232,8 @@ void add_load_code_cases(std::vector<Case>& cases) {
                    loading({.functions = 1, .unknown_opcode = "f (.text) at 0x10: 62"}, "avx2"), loading({}, "avx2")});
   cases.push_back({"PB217", "set_fast_math makes the CPU flush subnormal numbers to zero",
                    loading({.functions = 1, .flushes = "set_fast_math"}, "avx2"), loading({.functions = 1}, "avx2")});
-  cases.push_back({"PB215", "an emulated CPU of avx2 (Haswell) died of it", emulated(LoadOutcome::died),
-                   emulated(LoadOutcome::loaded)});
+  cases.push_back({"PB215", "the process on an emulated CPU of avx2 (Haswell) died while it loaded this library",
+                   emulated(LoadOutcome::died), emulated(LoadOutcome::loaded)});
   cases.push_back({"PB216", "none of torch's CPU kernels (capability DEFAULT)",
                    with(loading({}, "avx2"), [](Report& r) { libtorch_cpu(r).host_code->cpu_capabilities.clear(); }),
                    loading({}, "avx2")});

@@ -219,10 +219,10 @@ void add_unit_cases(std::vector<Case>& cases) {
       {"PB171",
        "sm100 is claimed, and only 1 of the 10 translation units of file a.cubin in ext 1.0 holds machine code for it",
        raw(1), raw(10)});
-  cases.push_back({"PB171",
-                   "only sm90 is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in ext 1.0 holds machine code for",
-                   claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_120 sm_90", 3}}),
-                   claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_90 sm_90a", 3}})});
+  cases.push_back(
+      {"PB171", "only sm90 is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in ext 1.0 holds machine code for",
+       claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_120 sm_90", 3}}),
+       claimed_of_units({.exact = true, .targets = {"sm90"}}, {{"sm_90 sm_90a", 3}})});
   cases.push_back({"PB171",
                    "36 of the 36 kernels of _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 for it do nothing: idle",
                    claimed_of_idle(36, 6), claimed_of_idle(12, 0)});
@@ -250,7 +250,7 @@ void add_version_cases(std::vector<Case>& cases) {
   };
   cases.push_back(
       {"PB172",
-       "CUDA 12.8 is claimed, and ext 1.0 for sm_90 holds PTX of ISA version 9.0, which only a later CUDA supports",
+       "CUDA 12.8 is claimed, and ext 1.0 holds PTX for sm_90 of ISA version 9.0, which only a later CUDA supports",
        with_ptx("9.0"), with_ptx("8.7")});
   const auto modules = [](const char* claimed, std::vector<const char*> names) {
     return claimed_of_other({.python = claimed}, [&](Inventory& i) {
@@ -451,13 +451,13 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
     return claim;
   };
   const auto of_files = [&](FileClaim one) { return claimed_of_other(with_files({}, std::move(one))); };
-  cases.push_back({"PB175", "sm_90 is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in ext/*.so of ext 1.0 holds",
+  cases.push_back({"PB175", "file _C.cpython-311-x86_64-linux-gnu.so in ext/*.so of ext 1.0 holds",
                    claimed_of_other(with_files({}, {.files = "ext/*.so", .sms = {"sm_90"}}),
                                     [](Inventory& i) {
                                       i.files[0].device_code->cubin = {{"sm_120", 1}};
                                     }),
                    of_files({.files = "ext/*.so", .sms = {"sm_90", "sm_90a"}})});
-  cases.push_back({"PB175", "compute_90 is claimed, and file _C.cpython-311-x86_64-linux-gnu.so in _C* of ext 1.0 holds PTX",
+  cases.push_back({"PB175", "and file _C.cpython-311-x86_64-linux-gnu.so in _C* of ext 1.0 holds PTX",
                    of_files({.files = "_C*", .ptx = {"compute_90"}}), of_files({.files = "_C*", .sms = {"sm_120"}})});
   cases.push_back({"PB175", "torch 2.12 is claimed", of_files({.files = "*", .torch = "2.12"}),
                    of_files({.files = "*", .torch = "2.11", .python = "3.11"})});
@@ -484,10 +484,9 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
                    variant({"nvidia", "cuda_version_lower_bound", "13.0"})});
   cases.push_back({"PB177", "needs avx2 on every CPU, which the properties of x do not state",
                    variant({"x86_64", "level", "v2"}), variant({"x86_64", "level", "v3"})});
-  cases.push_back({"PB177",
-                   "blas_lapack :: library :: mkl, and no file links or contains that library",
+  cases.push_back({"PB177", "blas_lapack :: library :: mkl, and no file links or contains that library",
                    variant({"blas_lapack", "library", "mkl"}), variant({"blas_lapack", "library", "other"})});
-  cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated", add_mkl(false), add_mkl(true)});
+  cases.push_back({"PB177", "variant.json states blas_lapack :: library :: mkl", add_mkl(false), add_mkl(true)});
   cases.push_back({"PB177", "uses symbols that only torch 2.10 to 2.11 has",
                    variant({"abi_dependency", "torch", "2.9"}), variant({"abi_dependency", "torch", "2.10"})});
 }

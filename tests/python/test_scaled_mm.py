@@ -265,9 +265,9 @@ def test_blocks_of_128_are_refused_with_a_reason():
     assert "128x128_1x128 blocks" in refusal(a, a.t(), squares, rows.t(), **bf16)
     assert "1x128_1x128 blocks" in refusal(a, a.t(), rows, rows.t(), **bf16)
     assert "only one operand may" in refusal(a, a.t(), squares, squares.t(), **bf16)
-    assert "use .t().contiguous().t()" in refusal(a, a.t(), rows.contiguous(), rows.t(), **bf16)
-    assert "use .contiguous()" in refusal(a, a.t(), rows, rows.contiguous().t(), **bf16)
-    assert "of torch.float32" in refusal(a, a.t(), rows.double(), rows.t(), **bf16)
+    assert "use .float().t().contiguous().t()" in refusal(a, a.t(), rows.contiguous(), rows.t(), **bf16)
+    assert "use .float().contiguous()" in refusal(a, a.t(), rows, rows.contiguous().t(), **bf16)
+    assert "scale_a must be torch.float32" in refusal(a, a.t(), rows.double(), rows.t(), **bf16)
 
 
 def refusal(*args, **more):

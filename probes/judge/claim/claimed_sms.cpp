@@ -183,7 +183,7 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
 std::string_view describe_driver_use(std::string_view kind) {
   if (kind == "Tile IR") return "a driver for CUDA 13.1 or later compiles Tile IR at the first start";
   if (kind == "Mercury") return "the driver translates Mercury code when it loads the file";
-  return "only the device linker reads relocatable PTX";  // relocatable PTX
+  return "only the device linker reads relocatable PTX";
 }
 
 Answer claimed_sm_is_machine_code(const Facts& facts) {

@@ -157,8 +157,9 @@ Answer versions_agree(const Facts& facts) {
   const auto local = local_cuda(*inventory.torch_version);
   if (local && local != parse_major_minor(inventory.cuda_version.value_or("")))
     answer.seen.push_back(
-        {say("the package's version {} says CUDA {}.{}, and torch is built with CUDA {}", *inventory.torch_version,
-             local->major, local->minor, inventory.cuda_version.value_or("none")),
+        {say("the package's version {} says CUDA {}.{}, and torch is built {}", *inventory.torch_version, local->major,
+             local->minor,
+             make_words(inventory.cuda_version ? "with CUDA " + *inventory.cuda_version : "without CUDA")),
          "torch/version.py"});
   const auto other = find_other_back_end(*inventory.torch_version);
   if (!other.empty() && inventory.cuda_version)

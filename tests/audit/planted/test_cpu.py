@@ -141,7 +141,7 @@ def stub() -> Build:
 ROWS = [
     *make_load_rows(X86),
     *make_load_rows(ARM),
-    Row("PB213", "it is for aarch64, and", foreign(ARM), foreign(X86), CLAIM[X86]),
+    Row("PB213", "this file is for the processor aarch64, and", foreign(ARM), foreign(X86), CLAIM[X86]),
     Row("PB216", "none of torch's CPU kernels (capability DEFAULT)", stub, built("avx2"), CLAIM[X86]),
     Row("PB204", "needs avx", built("initializer"), built("generic"), ANY),
     Row(

@@ -173,10 +173,7 @@ IDENTITY = [
     ),
     Row(
         "PB134",
-        (
-            "the artifact contains the metadata of 2 packages, and torch is one package: "
-            "torch-2.11.0.dist-info (torch ?), torch-2.9.1.dist-info (torch 2.9.1)"
-        ),
+        "and torch is one package: torch-2.11.0.dist-info (torch ?), torch-2.9.1.dist-info (torch 2.9.1)",
         lambda: cpu(texts=metadata("torch-2.9.1.dist-info", "2.9.1")),
         lambda: cpu(texts=metadata("torchvision-0.26.0.dist-info", "0.26.0", "torchvision")),
         ANY,
@@ -211,7 +208,7 @@ IDENTITY = [
     ),
     Row(
         "PB136",
-        "libtorch_cpu.sothe code of  returns the version torch 2.9.1, and the package states 2.11.0+cpu",
+        "the code of libtorch_cpu.so returns the version torch 2.9.1, and the package states 2.11.0+cpu",
         lambda: cpu(answering("2.9.1")),
         lambda: cpu(answering("2.11.0")),
         ANY,
@@ -326,10 +323,7 @@ TOGETHER = [
     ),
     Row(
         "PB112",
-        (
-            "CUDA 13.0 is claimed, and these libraries belong to no release of "
-            "it: NVRTC 12.9.86, cuBLAS 12.9.1.4, cuFFT 11.4.1.4"
-        ),
+        "and these libraries belong to no release of it: NVRTC 12.9.86, cuBLAS 12.9.1.4, cuFFT 11.4.1.4",
         lambda: cuda(installed=TOOLKIT_12_9, cuda="13.0", version="2.11.0+cu130"),
         lambda: cuda(installed=TOOLKIT_13_0, cuda="13.0", version="2.11.0+cu130"),
         "cuda=13.0",
@@ -406,7 +400,7 @@ PACKAGES = [
     ),
     Row(
         "PB120",
-        "the package's version 2.11.0+cu128 says CUDA 12.8, and torch is built with CUDA none",
+        "the package's version 2.11.0+cu128 says CUDA 12.8, and torch is built without CUDA",
         lambda: cpu(version="2.11.0+cu128"),
         cpu,
         ANY,
