@@ -50,7 +50,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                        false),
                    sm121_build(false)});
   // An exact claim adds no second fault for units that lack the SM.
-  cases.push_back({"PB314", "sm121 is claimed, and 443 of the 444 translation units of libtorch_cuda.so hold",
+  cases.push_back({"PB314", "sm121 is claimed, and only 443 of the 444 translation units of libtorch_cuda.so hold",
                    change_sm121_build([](DeviceCode& code) {
                      code.cubin = {{"sm_90", 1}, {"sm_121", 443}, {"sm_121a", 1}};
                      code.unit_sets = {{"sm_90", 1}, {"sm_121", 442}, {"sm_121 sm_121a", 1}};
@@ -59,7 +59,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
   cases.push_back({"PB314", "sm121 is claimed, and libtorch holds no device code",
                    with(sm121_build(), [](Report& r) { libtorch_cuda(r).device_code.reset(); }), sm121_build()});
   // Public wheels have a handful of sm_121a cubins.
-  cases.push_back({"PB314", "sm121 is claimed, and 1 of the 444 translation units of libtorch_cuda.so holds",
+  cases.push_back({"PB314", "sm121 is claimed, and only 1 of the 444 translation units of libtorch_cuda.so holds",
                    change_sm121_build(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}, {"sm_121a", 1}};

@@ -184,11 +184,11 @@ void add_unit_cases(std::vector<Case>& cases) {
                    "in ext 1.0 holds machine code for it",
                    claimed_of_units({.targets = {"sm90"}}, {{"sm_120", 9}, {"sm_120 sm_90", 1}}),
                    claimed_of_units({.targets = {"sm90"}}, {{"sm_120 sm_90", 10}})});
-  cases.push_back({"PB171", " is claimed, and 5 of the 10 units of",
+  cases.push_back({"PB171", " is claimed, and only 5 of the 10 translation units of",
                    claimed_of_units({.targets = {"sm90", "sm120"}}, {{"sm_120", 5}, {"sm_90", 5}}),
                    claimed_of_units({.targets = {"sm90", "sm120"}}, {{"sm_120 sm_90", 10}})});
   // Units for Hopper's own instructions do not count for other SMs.
-  cases.push_back({"PB171", "sm120 is claimed, and 1 of the 10 units of",
+  cases.push_back({"PB171", "sm120 is claimed, and only 1 of the 10 translation units of",
                    claimed_of_units({.targets = {"sm120"}}, {{"sm_90a", 9}, {"sm_120", 1}}),
                    claimed_of_units({.targets = {"sm120"}}, {{"sm_90a", 3}, {"sm_120", 7}})});
   const auto two = [](const char* second) {
