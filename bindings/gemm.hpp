@@ -54,7 +54,7 @@ struct Gemm {
   BlockScale blocks = BlockScale::none;
   int64_t blocks_lda = 0;  // leading dimension of FP32 block scales, as in Problem
   int64_t blocks_ldb = 0;
-  bool fast_sums = false;  // as in Problem
+  bool fast_sums = false;  // see Problem
   bool tf32 = false;       // FP32 operands on a GPU may be rounded to TF32; without kernels for it they are not
 };
 

@@ -22,7 +22,7 @@ struct Extras {
   std::optional<Tensor> scale_b;
   std::optional<Tensor> blocks_a;
   std::optional<Tensor> blocks_b;
-  Gemm options;  // its matrices and flags of operands are unset
+  Gemm options;  // without matrices and flags of the operands above
 };
 
 const float* get_floats(const std::optional<Tensor>& vector) {

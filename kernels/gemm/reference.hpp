@@ -43,7 +43,7 @@ class NarrowSum {
   int64_t step_;
   bool fast_;
   int64_t count_ = 0;
-  double sum_ = 0;       // the accumulator's
+  double sum_ = 0;       // in the accumulator
   double greatest_ = 0;  // greatest of this step's products and the sum before it
   double loss_ = 0;      // loss of the steps before
 };
