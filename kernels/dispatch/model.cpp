@@ -147,6 +147,7 @@ struct Model {
     if (read > 0) seconds += 1.3e-6 + 2 * read / (0.7 * memory);
     if (parts > 1 && !splits_in_cluster(kernel)) {
       seconds += 2.5e-6 + static_cast<double>(2 * parts + 1) * bytes(p.m, p.n, p.accumulator) / (1.2 * memory);
+      if (p.per_tensor && reads_one_scale(kernel)) seconds += 2e-6;  // repeats_scales()
     }
     return seconds;
   }
@@ -176,7 +177,10 @@ struct Model {
     const double slots = clustered > 1 ? static_cast<double>(count_blocks_at_once(static_cast<int64_t>(sms), clustered))
                                        : std::max(std::floor(sms / together()), 1.0);
     const double all = tiles * static_cast<double>(parts);
-    const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
+    // Blocks begin where the previous kernel left room: some SMs hold as many as they can.
+    const auto most = static_cast<double>(kernel.blocks);
+    const bool uneven = kernel.work == GpuWork::blocks && all > slots;
+    const double running = uneven ? most : std::clamp(std::ceil(all / slots), 1.0, most);
     const double waves = std::floor(all / (slots * running));  // every SM takes part
     const double last = all / (slots * running) - waves;
     const double area =
@@ -199,8 +203,7 @@ struct Model {
             ? 1e-6 * (family.part_us * std::log2(parts) + family.share_us * std::log2(shape.blocks()))
             : 0;
     // The next kernel's blocks begin before this one ends, if they fit beside its blocks.
-    const double launch =
-        family.launch_us + (2 * all > slots * static_cast<double>(kernel.blocks) ? family.exposed_us : 0);
+    const double launch = family.launch_us + (2 * all > slots * most ? family.exposed_us : 0);
     return launch * 1e-6 + std::max(blocks, memory_seconds()) + cluster + pass_seconds(parts);
   }
 };
