@@ -57,7 +57,7 @@ struct ChunksOfWords {
   // Returns a − 128, for the signed instructions.
   static uint32x4_t words(const uint8_t* p) { return vreinterpretq_u32_u8(veorq_u8(vld1q_u8(p), vdupq_n_u8(128))); }
 
-  // Four words of four lines become four chunks.
+  // Four words of four lines, along contiguous K, become four chunks. `across`: elements from one line to the next.
   template <class T>
   static void transpose(const T* from, int64_t across, char (&chunks)[4][16]) {
     const uint32x4_t r0 = words(from);

@@ -70,6 +70,7 @@ struct ChunksOfBlocks {
   static constexpr int kGroup = 8 / static_cast<int>(sizeof(Element));
 
   static int64_t segments() { return static_cast<int64_t>(svcntb()) / 16; }
+  // Two groups of two lines, along contiguous K, become two chunks. `across`: elements from one line to the next.
   template <class T>
   static void transpose(const T* from, int64_t across, char (&chunks)[2][16]) {
     uint64x2_t lines[2];

@@ -176,8 +176,8 @@ Result<void> validate(const Problem& p) {
   for (const auto& [rows, columns] : {std::pair{p.m, p.n}, std::pair{p.m, p.k}, std::pair{p.n, p.k}}) {
     int64_t product = 0;
     if (__builtin_mul_overflow(rows, columns, &product) || product > std::numeric_limits<int64_t>::max() / 64) {
-      return make_error(ErrorCode::usage, "{} × {} elements exceed what can be addressed ({})", rows, columns,
-                        describe(p));
+      return make_error(ErrorCode::usage, "{}: {} × {} elements are more than 64-bit addresses allow", describe(p),
+                        rows, columns);
     }
   }
   PBPROBE_CHECK(check_block_rows(p, "A", block_rows_a(p)));

@@ -42,8 +42,9 @@ Answer libcuda_is_in_reach(const Facts& facts) {
 Answer libtorch_computes(const Facts& facts) {
   if (!facts.run->loaded || facts.run->executed) return {};
   if (facts.run->obstacle) return {.seen = {}, .unknown = describe_failed_run(facts)};
-  return {.seen = {{.what = facts.run->problem.value_or("libtorch was loaded, and computed nothing"),
-                    .where = facts.run->path}}};
+  return {
+      .seen = {{.what = facts.run->problem.value_or("libtorch was loaded, and computed no matrix product on the CPU"),
+                .where = facts.run->path}}};
 }
 
 // Skips failed runs if another check reports why no GPU can work.

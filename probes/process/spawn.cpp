@@ -203,11 +203,13 @@ bool has_ended(pid_t child) {
 std::string describe_excess(pid_t child, const Sandbox& sandbox, const ChildLimits& limits, ChildEnd& end) {
   const SandboxUsage usage = measure_usage(child, sandbox);
   if (usage.processes > limits.processes)
-    return fmt::format("{} processes, {} are allowed", usage.processes, limits.processes);
+    return fmt::format("{} processes, and {} are allowed by pbprobe for a measurement", usage.processes,
+                       limits.processes);
   const int64_t most = limits.memory_bytes > 0 ? limits.memory_bytes : default_memory_limit();
   if (usage.resident_bytes > most) {
     end.too_much_memory = true;
-    return fmt::format("{} MB of memory, {} are allowed", usage.resident_bytes >> 20, most >> 20);
+    return fmt::format("{} MB of memory, and {} are allowed by pbprobe for a measurement", usage.resident_bytes >> 20,
+                       most >> 20);
   }
   return {};
 }

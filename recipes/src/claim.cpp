@@ -252,8 +252,9 @@ Result<void> take_line(std::string_view line, bool& whole_known, Claim& claim) {
   if (word == "claim") return take_whole(rest, whole_known, claim);
   if (word == "ignore") return take_ignored(files, last, claim);
   if (word != "files")
-    return make_error(ErrorCode::malformed,
-                      "\"{}\": a line begins with claim, files or ignore: files vllm/_moe_C*.so sm90,sm120", word);
+    return make_error(
+        ErrorCode::malformed,
+        "a line begins with \"{}\": write claim, files or ignore, as in: files vllm/_moe_C*.so sm90,sm120", word);
   PBPROBE_TRY(auto one, claim_of_files(files, last));
   claim.files->push_back(std::move(one));
   return {};

@@ -352,7 +352,7 @@ class Wheels {
     if (!sm_) return;
     const Served served = torch != nullptr ? find_code(*torch, *gpu_) : Served{.code = GpuCode::none, .best = ""};
     const std::string printed =
-        fmt::format("\"{} is not compatible with the current PyTorch installation\"", sm_name(*sm_));
+        fmt::format("torch's warning \"{} is not compatible with the current PyTorch installation\"", sm_name(*sm_));
     const std::string of = torch != nullptr ? fmt::format(" of torch {}", torch->version) : " of the wheels of pip";
     switch (served.code) {
       case GpuCode::native:

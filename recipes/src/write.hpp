@@ -29,6 +29,7 @@ struct RecipeImports {
 [[nodiscard]] std::string recipe_text(const Variant& variant, std::string_view blas, const Matrix& m = matrix(),
                                       const RecipeImports& imports = {});
 
+// Choice of recipe_files(): the variants of one line of the matrix, with this Python and BLAS.
 struct WriteOptions {
   std::string line;    // id
   std::string python;  // "313"

@@ -75,7 +75,7 @@ def test_lists_the_variant_before_a_wheel_of_the_same_family(tmp_path):
     torch = answer["wheels"]["wheels"][0]
     assert (torch["code"], torch["sentence"]) == ("same_major", "sm_120 machine code, which runs on 12.1 as it is")
     assert answer["wheels"]["warning"].startswith(
-        '"sm_121 is not compatible with the current PyTorch installation", or'
+        'torch\'s warning "sm_121 is not compatible with the current PyTorch installation", or'
     )
     assert " is not true of torch " in answer["wheels"]["warning"]
 

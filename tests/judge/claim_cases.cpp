@@ -183,9 +183,10 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
       for (const auto& [sm, count] : cubins) code.unit_sets[sm] = count;
     });
   };
-  cases.push_back({"PB323",
-                   "sm100 is claimed, and no file of libtorch holds machine code for sm_100a, which tcgen05.mma needs",
-                   for_sm100({{"sm_100", 444}}), for_sm100({{"sm_100", 444}, {"sm_100a", 59}})});
+  cases.push_back(
+      {"PB323",
+       "sm100 is claimed, and no file of libtorch holds machine code for sm_100a, which code with tcgen05.mma needs",
+       for_sm100({{"sm_100", 444}}), for_sm100({{"sm_100", 444}, {"sm_100a", 59}})});
 }
 
 }  // namespace

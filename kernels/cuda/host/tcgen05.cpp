@@ -128,8 +128,9 @@ Result<void> cut_tcgen05(Plan& plan) {
                       kMostDown, plan.kernel->name);
   }
   if (p.k > kMostNumbers / numbers_in(p.a)) {
-    return make_error(ErrorCode::limit, "{}: {} counts up to {} numbers along k: split the GEMM", describe(p),
-                      plan.kernel->name, kMostNumbers);
+    return make_error(ErrorCode::limit,
+                      "{}: k is too large for kernel {}, which takes at most {} numbers along k: split the GEMM",
+                      describe(p), plan.kernel->name, kMostNumbers);
   }
   plan.gpu.align_a = !plan.gpu.transpose_a && !rows_fit(p.lda, p.a);
   plan.gpu.align_b = !plan.gpu.transpose_b && !rows_fit(p.ldb, p.b);

@@ -184,7 +184,7 @@ class Identity {
     for (const auto& [name, member] : members_) {
       if (is_installed_in_torch(name)) written.push_back(name);
     }
-    if (!written.empty()) fault("it writes {} into the folder of the package torch", listed(written));
+    if (!written.empty()) fault("the wheel installs {} into the folder of the package torch", listed(written));
   }
 
   // Requires-Python must take each Python of the tag. For cp312-abi3, a later Python suffices.

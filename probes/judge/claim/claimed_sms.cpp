@@ -395,8 +395,9 @@ Answer tensor_paths_have_their_cubin(const Facts& facts) {
       }
     }
     if (!any || with_suffix || damaged) continue;  // without any: PB314
-    answer.seen.push_back({say("{} is claimed, and no file of libtorch holds machine code for sm_{}, which {} needs",
-                               target->id, target->architecture, make_words(first_tensor_instruction(*target)))});
+    answer.seen.push_back(
+        {say("{} is claimed, and no file of libtorch holds machine code for sm_{}, which code with {} needs",
+             target->id, target->architecture, make_words(first_tensor_instruction(*target)))});
   }
   return answer;
 }

@@ -477,7 +477,7 @@ std::vector<Check> loading_checks() {
        .severity = Severity::note,
        .needs = {inventory, other},
        .of_any = true,
-       .remedy = "reinstall the package that these files belong to, or remove the files",
+       .remedy = "install the package of these files again, so that its RECORD lists them, or remove the files",
        .ask = files_belong_to_packages},
   };
 }

@@ -55,7 +55,7 @@ class Document {
   void add_warning(const std::string& sentence);
 
   // Returns the page with `data` embedded. If the page is too large, leaves out the parts of `data` that the JSON
-  // pointers name ("" for none).
+  // pointers name.
   [[nodiscard]] std::string finish(Json data, const std::vector<std::string>& may_leave_out,
                                    const std::string& foot) &&;
 

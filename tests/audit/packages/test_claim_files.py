@@ -128,7 +128,7 @@ def test_claim_and_claim_file_together(tmp_path):
     ("claims", "says"),
     [
         ("", "it claims nothing"),
-        ("sm90\n", 'line 1: "sm90": a line begins with claim, files or ignore'),
+        ("sm90\n", 'line 1: a line begins with "sm90": write claim, files or ignore'),
         ("# a\nfiles _C*.so sm9x\n", 'line 2: "sm9x" is nothing to claim of single files'),
         ("files _C*.so avx2\n", '"avx2" is nothing to claim of single files'),
         ("files _C*.so\n", '"" is nothing to claim of single files'),

@@ -38,7 +38,7 @@ def test_fails_member_in_folder_of_torch(tmp_path, folder, name):
     )
     findings = {one["id"]: one["what"] for one in json.loads(done.stdout)["verdict"]["findings"]}
     assert done.returncode == FAILED
-    assert findings["PB182"] == f"it writes {folder + name} into the folder of the package torch"
+    assert findings["PB182"] == f"the wheel installs {folder + name} into the folder of the package torch"
     twin = rewritten(
         wheel(spam(), tmp_path / "twin"), added("spam/torch/lib/" + name.replace("torch_cpu", "spam"), content)
     )

@@ -142,7 +142,7 @@ UNITS = [
 TENSOR = [
     Row(
         "PB323",
-        "sm100 is claimed, and no file of libtorch holds machine code for sm_100a, which tcgen05.mma needs",
+        "sm100 is claimed, and no file of libtorch holds machine code for sm_100a, which code with tcgen05.mma needs",
         lambda: cuda(units=("first100.o",), magma="first100.o"),
         lambda: cuda(units=("first100.o", "second100a.o"), magma="first100.o"),
         "sm100,only",
