@@ -151,7 +151,8 @@ class Run:
         store, members = self.meeting.store, self.meeting.members
         cause = self.meeting_module.give_up(store, self.settings.place.rank, members, row["name"])
         row["state"] = "skipped" if cause else "failed"
-        row["why"] = f"rank {', '.join(map(str, cause))} did not answer" if cause else "the phase did not end by its deadline"
+        late = "the phase did not end by its deadline"
+        row["why"] = f"rank {', '.join(map(str, cause))} did not answer" if cause else late
         end(self.diary.document, "finished")
         self._publish(last=True)
         os._exit(0)
