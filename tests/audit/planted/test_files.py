@@ -144,14 +144,14 @@ IDENTITY = [
     ),
     Row(
         "PB120",
-        "METADATA says torch 2.9.1, and its",
+        "METADATA says torch 2.9.1, and torch's",
         lambda: cpu(texts=metadata(ONE, "2.9.1")),
         lambda: cpu(texts=metadata(ONE, "2.11.0")),
         ANY,
     ),
     Row(
         "PB120",
-        "METADATA says torch 2.11.0rc1, and its",
+        "METADATA says torch 2.11.0rc1, and torch's",
         lambda: cpu(texts=metadata(ONE, "2.11.0rc1")),
         lambda: cpu(texts=metadata(ONE, "2.11.0+cpu")),
         ANY,
@@ -309,7 +309,7 @@ CLAIMED = [
 TOGETHER = [
     Row(
         "PB110",
-        "it needs libcudart.so.12 (there it is libcudart.so.13)",
+        "it needs libraries of another release: libcudart.so.12 (there it is libcudart.so.13)",
         lambda: needing("libcudart.so.12"),
         lambda: needing("libcudart.so.13"),
         ANY,
