@@ -144,14 +144,14 @@ IDENTITY = [
     ),
     Row(
         "PB120",
-        "METADATA says torch 2.9.1, and torch's",
+        "METADATA says torch 2.9.1, and torch's files",
         lambda: cpu(texts=metadata(ONE, "2.9.1")),
         lambda: cpu(texts=metadata(ONE, "2.11.0")),
         ANY,
     ),
     Row(
         "PB120",
-        "METADATA says torch 2.11.0rc1, and torch's",
+        "METADATA says torch 2.11.0rc1, and torch's files",
         lambda: cpu(texts=metadata(ONE, "2.11.0rc1")),
         lambda: cpu(texts=metadata(ONE, "2.11.0+cpu")),
         ANY,
