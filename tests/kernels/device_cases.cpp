@@ -246,13 +246,14 @@ void many_launches(const Kernel& kernel, Backend& backend) {
   launch_often(fast, kernel, backend);
 }
 
-// Three parts of k, with scales of rows and of whole operands; and FP8 with fast sums, of one part and of several.
+// Three parts of k, if the kernel can, with scales of rows and of whole operands; and FP8 with fast sums, of one part
+// and of several.
 void several_parts(const Kernel& kernel, Backend& backend) {
   constexpr int64_t kParts = 3;
   const DType type = list_types(kernel).front();
   const DType c = kernel.c.has(DType::bf16) ? DType::bf16 : kernel.accumulator;
   Problem problem = make_kernel_problem(kernel, limit_rows(kernel, kernel.tile.m + 3), kernel.tile.n + 8,
-                                        5 * kernel.tile.k + 8, type, c);
+                                        13 * kernel.tile.k + 8, type, c);
   problem.scale_a = problem.scale_b = c != DType::int32;
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
@@ -261,6 +262,9 @@ void several_parts(const Kernel& kernel, Backend& backend) {
     problem.per_tensor = per_tensor;
     const auto result = check(problem, [&](const Problem& checked, CheckData& data) -> Result<void> {
       PBPROBE_TRY(const Plan plan, choose(checked, this_host(), {}, options));
+      if (kernel.work == GpuWork::warpgroups && kernel.instruction == "wgmma") {
+        EXPECT_EQ(plan.split, kParts) << kernel.name;
+      }
       return backend.run(plan, data);
     });
     ASSERT_TRUE(result.ok()) << kernel.name << ": " << result.error().message;
