@@ -48,7 +48,8 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
           .what = facts.torch + " was not started",
           .remedy = is_record(facts.report)
                         ? "run `pbprobe report` on that machine"
-                        : "run `pbprobe report` on an installed torch: pbprobe only reads the files of a wheel"};
+                        : "run `pbprobe report` on an installed torch, with a larger --budget if you gave one: pbprobe "
+                          "only reads the files of a wheel"};
     default: return std::nullopt;  // is_asked() covers other needs
   }
 }
