@@ -67,8 +67,7 @@ struct ClusterPlace {
 };
 
 // Tiles of a cluster, by one of its blocks: every tile whose number is the cluster's modulo the count of clusters.
-// Neighbours in the grid share the operand with more tiles, so that the L2 cache reads it once. Divisions take most of
-// the time: the first tile is found while the previous kernel still runs.
+// Neighbours share the operand with more tiles in the L2 cache. Divisions run while the previous kernel still does.
 template <class Tile>
 struct ClusterTiles {
   const GpuCall& call;

@@ -75,7 +75,7 @@ __device__ inline void warpgroup_sync(int consumer) {
 }
 
 // Stores a part of a tile, 64 rows, by TMA, in chunks of 128 bytes of each row, from kPlaces buffers in turn. Each tile
-// begins with the first buffer, and parts outside of C have a whole number of turns or are stored too. Before a chunk
+// begins with the first buffer: a part outside of C is stored too, or its chunks divide by kPlaces. Before a chunk
 // is staged, at most kPlaces - 1 stores may still read shared memory, so the store that used this buffer kPlaces chunks
 // ago has ended. If the chunks of a tile do not divide by kPlaces, the last chunk of the tile before may have used the
 // first buffer too: then the first chunk waits for all stores. Tiles of 64 columns of 2 bytes have one chunk.

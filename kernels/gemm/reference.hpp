@@ -29,9 +29,9 @@ void set_element(void* data, DType type, int64_t index, double value);
 [[nodiscard]] double rounded(double value, DType type);
 
 // Bound of the loss of a sum of FP8 products in the tensor core. The core takes 32 products and its accumulator at a
-// time, aligns all to the greatest and keeps 13 bits behind the greatest one's point; sums of 128 at most are added in
-// FP32, or with fast sums none is. For E2M1 it takes 64 products; the number of digits that it keeps then is unknown,
-// and the same loss is allowed.
+// time, aligns all to the greatest and keeps 13 bits behind the greatest one's point. Its sums of 128 products at most,
+// or with fast sums of all, are added in FP32. For E2M1 it takes 64 products; the number of digits that it keeps then
+// is unknown, and the same loss is allowed.
 class NarrowSum {
  public:
   explicit NarrowSum(const Problem& p) : step_(32 * numbers_in(p.a)), fast_(p.fast_sums) {}

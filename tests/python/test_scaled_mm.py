@@ -86,7 +86,7 @@ def test_computes_like_torch(per_row):
 
 @gpu
 @pytest.mark.parametrize("n", [256, 8192])
-def test_scale_of_tensor_with_parts_of_k(n):
+def test_applies_scale_of_tensor_to_parts_of_k(n):
     if torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("no GPU of these kernels")
     k = 16384
