@@ -416,24 +416,35 @@ int64_t which(const Tensor& a, const Tensor& b, const std::optional<Tensor>& sca
 }  // namespace
 }  // namespace pbprobe::ops
 
+// Overload no_grad: the same kernels without derivatives. The others' derivatives are written in Python, and cost time
+// in each call of a compiled graph.
 PBPROBE_OPERATORS(library) {
   library.def("mm(Tensor a, Tensor b) -> Tensor");
+  library.def("mm.no_grad(Tensor a, Tensor b) -> Tensor");
   library.def("linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor");
+  library.def("linear.no_grad(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor");
   library.def("int_mm(Tensor a, Tensor b) -> Tensor");
-  library.def("scaled_int_mm(Tensor a, Tensor b, Tensor scale_a, Tensor scale_b, ScalarType out_dtype) -> Tensor");
-  library.def(
-      "scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? "
-      "scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False, Tensor? tensor_scale_a=None, Tensor? "
-      "tensor_scale_b=None) -> Tensor");
+#define PBPROBE_SCALED_INT_MM "(Tensor a, Tensor b, Tensor scale_a, Tensor scale_b, ScalarType out_dtype) -> Tensor"
+  library.def("scaled_int_mm" PBPROBE_SCALED_INT_MM);
+  library.def("scaled_int_mm.no_grad" PBPROBE_SCALED_INT_MM);
+#define PBPROBE_SCALED_MM                                                                                      \
+  "(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, "  \
+  "ScalarType? out_dtype=None, bool use_fast_accum=False, Tensor? tensor_scale_a=None, Tensor? tensor_scale_b" \
+  "=None) -> Tensor"
+  library.def("scaled_mm" PBPROBE_SCALED_MM);
+  library.def("scaled_mm.no_grad" PBPROBE_SCALED_MM);
   library.def("which(Tensor a, Tensor b, Tensor? scale_a=None, Tensor? scale_b=None) -> int");
 }
 
-#define PBPROBE_IMPLEMENT(library)                                              \
-  library.impl("mm", PBPROBE_OPERATOR(pbprobe::ops::mm_operator));              \
-  library.impl("linear", PBPROBE_OPERATOR(pbprobe::ops::linear_operator));      \
-  library.impl("int_mm", PBPROBE_OPERATOR(pbprobe::ops::int_mm_operator));      \
-  library.impl("scaled_int_mm", PBPROBE_OPERATOR(pbprobe::ops::scaled_int_mm)); \
-  library.impl("scaled_mm", PBPROBE_OPERATOR(pbprobe::ops::scaled_mm));         \
+#define PBPROBE_IMPLEMENT_BOTH(library, name, function) \
+  library.impl(name, PBPROBE_OPERATOR(function));       \
+  library.impl(name ".no_grad", PBPROBE_OPERATOR(function))
+#define PBPROBE_IMPLEMENT(library)                                               \
+  PBPROBE_IMPLEMENT_BOTH(library, "mm", pbprobe::ops::mm_operator);              \
+  PBPROBE_IMPLEMENT_BOTH(library, "linear", pbprobe::ops::linear_operator);      \
+  PBPROBE_IMPLEMENT_BOTH(library, "scaled_int_mm", pbprobe::ops::scaled_int_mm); \
+  PBPROBE_IMPLEMENT_BOTH(library, "scaled_mm", pbprobe::ops::scaled_mm);         \
+  library.impl("int_mm", PBPROBE_OPERATOR(pbprobe::ops::int_mm_operator));       \
   library.impl("which", PBPROBE_OPERATOR(pbprobe::ops::which))
 
 PBPROBE_OPERATORS_ON(CPU, library) {

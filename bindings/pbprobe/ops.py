@@ -99,18 +99,19 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter, type(None), bool, torch.dtype)  # no
 
 
 def _needs_autograd(*arguments: object) -> bool:
-    if torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0:
+    if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
         return True
     return torch.is_grad_enabled() and any(getattr(each, "requires_grad", False) for each in arguments)
 
 
-def _call(operator: Callable[..., torch.Tensor], *arguments: object) -> torch.Tensor:
-    """Calls an operator, if possible without torch's Python part of autograd: it takes time even without a gradient."""
-    plain = not torch.compiler.is_compiling() and all(type(value) in _PLAIN for value in arguments)
-    if plain and not _needs_autograd(*arguments):
+def _call(operator: torch._ops.OpOverloadPacket, *arguments: object) -> torch.Tensor:
+    """Calls an operator, if possible without its derivatives: their Python part takes time even without a gradient."""
+    if torch.compiler.is_compiling():
+        return (operator.default if _needs_autograd(*arguments) else operator.no_grad)(*arguments)
+    if all(type(value) in _PLAIN for value in arguments) and not _needs_autograd(*arguments):
         with torch._C._AutoDispatchBelowAutograd():
-            return operator(*arguments)
-    return operator(*arguments)
+            return operator.default(*arguments)
+    return operator.default(*arguments)
 
 
 def _require_tensors(operator: str, **operands: object) -> None:
@@ -129,7 +130,7 @@ def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if not is_dynamo_compiling() and (done := _direct_mm(a, b)) is not None:
         return done
     _require_tensors("mm", a=a, b=b)
-    return _call(torch.ops.pbprobe.mm.default, a, b)
+    return _call(torch.ops.pbprobe.mm, a, b)
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
@@ -140,7 +141,7 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
     if not is_dynamo_compiling() and (done := _direct_linear(x, weight, bias)) is not None:
         return done
     _require_tensors("linear", x=x, weight=weight)
-    return _call(torch.ops.pbprobe.linear.default, x, weight, bias)
+    return _call(torch.ops.pbprobe.linear, x, weight, bias)
 
 
 def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -163,7 +164,7 @@ def scaled_int_mm(
     NotImplementedError for a derivative.
     """
     _require_tensors("scaled_int_mm", a=a, b=b, scale_a=scale_a, scale_b=scale_b)
-    return _call(torch.ops.pbprobe.scaled_int_mm.default, a, b, scale_a, scale_b, out_dtype)
+    return _call(torch.ops.pbprobe.scaled_int_mm, a, b, scale_a, scale_b, out_dtype)
 
 
 def scaled_mm(
@@ -197,7 +198,7 @@ def scaled_mm(
     blocks_b, tensor_b = _one_or_two("scale_b", scale_b)
     _require_tensors("scaled_mm", a=a, b=b, scale_a=blocks_a, scale_b=blocks_b)
     more = bias, scale_result, out_dtype, use_fast_accum, tensor_a, tensor_b
-    return _call(torch.ops.pbprobe.scaled_mm.default, a, b, blocks_a, blocks_b, *more)
+    return _call(torch.ops.pbprobe.scaled_mm, a, b, blocks_a, blocks_b, *more)
 
 
 def _one_or_two(name: str, scale: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -379,7 +380,8 @@ def use(kernel: str, parts: int | None = None, cluster: tuple[int, int] = (1, 1)
 
 
 for _name in ("mm", "linear", "int_mm", "scaled_int_mm", "scaled_mm"):
-    torch.library.register_fake(f"pbprobe::{_name}", getattr(_fakes, f"fake_{_name}"))
+    for _overload in ("",) if _name == "int_mm" else ("", ".no_grad"):
+        torch.library.register_fake(f"pbprobe::{_name}{_overload}", getattr(_fakes, f"fake_{_name}"))
 
 
 class _Operator(_SingleLevelFunction):

@@ -227,14 +227,17 @@ def test_graphs_of_torch_compile_hold_the_operators():
     def all_three(a, b, whole):
         return ops.mm(a, b), ops.linear(a, b.t()), ops.int_mm(whole, whole)
 
+    def name_operators(a):
+        held.clear()
+        all_three(a, draw(8, 4), draw(6, 6, dtype=torch.int8))
+        return [name for name in map(str, held) if name.startswith("pbprobe.")]
+
+    without = ["pbprobe.mm.no_grad", "pbprobe.linear.no_grad", "pbprobe.int_mm.default"]
+    assert name_operators(draw(4, 8)) == without
+    with_gradient = draw(4, 8).requires_grad_()
+    assert name_operators(with_gradient) == ["pbprobe.mm.default", "pbprobe.linear.default", "pbprobe.int_mm.default"]
     with torch.no_grad():
-        all_three(draw(4, 8), draw(8, 4), draw(6, 6, dtype=torch.int8))
-    names = [str(target) for target in held]
-    assert [name for name in names if name.startswith("pbprobe.")] == [
-        "pbprobe.mm.default",
-        "pbprobe.linear.default",
-        "pbprobe.int_mm.default",
-    ]
+        assert name_operators(with_gradient) == without
 
 
 class Subclass(torch.Tensor):
