@@ -67,7 +67,7 @@ struct Epilogue {
   unsigned pieces;  // kPieces of kPieceBytes
   int lane;
   int row, column, part;   // row: the warp's first
-  int step = 1;            // 0: scale_a and scale_b have one element each
+  bool scales = true;      // false: the caller has multiplied the sums by scale_a and scale_b
   unsigned own_phase = 0;  // phase of the barrier of the own chunks
   float scale_a[2];
   // One of each 32 columns a lane, which shuffles hand to the others: all loads are in flight at once.
@@ -82,27 +82,35 @@ struct Epilogue {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int line = row + lane / 4 + half * 8;
-      scale_a[half] = call.scale_a && line < call.m ? call.scale_a[line * step] : 1.0F;
+      scale_a[half] = scales && call.scale_a && line < call.m ? call.scale_a[line] : 1.0F;
     }
 #pragma unroll
     for (int i = 0; i < kColumns / 32; ++i) {
       const int at = column + i * 32 + lane;
-      scale_b[i] = call.scale_b && at < call.n ? call.scale_b[at * step] : 1.0F;
+      scale_b[i] = scales && call.scale_b && at < call.n ? call.scale_b[at] : 1.0F;
       bias[i] = call.bias && at < call.n ? call.bias[at] : 0;
     }
   }
-  // Two neighbours of C, from their accumulators in this block of eight columns; `half`: their row is eight below.
+  // Scales and biases of a lane's two neighbours in this block of eight columns, in every row.
+  template <EpilogueKind kKind>
+  __device__ float4 find_factors(int block) const {
+    if constexpr (kKind != EpilogueKind::scaled) return {};
+    const int of = block % 4 * 8 + lane % 4 * 2;
+    const float scale = scale_b[block / 4];
+    float4 factors = make_float4(__shfl_sync(kWarp, scale, of), __shfl_sync(kWarp, scale, of + 1), 0, 0);
+    if (tiles.call.bias) {
+      factors.z = __shfl_sync(kWarp, bias[block / 4], of);
+      factors.w = __shfl_sync(kWarp, bias[block / 4], of + 1);
+    }
+    return factors;
+  }
+  // Two neighbours of C, from their accumulators and find_factors(); `half`: their row is eight below.
   template <EpilogueKind kKind, class Accumulator>
-  __device__ float2 finish(Accumulator low, Accumulator high, int half, int block) const {
+  __device__ float2 finish(Accumulator low, Accumulator high, int half, const float4& factors) const {
     float2 two = make_float2(static_cast<float>(low), static_cast<float>(high));
     if constexpr (kKind == EpilogueKind::scaled) {
-      const int of = block % 4 * 8 + lane % 4 * 2;
-      two.x = two.x * scale_a[half] * __shfl_sync(kWarp, scale_b[block / 4], of);
-      two.y = two.y * scale_a[half] * __shfl_sync(kWarp, scale_b[block / 4], of + 1);
-      if (tiles.call.bias) {
-        two.x += __shfl_sync(kWarp, bias[block / 4], of);
-        two.y += __shfl_sync(kWarp, bias[block / 4], of + 1);
-      }
+      two.x = two.x * scale_a[half] * factors.x + factors.z;
+      two.y = two.y * scale_a[half] * factors.y + factors.w;
     }
     return two;
   }
@@ -116,11 +124,14 @@ struct Epilogue {
     for (int pair = 0; pair < 4; ++pair) {
       unsigned two[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int block = first / 8 + pair * 2 + i / 2;
-        const int half = i % 2;
-        const float2 values = finish<kKind>(acc[block * 4 + half * 2], acc[block * 4 + half * 2 + 1], half, block);
-        two[i] = pack(values.x, values.y, tiles.call.c_type);
+      for (int side = 0; side < 2; ++side) {
+        const int block = first / 8 + pair * 2 + side;
+        const float4 factors = find_factors<kKind>(block);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const float2 values = finish<kKind>(acc[block * 4 + half * 2], acc[block * 4 + half * 2 + 1], half, factors);
+          two[side * 2 + half] = pack(values.x, values.y, tiles.call.c_type);
+        }
       }
       store_matrices(base + (((pair * 2 + lane / 16) ^ (line & 7)) << 4), two[0], two[1], two[2], two[3]);
     }
@@ -129,20 +140,22 @@ struct Epilogue {
   template <EpilogueKind kKind, class Accumulator, int kCount>
   __device__ void fill_words(unsigned to, const Accumulator (&acc)[kCount], int first) const {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int block = first / 8 + i / 2;
-      const int half = i % 2;
-      const int line = lane / 4 + half * 8;
-      const Accumulator low = acc[block * 4 + half * 2];
-      const Accumulator high = acc[block * 4 + half * 2 + 1];
-      unsigned two[2] = {bits_of(low), bits_of(high)};
-      if constexpr (kKind != EpilogueKind::raw) {
-        const float2 values = finish<kKind>(low, high, half, block);
-        two[0] = bits_of(values.x);
-        two[1] = bits_of(values.y);
+    for (int i = 0; i < 4; ++i) {
+      const int block = first / 8 + i;
+      const float4 factors = find_factors<kKind>(block);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int line = lane / 4 + half * 8;
+        const Accumulator low = acc[block * 4 + half * 2];
+        const Accumulator high = acc[block * 4 + half * 2 + 1];
+        unsigned two[2] = {bits_of(low), bits_of(high)};
+        if constexpr (kKind != EpilogueKind::raw) {
+          const float2 values = finish<kKind>(low, high, half, factors);
+          two[0] = bits_of(values.x);
+          two[1] = bits_of(values.y);
+        }
+        store_two(to + line * kRowBytes + (((i * 2 + lane % 4 / 2) ^ (line & 7)) << 4) + lane % 2 * 8, two[0], two[1]);
       }
-      store_two(to + line * kRowBytes + (((i / 2 * 2 + lane % 4 / 2) ^ (line & 7)) << 4) + lane % 2 * 8, two[0],
-                two[1]);
     }
   }
 
@@ -262,7 +275,7 @@ struct Epilogue {
     column = first_column;
     part = of_part;
     const bool words = call.c_type == kGpuFp32;
-    const bool plain = is_float(Accumulator()) && !call.scale_a && !call.scale_b && !call.bias;
+    const bool plain = is_float(Accumulator()) && (!scales || (!call.scale_a && !call.scale_b)) && !call.bias;
     if (call.split > 1 || call.c_type == kGpuInt32 || (plain && words)) {
       return way.template operator()<4, EpilogueKind::raw>();
     }

@@ -70,7 +70,7 @@ PBPROBE_WGMMA_PEAK(tf32, WgmmaTf32, Tf32)
 
 // Type, parts of 64 rows of a warpgroup, columns of a tile, stages, blocks of a cluster, a warpgroup's buffers of C.
 #define PBPROBE_WGMMA_FP8(name, op, source)                                                        \
-  PBPROBE_FP8_KMAJOR(wgmma_##name##_256x128, op, 2, 128, 3, 2, 4)                                  \
+  PBPROBE_FP8_KMAJOR(wgmma_##name##_256x128, op, 2, 128, 4, 2, 2)                                  \
   PBPROBE_FP8_KMAJOR(wgmma_##name##_128x192, op, 1, 192, 4, 2, 3)                                  \
   PBPROBE_FP8_KMAJOR(wgmma_##name##_128x128, op, 1, 128, 5, 1, 2)                                  \
   PBPROBE_FP8_KMAJOR(wgmma_##name##_128x64, op, 1, 64, 7, 1, 2)                                    \

@@ -72,7 +72,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     const bool tma_mma = kernel.work == GpuWork::tma_mma;
     const int64_t tile_of_c = kernel.tile.m * kernel.tile.n * 2;
     const int64_t exits = tma_mma ? 4 * 2 * 2048
-                          : fp8   ? std::max<int64_t>(tile_of_c, 32768)
+                          : fp8   ? (scaled ? tile_of_c : chunks)
                                   : chunks + (kernel.pingpong ? 16 : 24);
     const int64_t in_clusters = kernel.work == GpuWork::clusters ? tile_of_c + kernel.tile.m * 8 : 0;
     const int64_t ring = kernel.shared_bytes - 1024 - (in_cluster ? in_clusters : exits);
