@@ -8,19 +8,24 @@
 #include "kernels/cuda/hopper_cluster.cuh"
 
 // Kind of kernel (which layouts of B), type; rows of a tile, stages, warpgroups that compute 64 columns each.
-#define PBPROBE_CLUSTER_KERNELS(kind, name, op)                                                            \
-  kind(wgmma_##name##_cluster_16x64, ClusterTile<op, 16, 16, 1>)                                           \
-      kind(wgmma_##name##_cluster_32x64, ClusterTile<op, 32, 16, 1>)                                       \
-          kind(wgmma_##name##_cluster_48x64, ClusterTile<op, 48, 14, 1>)                                   \
-              kind(wgmma_##name##_cluster_64x64, ClusterTile<op, 64, 12, 1>)                               \
-                  kind(wgmma_##name##_cluster_64x128, ClusterTile<op, 64, 8, 2>)                           \
-                      kind(wgmma_##name##_cluster_80x128, ClusterTile<op, 80, 7, 2>)                       \
-                          kind(wgmma_##name##_cluster_96x128, ClusterTile<op, 96, 7, 2>)                   \
-                              kind(wgmma_##name##_cluster_112x128, ClusterTile<op, 112, 6, 2>)             \
-                                  kind(wgmma_##name##_cluster_128x64, ClusterTile<op, 128, 8, 1>)          \
-                                      kind(wgmma_##name##_cluster_128x128, ClusterTile<op, 128, 6, 2>)     \
-                                          kind(wgmma_##name##_cluster_160x128, ClusterTile<op, 160, 5, 2>) \
-                                              kind(wgmma_##name##_cluster_192x128, ClusterTile<op, 192, 4, 2>)
+// clang-format off
+#define PBPROBE_CLUSTER_KERNELS(kind, name, op) \
+  kind(wgmma_##name##_cluster_16x64, ClusterTile<op, 16, 16, 1>) \
+  kind(wgmma_##name##_cluster_32x64, ClusterTile<op, 32, 16, 1>) \
+  kind(wgmma_##name##_cluster_48x64, ClusterTile<op, 48, 14, 1>) \
+  kind(wgmma_##name##_cluster_64x64, ClusterTile<op, 64, 12, 1>) \
+  kind(wgmma_##name##_cluster_64x128, ClusterTile<op, 64, 8, 2>) \
+  kind(wgmma_##name##_cluster_80x64, ClusterTile<op, 80, 11, 1>) \
+  kind(wgmma_##name##_cluster_80x128, ClusterTile<op, 80, 7, 2>) \
+  kind(wgmma_##name##_cluster_96x64, ClusterTile<op, 96, 10, 1>) \
+  kind(wgmma_##name##_cluster_96x128, ClusterTile<op, 96, 7, 2>) \
+  kind(wgmma_##name##_cluster_112x64, ClusterTile<op, 112, 9, 1>) \
+  kind(wgmma_##name##_cluster_112x128, ClusterTile<op, 112, 6, 2>) \
+  kind(wgmma_##name##_cluster_128x64, ClusterTile<op, 128, 8, 1>) \
+  kind(wgmma_##name##_cluster_128x128, ClusterTile<op, 128, 6, 2>) \
+  kind(wgmma_##name##_cluster_160x128, ClusterTile<op, 160, 5, 2>) \
+  kind(wgmma_##name##_cluster_192x128, ClusterTile<op, 192, 4, 2>)
+// clang-format on
 PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_LAYOUTS, bf16, WgmmaBf16)
 PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_LAYOUTS, fp16, WgmmaFp16)
 PBPROBE_CLUSTER_KERNELS(PBPROBE_CLUSTER_KMAJOR, int8, WgmmaInt8)

@@ -90,7 +90,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
         << kernel.name;
     EXPECT_EQ(small_m, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 132);
+  EXPECT_EQ(rows, 148);
 }
 
 TEST(Warpgroups, MakesPersistentGridOfWholeClusters) {
