@@ -263,7 +263,7 @@ void several_parts(const Kernel& kernel, Backend& backend) {
     const auto result = check(problem, [&](const Problem& checked, CheckData& data) -> Result<void> {
       PBPROBE_TRY(const Plan plan, choose(checked, this_host(), {}, options));
       if (kernel.work == GpuWork::warpgroups && kernel.instruction == "wgmma") {
-        EXPECT_EQ(plan.split, kParts) << kernel.name;
+        EXPECT_GT(plan.split, 1) << kernel.name;
       }
       return backend.run(plan, data);
     });
