@@ -215,7 +215,9 @@ std::span<const EnumName<FamilyId>> enum_names(FamilyId) {
       {FamilyId::tcgen05, "tcgen05"},
       {FamilyId::small_m, "small_m"},
       {FamilyId::clusters, "clusters"},
+      {FamilyId::clusters_64, "clusters_64"},
       {FamilyId::clusters_fp8, "clusters_fp8"},
+      {FamilyId::clusters_fp8_64, "clusters_fp8_64"},
       {FamilyId::clusters_blocks, "clusters_blocks"},
       {FamilyId::tma_mma, "tma_mma"},
       {FamilyId::pingpong, "pingpong"},
@@ -244,6 +246,8 @@ FamilyId find_family(const Kernel& kernel) {
     case GpuWork::small_m: return FamilyId::small_m;
     case GpuWork::clusters:
       if (blocks) return FamilyId::clusters_blocks;
+      // Tiles of 64 columns have one warpgroup that computes.
+      if (kernel.tile.n == 64) return is_fp8(kernel.dtype) ? FamilyId::clusters_fp8_64 : FamilyId::clusters_64;
       return is_fp8(kernel.dtype) ? FamilyId::clusters_fp8 : FamilyId::clusters;
     case GpuWork::tma_mma: return FamilyId::tma_mma;
     case GpuWork::warpgroups:

@@ -353,7 +353,7 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   EXPECT_THAT(of(2112, 7168, 7168).why, HasSubstr("2 of a cluster share A"));
   EXPECT_EQ(of(512, 4096, 4096).kernel->name, "wgmma_bf16_cluster_128x128_sm90") << "a tile for each SM";
   EXPECT_EQ(of(512, 512, 512).kernel->name, "wgmma_bf16_cluster_64x64_sm90");
-  EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "wgmma_bf16_cluster_64x128_sm90");
+  EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "wgmma_bf16_128x64_sm90");
   EXPECT_EQ(of(256, 256, 256).kernel->name, "gemm_bf16_32x32_sm90");
   EXPECT_GT(of(256, 256, 65536).split, 4);
   EXPECT_EQ(of(16, 8192, 8192).kernel->name, "wgmma_bf16_small_m16_sm90");
