@@ -79,6 +79,7 @@ struct WrongResult {
   FIELD(int64_t, count, "number of wrong elements") = 1;
 };
 
+// Measurements and errors of one rank, as the document of its node holds them.
 struct RankReport {
   FIELD(int64_t, rank, "in the job") = 0;
   FIELD(int64_t, local_rank, "on its node: the GPU's index") = 0;

@@ -146,7 +146,8 @@ struct Peak {
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
 };
 
-// Build result of one target. Every id of targets.json has one, and one more for each further cubin.
+// Build result of one target: its cubin or digest, or the reason why it was not built. Every id of targets.json has
+// one, and one more for each further cubin.
 struct TargetBuild {
   std::string_view target;
   std::string_view part = {};  // name of a further cubin: "tcgen05", "blocks", "cluster"

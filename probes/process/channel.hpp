@@ -59,6 +59,7 @@ class Broker {
   Broker(int descriptor, To to);
 
   [[nodiscard]] const std::string& word() const { return word_; }
+  // Seed of the worker's operands, drawn anew each time the channel opens.
   [[nodiscard]] uint64_t seed() const { return seed_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 

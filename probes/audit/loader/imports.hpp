@@ -24,8 +24,9 @@ class Imports {
   // Returns the interpreter of the environment; "" if none was found.
   [[nodiscard]] std::filesystem::path python() const;
 
-  // Returns torch first, then each file of another package that links torch. If names differ only by numbers, returns
-  // one file that should load. Omits files for which their package opens other libraries first.
+  // Returns torch first, then each file of another package that links torch. Omits a file that should not load if
+  // another file should whose path differs only by digits. Omits files for which their package opens other libraries
+  // first.
   [[nodiscard]] std::vector<Import> predicted();
 
   // Records the differences between `loaded` and the prediction.

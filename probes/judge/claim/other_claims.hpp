@@ -25,6 +25,7 @@ void ask_ptx(Answer& answer, const std::string& claimed, const Sm& sm, const Cla
 // Checks that each file that imports torch symbols loads with the torch release `claimed`.
 [[nodiscard]] Answer ask_torch_symbols(const std::string& claimed, const ClaimedFiles& part);
 
+// Appends the findings of `one` to `all`. The first "unknown" stays.
 void add_answer(Answer& all, Answer one);
 
 }  // namespace pbprobe

@@ -36,7 +36,7 @@ namespace pbprobe {
 // Returns "softmax on cpu: 1.31 times as fast (1.27 to 1.36)".
 [[nodiscard]] std::string describe_gain(const AreaGain& gain);
 
-// Returns "612 MB against 1730 MB (-65 %; 50 to 70 % less is promised)".
+// Returns "612 MB against 1730 MB of the baseline (-65 %; specialized builds promise 50 to 70 % less)".
 [[nodiscard]] std::string size_sentence(const BaselineComparison& comparison);
 
 // Result of the measured areas of one device ("cpu", "cuda:0"): pass if no area is slower than the baseline. `detail`

@@ -49,7 +49,7 @@ class Demands {
 [[nodiscard]] std::vector<WaiverUse> apply_waivers(const std::vector<Waiver>& waivers, const std::string& date,
                                                    std::vector<Finding>& findings);
 
-// Returns the objection to a waiver that was not used.
+// Returns the objection to a waiver in any state but `used`: expired, without a finding, too broad, or forbidden.
 [[nodiscard]] Objection make_waiver_objection(const WaiverUse& use);
 
 }  // namespace pbprobe
