@@ -38,11 +38,13 @@ class Capture {
     struct stat status {};
     if (fstat(file_, &status) != 0) return make_error(ErrorCode::unreadable, "{}", std::strerror(errno));
     const auto size = static_cast<size_t>(status.st_size);
-    if (size > most) return make_error(ErrorCode::limit, "it wrote {} bytes, {} are the limit", size, most);
+    if (size > most)
+      return make_error(ErrorCode::limit, "the program wrote {} bytes of output, and the limit is {}", size, most);
     std::string text(size, '\0');
     for (size_t at = 0; at < size;) {
       const ssize_t got = pread(file_, text.data() + at, size - at, static_cast<off_t>(at));
-      if (got <= 0) return make_error(ErrorCode::unreadable, "its output cannot be read: {}", std::strerror(errno));
+      if (got <= 0)
+        return make_error(ErrorCode::unreadable, "the output of the program cannot be read: {}", std::strerror(errno));
       at += static_cast<size_t>(got);
     }
     return text;

@@ -193,14 +193,14 @@ Gpu detect_gpu(const DriverApi& api, const Nvml& nvml, int index) {
   if (api.cuDeviceGetUuid && api.cuDeviceGetUuid(&uuid, device) == kCudaSuccess)
     gpu.uuid = uuid_text(uuid, gpu.mig.value_or(false));
   if (more.trouble() == kNvmlGpuIsLost)
-    gpu.problem = "it has fallen off the bus (NVML: GPU is lost): look for Xid 79 in `dmesg`, then reboot";
+    gpu.problem = "the GPU has fallen off the bus (NVML: GPU is lost): look for Xid 79 in `dmesg`, then reboot";
   // CUDA numbers GPUs in another order than nvidia-smi, and CUDA_VISIBLE_DEVICES changes it: only the PCI bus id is
   // unique.
   const std::string smi_id = read_bus_id(api, device).value_or("BUS_ID");
   if (more.trouble() == kNvmlResetRequired)
-    gpu.problem = fmt::format("it needs a reset: `nvidia-smi --gpu-reset -i {}` as root, or reboot", smi_id);
+    gpu.problem = fmt::format("the GPU needs a reset: `nvidia-smi --gpu-reset -i {}` as root, or reboot", smi_id);
   if (!gpu.problem && positive_attribute(api, device, kCuComputeMode) == kProhibited)
-    gpu.problem = fmt::format("its compute mode is Prohibited: `nvidia-smi -c 0 -i {}` as root", smi_id);
+    gpu.problem = fmt::format("the GPU's compute mode is Prohibited: `nvidia-smi -c 0 -i {}` as root", smi_id);
   return gpu;
 }
 
@@ -234,7 +234,9 @@ GpuFacts detect_gpus(const HostSources& sources) {
   sight.visible_devices = sources.cuda_visible_devices;
   sight.module_version = module_version(sources);
   sight.on_pci = nvidia_on_pci(sources);
-  auto loaded = sources.driver ? sources.driver() : make_error(ErrorCode::not_found, "no driver library was given");
+  auto loaded = sources.driver
+                    ? sources.driver()
+                    : make_error(ErrorCode::not_found, "the caller gave no CUDA driver library (libcuda) to load");
   if (!loaded) {
     sight.load_error = loaded.error().message;
     facts.driver = judge_driver(sight, facts.gpus);

@@ -87,8 +87,10 @@ std::optional<std::string> describe_changed_files(const RecordedFiles& recorded,
   std::vector<std::string> parts;
   if (recorded.missing > 0) parts.push_back(fmt::format("{} missing", recorded.missing));
   if (recorded.changed > 0) parts.push_back(fmt::format("{} changed", recorded.changed));
-  return fmt::format("{}: {} of the {} files of its RECORD, no library among them; the first is {}", info,
-                     fmt::join(parts, " and "), recorded.files, first.front());
+  return fmt::format(
+      "{}: files were removed or changed after the installation: {} of the {} in its RECORD, no library among them; "
+      "the first is {}",
+      info, fmt::join(parts, " and "), recorded.files, first.front());
 }
 
 std::optional<std::string> read_module_version(const fs::path& module) {
@@ -181,16 +183,18 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
   const Surroundings shared{.torch = version_of_torch(path), .packages = list_package_names(path)};
   AuditedPackages audited{.environment = installed.environment};
   for (size_t i = 1; i < path.size(); ++i)
-    audited.notes.push_back(
-        fmt::format("packages of {} are on sys.path of {} too", path[i].folder.string(), installed.folder.string()));
+    audited.notes.push_back(fmt::format("packages in {} are on sys.path of {} too, and are audited",
+                                        path[i].folder.string(), installed.folder.string()));
   audited.interpreter = extensions.interpreter();
   audited.shared_libraries = extensions.shared_libraries();
   if (!root.empty())
-    audited.notes.push_back(fmt::format("libraries for {} were looked for in {}, the root of another system",
-                                        installed.folder.string(), root.string()));
+    audited.notes.push_back(
+        fmt::format("pbprobe searched the libraries that {} needs in {}, the root of another system",
+                    installed.folder.string(), root.string()));
   if (!extensions.not_started().empty())
-    audited.notes.push_back(fmt::format("what would load is not known: {} needs {} itself, which is nowhere",
-                                        extensions.interpreter().value_or(""), extensions.not_started()));
+    audited.notes.push_back(fmt::format(
+        "pbprobe cannot predict which libraries load: the Python interpreter {} itself needs {}, which is missing",
+        extensions.interpreter().value_or(""), extensions.not_started()));
   bool has_libraries = false;
   const auto seen = [&](AuditedPackage package) {
     has_libraries = has_libraries || !package.inventory.files.empty();
@@ -199,8 +203,8 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
   for (const auto& part : path) audit_folder(part, options, extensions, shared, seen, audited);
   if (!audited.interpreter && has_libraries)
     audited.notes.push_back(
-        fmt::format("what would load is not known: {} belongs to no Python, as after pip install --target; audit the "
-                    "environment that uses it",
+        fmt::format("pbprobe cannot predict which libraries load: the folder {} belongs to no Python, as after pip "
+                    "install --target; audit the environment that uses it",
                     installed.folder.string()));
   return audited;
 }

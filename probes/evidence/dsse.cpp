@@ -73,9 +73,9 @@ Error no_key(const std::filesystem::path& path, Half half, bool of_cosign, bool 
                       "program that holds the key; or import an encrypted PEM into both",
                       path.string());
   if (half == Half::secret && encrypted)
-    return make_error(ErrorCode::usage, "{}: the key is encrypted, and {} in {}", path.string(),
-                      std::getenv(kPassphrase) == nullptr ? "there is no passphrase" : "the passphrase is wrong",
-                      kPassphrase);
+    return make_error(
+        ErrorCode::usage, "{}: the key is encrypted, and {} in the environment variable {}", path.string(),
+        std::getenv(kPassphrase) == nullptr ? "there is no passphrase" : "the passphrase is wrong", kPassphrase);
   return make_error(
       ErrorCode::usage, "{}: no {} key in PEM: {}", path.string(), half == Half::secret ? "private" : "public",
       half == Half::secret ? "openssl genpkey -algorithm ed25519 -out KEY" : "openssl pkey -in KEY -pubout -out PUB");
@@ -175,7 +175,8 @@ Result<Envelope> read_envelope(std::string_view text) {
   const std::string again = write_envelope(envelope);
   if (again != text) {
     const auto differs = std::mismatch(again.begin(), again.end(), text.begin(), text.end()).first - again.begin();
-    return make_error(ErrorCode::malformed, "byte {}: differs from the bytes that pbprobe writes", differs);
+    return make_error(ErrorCode::malformed, "byte {} of the envelope differs from the form that pbprobe writes",
+                      differs);
   }
   return envelope;
 }
@@ -196,7 +197,7 @@ Result<std::string> signed_by_key(std::string_view message, EVP_PKEY* key, const
   if (ready) signature.resize(length);
   if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length, get_bytes(message),
                                message.size()) != 1)
-    return make_error(ErrorCode::unsupported, "{}: OpenSSL did not sign with it", file.string());
+    return make_error(ErrorCode::unsupported, "{}: OpenSSL could not sign with this key", file.string());
   signature.resize(length);
   return signature;
 }
@@ -266,7 +267,7 @@ Result<std::string> sigstore_bundle(std::string_view text) {
 Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<std::filesystem::path>& keys) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
   if (key_id(envelope.public_key) != envelope.key)
-    return make_error(ErrorCode::malformed, "keyid: does not match publicKey");
+    return make_error(ErrorCode::malformed, "the envelope's keyid does not match its publicKey");
   Key key;
   for (const auto& path : keys) {
     PBPROBE_TRY(Key given, read_either_half(path));
@@ -274,8 +275,8 @@ Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<st
   }
   const bool trusted = key != nullptr;
   if (!trusted && !keys.empty())
-    return make_error(ErrorCode::malformed, "keyid: signed by {}, which is not the key in {}", envelope.key,
-                      keys.size() == 1 ? keys.front().string() : "any of the files given");
+    return make_error(ErrorCode::malformed, "the envelope was signed with key {}, which is not the key in {}",
+                      envelope.key, keys.size() == 1 ? keys.front().string() : "any of the files given");
   if (!trusted) {
     PBPROBE_TRY(key, decode_key(envelope.public_key));
   }

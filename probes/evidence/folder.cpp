@@ -111,7 +111,7 @@ Result<void> check_payload(const std::string& statement, const std::string& payl
   if (statement == payload) return {};
   const auto differs =
       std::mismatch(statement.begin(), statement.end(), payload.begin(), payload.end()).first - statement.begin();
-  return make_error(ErrorCode::malformed, "{}: byte {}: differs from the signed bytes", kStatementFile, differs);
+  return make_error(ErrorCode::malformed, "{}: byte {} differs from the signed statement", kStatementFile, differs);
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ Result<StatedSubjects> read_subjects(const EvidenceFiles& files) {
   for (const auto& subject : statement.value("subject", Json::array())) {
     const bool formed = subject.is_object() && subject.contains("name") && subject["name"].is_string() &&
                         subject.contains("digest") && subject["digest"].is_object();
-    if (!formed) return make_error(ErrorCode::malformed, "{}: a subject without name and digest", kStatementFile);
+    if (!formed) return make_error(ErrorCode::malformed, "{}: a subject lacks its name or its digest", kStatementFile);
     auto& digests = subjects[subject["name"].get<std::string>()];
     for (const auto& [algorithm, digest] : subject["digest"].items())
       digests[algorithm] = digest.is_string() ? digest.get<std::string>() : "";

@@ -35,7 +35,7 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
   switch (need) {
     case Need::host:
       if (facts.host != nullptr) return std::nullopt;
-      return Seen{.what = "this machine was not looked at", .remedy = "run `pbprobe report` on it"};
+      return Seen{.what = "pbprobe did not inspect this machine", .remedy = "run `pbprobe report` on this machine"};
     case Need::inventory: {
       if (facts.inventory != nullptr) return std::nullopt;
       const auto& problems = facts.report.problems;

@@ -65,7 +65,7 @@ std::string describe_code_choice(const CodeChoice& choice, const std::string& ca
       return fmt::format("{} PTX, which the driver compiles at the first start: up to a minute", *choice.best);
     case GpuCode::none:
       if (choice.exact)
-        return fmt::format("only {} of {} cubins are for {} ({}), the rest has none that runs there",
+        return fmt::format("only {} of {} cubins are for {} ({}), the rest has no code that runs there",
                            choice.exact_count, choice.units, capability, *choice.exact);
       return fmt::format("no machine code or PTX that runs on {}", capability);
     case GpuCode::unknown: return "pbprobe did not read the device code";

@@ -38,7 +38,7 @@ ClaimProof not_loaded(std::string detail) {
 
 std::optional<ClaimProof> nothing_ran(const Facts& facts) {
   if (facts.files_only) return ClaimProof{};
-  if (facts.host == nullptr) return all_unknown("this machine was not looked at");
+  if (facts.host == nullptr) return all_unknown("pbprobe did not inspect this machine");
   if (facts.wrong_platform) return not_loaded("built for another processor than this one");
   if (facts.run == nullptr) return all_unknown("libtorch was not started");
   return std::nullopt;
@@ -82,10 +82,10 @@ ClaimProof prove_sm(const Facts& facts, const Target& target) {
   if (auto proof = nothing_ran(facts)) return *proof;
   if (facts.gpus.empty()) return all_unknown("no GPU here");
   const auto index = gpu_of_run(facts);
-  if (!index) return all_unknown("no GPU here can be used");
+  if (!index) return all_unknown("this machine has no usable GPU");
   const GpuOutcome& gpu = facts.gpus[*index];
   if (gpu.capability != target.capability)
-    return all_unknown(fmt::format("libtorch is run on {}, which is not {}", gpu_label(gpu), target.id));
+    return all_unknown(fmt::format("libtorch runs on {}, which is not the claimed {}", gpu_label(gpu), target.id));
   if (gpu.code != GpuCode::native)
     return not_loaded(fmt::format("{} gets {}", gpu_label(gpu), gpu.best.value_or("nothing")));
   if (!facts.run->executed_on_gpu) return all_unknown(facts.run->problem.value_or("libtorch was not run on a GPU"));
@@ -122,8 +122,8 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
   const std::string capability = run.cpu_capability.value_or("unknown");
   // An exact build has code only for the target. Other builds have this code only in their CPU capability.
   if (!facts.claim->exact && target.torch_cpu_capability && capability != *target.torch_cpu_capability) {
-    proof.detail = fmt::format("libtorch took its {} code, and what is claimed is its {} code", capability,
-                               *target.torch_cpu_capability);
+    proof.detail = fmt::format("libtorch selected its code for CPU capability {}, and its code for {} is claimed",
+                               capability, *target.torch_cpu_capability);
     return proof;
   }
   proof.executed = judge_areas(run, "cpu", proof.detail);
@@ -356,7 +356,7 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
                     .loaded = proof.loaded,
                     .executed = proof.executed,
                     .measured = proof.measured,
-                    .detail = known ? detail : "this file by itself does not tell"});
+                    .detail = known ? detail : "this single file does not show whether the claim is true"});
     add_detail(rows.back().detail, proof.detail);
   };
   const auto seen = [](const std::optional<std::string>& value) { return value ? "it is " + *value : ""; };

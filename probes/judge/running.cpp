@@ -33,9 +33,10 @@ Answer answers_channel_was_left_alone(const Facts& facts) {
 Answer libcuda_is_in_reach(const Facts& facts) {
   const auto& loader = facts.run->loader;
   if (!loader || loader->finds_libcuda || !facts.inventory->cuda_version || facts.host->gpus.empty()) return {};
-  Seen seen{say(
-      "libcuda is not reachable for this torch: {} (glibc {}) does not search the folder of this machine's driver{}",
-      loader->path, loader->glibc, loader->driver ? "; for this run pbprobe gave it the driver's files" : "")};
+  Seen seen{
+      say("libcuda is not reachable for this torch: its loader {} (glibc {}) does not search the folder of this "
+          "machine's driver{}",
+          loader->path, loader->glibc, loader->driver ? "; for this run pbprobe gave it the driver's files" : "")};
   return {.seen = {seen}, .unknown = seen};
 }
 
@@ -89,7 +90,7 @@ Answer check_compiled_versions(const Facts& facts) {
     if (!library.running || library.name == "CUDA") continue;  // other checks judge the toolkit
     const std::string where = library.path.value_or(facts.run->path);
     if (library.compiled && *library.compiled != *library.running)
-      answer.seen.push_back({.what = say("{} {} is running, and libtorch was compiled with {}", library.name,
+      answer.seen.push_back({.what = say("libtorch loaded {} {}, and was compiled with {}", library.name,
                                          *library.running, *library.compiled),
                              .where = where});
     if (!shipped) continue;
@@ -99,9 +100,9 @@ Answer check_compiled_versions(const Facts& facts) {
     const std::string& version = package->second;
     const bool same = version == *library.running || version.starts_with(*library.running + ".");
     if (!same && library.compiled == library.running)
-      answer.seen.push_back(
-          {.what = say("{} {} is running, and its package is {}", library.name, *library.running, version),
-           .where = where});
+      answer.seen.push_back({.what = say("libtorch loaded {} {}, and the installed package of {} has version {}",
+                                         library.name, *library.running, library.name, version),
+                             .where = where});
   }
   return answer;
 }
@@ -167,15 +168,14 @@ void judge_fault(const KernelFault& fault, Answer& answer) {
     return;
   }
   const bool ours = fault.owner == FaultOwner::pbprobe;
-  answer.unknown =
-      Seen{.what = say("{}; {}: {}", fault.what, trials,
-                       make_words(ours ? "a defect of pbprobe, and not of the GPU" : "whose fault it is, is unknown")),
-           .where = std::nullopt,
-           .remedy =
-               ours ? "report it to pbprobe's issues with the output of `--format json`; the build and the GPU are not "
-                      "judged by it"
-                    : "run it again on an idle machine; if it stays, run NVIDIA's `dcgmi diag -r 3`, and report it to "
-                      "pbprobe's issues with the output of `--format json`"};
+  answer.unknown = Seen{
+      .what = say("{}; {}: {}", fault.what, trials,
+                  make_words(ours ? "a defect of pbprobe, and not of the GPU" : "whose fault it is, is unknown")),
+      .where = std::nullopt,
+      .remedy = ours ? "report it to pbprobe's issues with the output of `--format json`; this fault does not count "
+                       "against the build or the GPU"
+                     : "run it again on an idle machine; if it stays, run NVIDIA's `dcgmi diag -r 3`, and report it to "
+                       "pbprobe's issues with the output of `--format json`"};
 }
 
 Answer kernels_are_right(const Facts& facts) {
@@ -205,8 +205,8 @@ Answer steps_ran(const Facts& facts) {
 Answer version_agrees(const Facts& facts) {
   if (!facts.run->version || !facts.inventory->torch_version) return {};
   if (get_release(*facts.run->version) == get_release(*facts.inventory->torch_version)) return {};
-  return {.seen = {{.what = say("its files say torch {}, the loaded library says {}", *facts.inventory->torch_version,
-                                *facts.run->version),
+  return {.seen = {{.what = say("torch's files state version {}, and the loaded library states {}",
+                                *facts.inventory->torch_version, *facts.run->version),
                     .where = facts.run->path}}};
 }
 
@@ -238,7 +238,8 @@ std::vector<Check> running_checks() {
       {.id = "PB504",
        .subject = Subject::running,
        .level = Level::measured,
-       .remedy = "run it again on an idle machine; if it stays, test the hardware or report it with `--format json`",
+       .remedy = "run pbprobe again on an idle machine; if the fault stays, test the hardware or report it with "
+                 "`--format json`",
        .ask = kernels_are_right},
       {.id = "PB505",
        .subject = Subject::running,
@@ -273,7 +274,7 @@ std::vector<Check> running_checks() {
        .level = Level::loaded,
        .severity = Severity::warn,
        .needs = {inventory, run},
-       .remedy = "look at LD_LIBRARY_PATH: it may lead to another installation; else install this torch again",
+       .remedy = "look at LD_LIBRARY_PATH: it may lead to another copy of the library; else install this torch again",
        .ask = check_compiled_versions},
       {.id = "PB511",
        .subject = Subject::gpu,
@@ -295,8 +296,8 @@ std::vector<Check> running_checks() {
        .level = Level::loaded,
        .needs = {inventory, run},
        .integrity = true,
-       .remedy = "find the constructor or static initializer that writes to descriptors which are not its own, and "
-                 "trust nothing that this build says",
+       .remedy = "find the constructor or static initializer of this build that writes to file descriptors which it "
+                 "did not open, and trust no result of this build",
        .ask = answers_channel_was_left_alone},
   };
 }

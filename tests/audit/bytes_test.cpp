@@ -38,7 +38,8 @@ TEST(Bytes, CountsOffsetsOfPartsAndSlices) {
 
 TEST(Bytes, RequiresNulAtEndOfString) {
   EXPECT_EQ(*kFile.string(4, "name"), "ab");
-  EXPECT_EQ(kFile.string(7, "name").error().message, "libx.so+0x7: name has no end within the 1 bytes left");
+  EXPECT_EQ(kFile.string(7, "name").error().message,
+            "libx.so+0x7: name has no terminating NUL within the 1 bytes left");
 }
 
 }  // namespace

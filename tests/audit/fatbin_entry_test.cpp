@@ -170,7 +170,7 @@ TEST(FatbinEntry, PtxIsForTheSmThatItsHeaderSays) {
   EXPECT_EQ(ptx_problem(kText, {9, 0, 'a'}), "");
   EXPECT_EQ(ptx_problem(".version 9.0\n.target sm_80, debug\n", {8, 0}), "");
   EXPECT_EQ(ptx_problem(kText, {9, 0}), "(sm_90): PTX for sm_90a");
-  EXPECT_EQ(ptx_problem("no PTX at all\n", {9, 0}), "(sm_90): no PTX: it has no .version and .target");
+  EXPECT_EQ(ptx_problem("no PTX at all\n", {9, 0}), "(sm_90): not PTX: the text lacks .version or .target");
 }
 
 TEST(FatbinEntry, FindsPtxThatEndsInsideFunction) {

@@ -125,9 +125,13 @@ const std::vector<Defect> kDefects{
     {"AnotherMagic", [](Content& c) { patch<uint32_t>(c, kSecond, 0x464c457f); },
      "libx.so .nv_fatbin+0x90: fatbin magic 0x464c457f, 0xba55ed50 expected", 1},
     {"AnotherVersion", [](Content& c) { patch<uint16_t>(c, kSecond + 4, 2); },
-     "libx.so .nv_fatbin+0x90: fatbin version 2 with a header of 16 bytes, version 1 with 16 is read", 1},
+     "libx.so .nv_fatbin+0x90: fatbin version 2 with a header of 16 bytes: pbprobe reads only version 1 with a header "
+     "of 16 bytes",
+     1},
     {"ALongerContainerHeader", [](Content& c) { patch<uint16_t>(c, kSecond + 6, 32); },
-     "libx.so .nv_fatbin+0x90: fatbin version 1 with a header of 32 bytes, version 1 with 16 is read", 1},
+     "libx.so .nv_fatbin+0x90: fatbin version 1 with a header of 32 bytes: pbprobe reads only version 1 with a header "
+     "of 16 bytes",
+     1},
     {"ABodyThatOverflows", [](Content& c) { patch<uint64_t>(c, kSecond + 8, ~uint64_t{0} - 8); },
      "libx.so .nv_fatbin+0xa0: fatbin needs 18446744073709551607 bytes, 256 left", 1},
     {"ABodyShorterThanAnEntryHeader", [](Content& c) { patch<uint64_t>(c, kSecond + 8, 48); },
@@ -217,7 +221,8 @@ TEST(EmbeddedFatbins, ReportsEmptySection) {
   elf.sections = {{".nv_fatbin", SHT_PROGBITS, Content(64, 0)}};
   const Fatbins fatbins = embedded(elf.build());
   ASSERT_TRUE(fatbins.problem);
-  EXPECT_EQ(fatbins.problem->message, "libx.so: it was linked with device code, and its .nv_fatbin holds none");
+  EXPECT_EQ(fatbins.problem->message,
+            "libx.so: the file was linked with device code, but its section .nv_fatbin holds none");
 }
 
 TEST(EmbeddedFatbins, FindsBareCubinsAmongConstants) {
@@ -292,7 +297,7 @@ TEST(Cubin, ReadsTargetByAbi) {
   EXPECT_EQ(target(8, 0x6007802, {2, 9, 0, 0}, "-arch sm_120f -m 64"), "sm_120f");
   EXPECT_EQ(target(8, 0x6007902, {2, 9, 0, 0}, "-arch sm_121 -m 64"), "sm_121");
   EXPECT_EQ(target(9, 0x6007902, none, ""),
-            "k.cubin: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (since 12.8) are read");
+            "k.cubin: cubin of ABI version 9: pbprobe reads only 7 (CUDA 9 to 12) and 8 (since 12.8)");
 }
 
 }  // namespace

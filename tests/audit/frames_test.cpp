@@ -72,7 +72,8 @@ TEST(Frames, MalformedOnesAreNamed) {
   Content beyond = frame(common(), 0x1000);
   testing::patch<uint32_t>(beyond, common().size(), 400);
   EXPECT_EQ(message(beyond), "libx.so .eh_frame+0x14: a frame of 400 bytes, 20 left");
-  EXPECT_EQ(message(frame(common(), 0x1000, 4)), "libx.so .eh_frame+0x14: a frame whose common entry is missing");
+  EXPECT_EQ(message(frame(common(), 0x1000, 4)),
+            "libx.so .eh_frame+0x14: the common entry (CIE) that a frame of .eh_frame names is missing");
   Content wide = common();
   append<uint32_t>(wide, 0xFFFFFFFF);
   EXPECT_EQ(message(wide), "libx.so .eh_frame+0x14: a frame with a 64-bit length");
@@ -85,7 +86,7 @@ TEST(Frames, MalformedOnesAreNamed) {
   append<uint32_t>(unnamed, 8);
   append<uint32_t>(unnamed, 0);
   append<uint32_t>(unnamed, 0x7a7a7a01);
-  EXPECT_EQ(message(unnamed), "libx.so .eh_frame+0x9: augmentation has no end within the 3 bytes left");
+  EXPECT_EQ(message(unnamed), "libx.so .eh_frame+0x9: augmentation has no terminating NUL within the 3 bytes left");
 }
 
 constexpr uint64_t kFunction = 0x1000;

@@ -114,8 +114,9 @@ TEST(Functions, SectionsOfCodeThatOverlapAreRefused) {
   ASSERT_TRUE(elf.ok());
   ASSERT_TRUE(elf->problem);
   EXPECT_EQ(elf->problem->message,
-            fmt::format("libx.so: its sections hold the 0x{:x} bytes of the file more than 8 times: they overlap",
-                        file.size()));
+            fmt::format(
+                "libx.so: the file has 0x{:x} bytes, and its sections together more than 8 times as many: they overlap",
+                file.size()));
   EXPECT_TRUE(elf->sections.empty());
 }
 

@@ -122,7 +122,8 @@ const std::vector<Defect> kElf{
        }
        return content;
      },
-     "libx.so: its sections hold the 0x1a3c8 bytes of the file more than 8 times: they overlap: copy, download or "
+     "libx.so: the file has 0x1a3c8 bytes, and its sections together more than 8 times as many: they overlap: copy, "
+     "download or "
      "build it again"},
     {"ANameLongerThanTheLimit",
      [] {
@@ -156,7 +157,8 @@ const std::vector<Defect> kElf{
                                     .p_align = 8});
        return content;
      },
-     "libx.so: its segments hold the 0xb30 bytes of the file again and again: copy, download or build it again"},
+     "libx.so: its segments together hold many times the file's 0xb30 bytes: they overlap: copy, download or build it "
+     "again"},
     {"SymbolsThatShareALongName",
      [] {
        Content symbols;
@@ -171,11 +173,13 @@ const std::vector<Defect> kElf{
        elf.links = {{".symtab", 2}};
        return elf.build();
      },
-     "libx.so .symtab+0x180: the names of its symbols overlap: more than 16032 bytes of 1002 together: report it if "
+     "libx.so .symtab+0x180: the names of its symbols overlap: together more than 16032 bytes, from a section of 1002 "
+     "bytes: report it if "
      "you "
      "trust its maker, else delete it"},
     {"CodeOutsideTheFile", changed(object, [](Content& c) { section(c, 1).sh_size = 1 << 20; }),
-     "libx.so .text: 0x100000 bytes at 0x118, but the file ends at 0x230: copy, download or build it again"},
+     "libx.so: section .text has 0x100000 bytes at 0x118, but the file ends at 0x230: copy, download or build it "
+     "again"},
 };
 INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, ::testing::ValuesIn(kElf), print_name);
 
@@ -233,7 +237,7 @@ const std::vector<Defect> kCubins{
      "libx.so: a segment of 0x260 bytes at 0x0, but the file ends at 0xc8: the file is truncated: copy, download or "
      "build it again"},
     {"AnAbiOfTomorrow", changed(cubin, [](Content& c) { c[EI_ABIVERSION] = 9; }),
-     "libx.so: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (since 12.8) are read"},
+     "libx.so: cubin of ABI version 9: pbprobe reads only 7 (CUDA 9 to 12) and 8 (since 12.8)"},
     {"CompatOutside", changed(cubin, [](Content& c) { section(c, 1).sh_offset = 1 << 20; }),
      "libx.so+0x100000: .nv.compat needs 4 bytes, 0 left: copy, download or build it again"},
     {"TheAssemblersNoteOutside", changed(cubin, [](Content& c) { section(c, 2).sh_size = 1 << 20; }),
@@ -275,13 +279,13 @@ const std::string kName = "Name: torch\n";
 const std::vector<Text> kTexts{
     {"VersionPySound", kVersionPy, "__version__ = '2.10.0a0+git1'\ncuda = None\n", "sound"},
     {"VersionPyEmpty", kVersionPy, "",
-     "version.py: no __version__ that is a quoted text in it: install this torch again"},
+     "version.py: it assigns no quoted text to __version__: install this torch again"},
     {"VersionPyOfAnother", kVersionPy, "version = '2.10.0'\n",
-     "version.py: no __version__ that is a quoted text in it: install this torch again"},
+     "version.py: it assigns no quoted text to __version__: install this torch again"},
     {"VersionPyCutInItsVersion", kVersionPy, "__version__ = '2.10",
-     "version.py: line 1: its text does not end: install this torch again"},
+     "version.py: line 1: the string literal does not end: install this torch again"},
     {"VersionPyWithANumber", kVersionPy, "__version__ = 2.10\n",
-     "version.py: no __version__ that is a quoted text in it: install this torch again"},
+     "version.py: it assigns no quoted text to __version__: install this torch again"},
     {"VersionPyWithoutDigits", kVersionPy, "__version__ = 'unknown'\n",
      "version.py: its __version__ is \"unknown\", which is not a version: install this torch again"},
     {"VersionPyWithAnEmptyVersion", kVersionPy, "__version__ = ''\n",
@@ -297,16 +301,17 @@ const std::vector<Text> kTexts{
     {"MetadataRequiresNothing", kMetadata, kName + "Requires-Dist:\n",
      "METADATA: \"Requires-Dist: \" names no package: install this torch again"},
     {"MetadataPinsNoVersion", kMetadata, kName + "Requires-Dist: nvidia-cudnn-cu13==; platform_system == 'Linux'\n",
-     "METADATA: \"Requires-Dist: nvidia-cudnn-cu13==; platform_system == 'Linux'\" asks for no version: install this "
+     "METADATA: \"Requires-Dist: nvidia-cudnn-cu13==; platform_system == 'Linux'\" has no version after ==: install "
+     "this "
      "torch again"},
     {"WheelSound", kWheel, "Wheel-Version: 1.0\r\nTag: cp311-cp311-linux_x86_64\r\n", "sound"},
     {"WheelEmpty", kWheel, "", "WHEEL: no Tag in it: install this torch again"},
     {"WheelOfBytes", kWheel, "Tag: cp311-cp311-linux_x86_64\n" + kNul,
      "WHEEL: holds NUL bytes, so it is not text: install this torch again"},
     {"WheelWithATagOfTwoParts", kWheel, "Tag: cp311-linux_x86_64\n",
-     "WHEEL: its tag \"cp311-linux_x86_64\" is not PYTHON-ABI-PLATFORM: install this torch again"},
+     "WHEEL: the tag \"cp311-linux_x86_64\" does not have the form PYTHON-ABI-PLATFORM: install this torch again"},
     {"WheelWithAnEmptyPart", kWheel, "Tag: cp311--linux_x86_64\n",
-     "WHEEL: its tag \"cp311--linux_x86_64\" is not PYTHON-ABI-PLATFORM: install this torch again"},
+     "WHEEL: the tag \"cp311--linux_x86_64\" does not have the form PYTHON-ABI-PLATFORM: install this torch again"},
 };
 INSTANTIATE_TEST_SUITE_P(Table, MalformedText, ::testing::ValuesIn(kTexts),
                          [](const auto& test) { return test.param.name; });
@@ -328,7 +333,7 @@ TEST(MalformedTexts, SurvivesTextsOfLibtorchFolder) {
         std::tuple{"build-version", "unknown\n",
                    "build-version: its version is \"unknown\", which is not a version: install this torch again"},
         std::tuple{"share/cmake/Torch/TorchConfigVersion.cmake", "set(VERSION 1)\n",
-                   "TorchConfigVersion.cmake: no PACKAGE_VERSION that is a quoted text in it: install this torch "
+                   "TorchConfigVersion.cmake: it assigns no quoted text to PACKAGE_VERSION: install this torch "
                    "again"}}) {
     const TempFolder folder;
     folder.write("lib/libtorch_cpu.so", build_library());
@@ -360,9 +365,10 @@ ZipBuilder wheel() {
 
 TEST(MalformedWheels, AreReportedWithTheirWayOut) {
   EXPECT_EQ(answer_for_wheel(wheel()), "sound");
-  EXPECT_EQ(answer_for_wheel(wheel(), [](Content& c) { c.resize(c.size() - 1); }),
-            "x.whl: no end of a ZIP directory in it: the file is truncated, or no wheel: download it again from its "
-            "publisher");
+  EXPECT_EQ(
+      answer_for_wheel(wheel(), [](Content& c) { c.resize(c.size() - 1); }),
+      "x.whl: no end record of a ZIP directory in it: the file is truncated, or no wheel: download it again from its "
+      "publisher");
   ZipBuilder escape = wheel();
   escape.members[0].name = "../libx.so";
   escape.members.push_back({.name = "torch/lib/liby.so", .content = object()});

@@ -114,7 +114,7 @@ size_t find_zip_directory(const Content& file) {
   return file.size() - 22 - 2UL * 50;
 }
 
-constexpr auto kNoEnd = "x.whl: no end of a ZIP directory in it: the file is truncated, or no wheel";
+constexpr auto kNoEnd = "x.whl: no end record of a ZIP directory in it: the file is truncated, or no wheel";
 
 const std::vector<Defect> kDefects{
     {"Empty", {}, [](Content& c) { c.clear(); }, kNoEnd},
@@ -156,7 +156,7 @@ const std::vector<Defect> kDefects{
     {"AnotherMethodInTheLocalHeader",
      {},
      [](Content& c) { patch<uint16_t>(c, 8, 8); },
-     "x.whl: member a.so is packed in another way in its local header: refused"},
+     "x.whl: member a.so has another compression method or other flags in its local header: refused"},
     {"AnotherChecksumInTheLocalHeader",
      {},
      [](Content& c) { patch<uint32_t>(c, 14, 0); },
@@ -180,7 +180,7 @@ const std::vector<Defect> kDefects{
     {"StoredWithTwoSizes",
      {},
      [](Content& c) { patch<uint32_t>(c, find_zip_directory(c) + 24, 99); },
-     "x.whl: member a.so is stored, yet has 10 bytes for 99: refused"},
+     "x.whl: member a.so is stored without compression, yet takes 10 bytes for 99: refused"},
     {"NoLocalHeader",
      {},
      [](Content& c) { patch<uint32_t>(c, find_zip_directory(c) + 42, 4); },
@@ -200,7 +200,8 @@ const std::vector<Defect> kDefects{
     {"Bomb",
      [](ZipBuilder& b) { b.members[1].announced_bytes = 2'000'000'000; },
      {},
-     "x.whl: member b.so announces 2000000000 bytes, and its 4005 cannot hold more than 1032 times as many: refused"},
+     "x.whl: member b.so states a size of 2000000000 bytes, but its 4005 compressed bytes cannot expand to more than "
+     "1032 times as many: refused"},
     {"MoreBytesThanTheLimit",
      [](ZipBuilder& b) {
        b.members[0] = {.name = "a.so", .content = Content(64 << 20, 0), .announced_bytes = 9ULL << 30, .zip64 = true};
@@ -212,7 +213,7 @@ const std::vector<Defect> kDefects{
        for (int i = 0; i < 1200; ++i) b.members.push_back({.name = std::string(60000, 'a') + std::to_string(i)});
      },
      {},
-     "x.whl: a directory of 72058990 bytes, 67108864 are the limit"},
+     "x.whl: its ZIP directory has 72058990 bytes, and the limit is 67108864"},
     {"MoreMembersThanTheDirectoryHolds",
      [](ZipBuilder& b) { b.announced_members = 3; },
      {},
@@ -224,7 +225,7 @@ const std::vector<Defect> kDefects{
     {"ADirectoryElsewhere",
      {},
      [](Content& c) { patch<uint32_t>(c, c.size() - 6, 5); },
-     "x.whl: a directory of 100 bytes at 0x5 does not end at its end record at 0x1057"},
+     "x.whl: a ZIP directory of 100 bytes at 0x5 does not end at its end record at 0x1057"},
     {"FewerBytesThanAnnounced",
      [](ZipBuilder& b) { b.members[1].announced_bytes = 4001; },
      {},

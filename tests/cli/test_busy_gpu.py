@@ -65,7 +65,7 @@ def test_reports_unknown_and_names_the_other_process(machine, answer, obstacle):
     before = report["measurements"]["gpu_use"][0]
     assert before["processes"] == [{"pid": 4711, "name": "python3", "memory_bytes": 139 << 30}]
     if obstacle != "device_failed":
-        assert "0.2 of 140.0 GiB of cuda:0 are free" in find_check(report, "PB503")["why"]
+        assert "0.2 of 140.0 GiB of the memory of cuda:0 are free" in find_check(report, "PB503")["why"]
         assert "python3 (process 4711) holds 139.0 GiB" in report["verdict"]["reason"]
         assert "end process 4711, or wait for it" in report["verdict"]["fix"]
     assert bool(report["measurements"]["rows"]) == (obstacle == "busy")

@@ -30,7 +30,7 @@ def test_evidence_is_judged_again_only_as_it_was_signed(evidence, keys, tmp_path
     result = run("gate", "--from", evidence, "--key", keys / "pub")
     assert (result.returncode, result.stderr) == (PASSED, "")
     result = run("gate", "--from", evidence)
-    assert (result.returncode, "by the key that it contains" in result.stderr) == (PASSED, True)
+    assert (result.returncode, "with the key that it contains" in result.stderr) == (PASSED, True)
     _, other = other_key(tmp_path)
     result = run("gate", "--from", evidence, "--key", other)
     assert (result.returncode, "keyid" in result.stderr) == (FAILED, True)

@@ -194,13 +194,13 @@ def other_inventory(report):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (rejoined, "differs from the result of its 3 runs"),
-        (proved_more, "differs from the result of its 2 runs"),
-        (one_run, "no verdict of two runs"),
+        (rejoined, "differs from the result of joining its 3 runs"),
+        (proved_more, "differs from the result of joining its 2 runs"),
+        (one_run, "no verdict of joined runs"),
         (lenient, "run 2: the report's verdict does not follow from its facts"),
         (other_facts, "run 2: the report's verdict does not follow from its facts"),
         (other_digest, "not the build of the first report: "),
-        (other_inventory, "differs from the result of its 2 runs"),
+        (other_inventory, "differs from the result of joining its 2 runs"),
     ],
 )
 def test_refuses_a_verdict_beyond_the_joined_runs(joined, tmp_path, change, says):

@@ -66,7 +66,7 @@ TEST(Program, ReportsKindOfFailure) {
   much.output_bytes = 10;
   for (const auto& failing :
        {Failing{"slow", slow, ErrorCode::limit, "sh gave no answer within 0.1 s"},
-        Failing{"much", much, ErrorCode::limit, "sh: it wrote 11 bytes, 10 are the limit"},
+        Failing{"much", much, ErrorCode::limit, "sh: the program wrote 11 bytes of output, and the limit is 10"},
         Failing{"killed", shell("kill -9 $$"), ErrorCode::failed_child, "sh was ended by signal 9"}}) {
     const auto output = run_program(failing.call);
     ASSERT_FALSE(output.ok()) << failing.name;

@@ -131,7 +131,8 @@ void add_idle_cases(std::vector<Case>& cases) {
   cases.push_back({"PB332", "sm90 is claimed, and 150 of the 448 cubins of libtorch_cuda.so for it hold no kernel",
                    change_sm90_build([](DeviceCode& code) { code.census->at("sm_90").empty_cubins = 150; }),
                    change_sm90_build([](DeviceCode& code) { code.census->at("sm_80").empty_cubins = 150; })});
-  cases.push_back({"PB332", "sm90 is claimed, and the 448 cubins of libtorch_cuda.so for it hold no kernel",
+  cases.push_back({"PB332",
+                   "sm90 is claimed, and no cubin of libtorch_cuda.so for it holds a kernel (cubins for it: 448)",
                    change_sm90_build([](DeviceCode& code) {
                      code.census->at("sm_90") = {.cubins = 444, .empty_cubins = 444};
                      code.census->at("sm_90a") = {.cubins = 4, .empty_cubins = 4};
@@ -141,7 +142,7 @@ void add_idle_cases(std::vector<Case>& cases) {
                    make_nccl_report({.kernels = 87, .cubins = 12, .idle_kernels = 87, .idle = {"_Z4nccl"}}),
                    make_nccl_report({.kernels = 85, .cubins = 12, .idle_kernels = 27})});
   // The driver takes the latest code, even if older code would do something.
-  cases.push_back({"PB332", "sm90 is claimed, and the 12 cubins of NCCL for it hold no kernel",
+  cases.push_back({"PB332", "sm90 is claimed, and no cubin of NCCL for it holds a kernel (cubins for it: 12)",
                    make_nccl_report({.cubins = 12, .empty_cubins = 12}),
                    make_nccl_report({.kernels = 87, .cubins = 12})});
   cases.push_back({"PB332", "sm86 is claimed, and 300 of the 400 kernels of cuBLAS for it do nothing",

@@ -66,7 +66,7 @@ void add_claimed_version_cases(std::vector<Case>& cases) {
                    also("torch/_dl.cpython-311-x86_64-linux-gnu.so")});
   cases.push_back({"PB108", "BLAS openblas is claimed, and libtorch_cpu.so has mkl", claimed({.blas = "openblas"}),
                    claimed({.blas = "mkl"})});
-  cases.push_back({"PB109", "armv9 is claimed, which is found on aarch64-linux, and this build is for x86_64-linux",
+  cases.push_back({"PB109", "armv9 is claimed, which exists on aarch64-linux only, and this build is for x86_64-linux",
                    claimed({.targets = {"armv9"}}), claimed({.targets = {"avx2"}})});
 }
 
@@ -137,9 +137,10 @@ void add_cuda_cases(std::vector<Case>& cases) {
                                     .compiler = Compiler{.version = "12.8.93", .knows = knows}});
     };
   };
-  cases.push_back({"PB113", "ptxas 12.8.93 knows no 9.0", with(claimed({.targets = {"sm90"}}), with_ptxas({"sm_80"})),
+  cases.push_back({"PB113", "ptxas 12.8.93 does not support 9.0",
+                   with(claimed({.targets = {"sm90"}}), with_ptxas({"sm_80"})),
                    with(claimed({.targets = {"sm90"}}), with_ptxas({"sm_80", "sm_90a"}))});
-  cases.push_back({"PB114", "ptxas 12.8.93 knows no 9.0", with(h200(), with_ptxas({"sm_80", "sm_120"})),
+  cases.push_back({"PB114", "ptxas 12.8.93 does not support 9.0", with(h200(), with_ptxas({"sm_80", "sm_120"})),
                    with(h200(), with_ptxas({"sm_80", "sm_90"}))});
 }
 
@@ -349,7 +350,7 @@ void add_component_cases(std::vector<Case>& cases) {
   cases.push_back({"PB126", "this torch has no MAGMA",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cuda_linalg.so").links->contains.clear(); }),
                    audited()});
-  cases.push_back({"PB128", "it links to a missing shared object",
+  cases.push_back({"PB128", "the symbolic link leads to a missing shared object",
                    with(audited(), [](Report& r) { r.inventory->broken_links = {{"lib/libtorch_old.so"}}; }),
                    with(audited(), [](Report& r) { r.inventory->broken_links.emplace(); })});
   const auto no_nvshmem = [](Report& r) {

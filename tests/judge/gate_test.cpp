@@ -203,7 +203,7 @@ TEST(Gate, IgnoresRunOnAnotherChip) {
   report.host->gpus[0].capability = "12.0";
   const Verdict gate = judge(report, terms("hardware"));
   EXPECT_NE(gate.outcome, Outcome::pass);
-  EXPECT_TRUE(objects(gate, "claim", Outcome::unknown, "which is not sm90")) << listed(gate);
+  EXPECT_TRUE(objects(gate, "claim", Outcome::unknown, "which is not the claimed sm90")) << listed(gate);
   report.host->gpus.clear();
   EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "no GPU here"));
 }
@@ -222,7 +222,8 @@ TEST(Gate, RequiresCorrectRunOfEachArea) {
 TEST(Gate, ProvesOnlyCapabilityOfThisCpu) {
   Report report = ran_on_h200();
   report.claim = claim_of_list({"avx2"});
-  EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "took its AVX512 code"));
+  EXPECT_TRUE(
+      objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "its code for CPU capability AVX512"));
   report.measurements->libtorch->cpu_capability = "AVX2";
   const Verdict gate = judge(report, terms("hardware"));
   EXPECT_EQ(gate.claims[0].proven.value_or(Level::claimed) >= Level::executed, gate.claims[0].outcome == Outcome::pass);
@@ -384,7 +385,7 @@ TEST(Waivers, CannotExcuseUnreadTorchFiles) {
     const Verdict gate = judge(cut_off("torch/lib/libtorch_new.so"), waiving({{id, path, "known", "2027-01-01"}}));
     EXPECT_EQ(gate.waivers.front().state, WaiverState::forbidden) << path;
     EXPECT_TRUE(objects(gate, "PB101", Outcome::unknown, "truncated")) << listed(gate);
-    EXPECT_TRUE(objects(gate, "waiver", Outcome::fail, "nothing lets it through")) << listed(gate);
+    EXPECT_TRUE(objects(gate, "waiver", Outcome::fail, "no waiver lets it through")) << listed(gate);
   }
   Report report = cut_off("torch/lib/libtorch_new.so");
   report.inventory->files.back().component.reset();

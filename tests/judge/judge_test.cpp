@@ -239,7 +239,7 @@ TEST(Judge, CreditsRunToItsGpu) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.host->gpus.push_back(report.host->gpus[0]);
   report.host->gpus[1].index = 1;
-  report.host->gpus[0].problem = "it has fallen off the bus";
+  report.host->gpus[0].problem = "the GPU has fallen off the bus";
   for (auto& figure : report.measurements->libtorch->figures) {
     if (figure.device == "cuda:0") figure.device = "cuda:1";
   }
@@ -383,7 +383,8 @@ TEST(Judge, ReturnsUnknownIfLibcudaIsUnreachable) {
   report.measurements->libtorch->loader = ForeignLoader{.path = "/nix/store/x/ld.so", .glibc = "2.40"};
   const Verdict verdict = judge(report);
   EXPECT_EQ(verdict.outcome, Outcome::unknown);
-  EXPECT_THAT(verdict.reason, HasSubstr("libcuda is not reachable for this torch: /nix/store/x/ld.so (glibc 2.40)"));
+  EXPECT_THAT(verdict.reason,
+              HasSubstr("libcuda is not reachable for this torch: its loader /nix/store/x/ld.so (glibc 2.40)"));
   EXPECT_THAT(verdict.fix.value_or(""), HasSubstr("flox activate"));
   report.inventory->cuda_version.reset();
   EXPECT_NE(judge(report).reason, verdict.reason) << "a build for CPUs needs no libcuda";

@@ -337,7 +337,7 @@ void add_running_cases(std::vector<Case>& cases) {
                    with(h200(), [](Report& r) { r.measurements->problems = {"gemm_fp32: wrong result"}; }), h200()});
   cases.push_back(
       {"PB505", "could not be read", with(h200(), [](Report& r) { r.problems = {"x could not be read"}; }), h200()});
-  cases.push_back({"PB506", "the loaded library says 2.10.0",
+  cases.push_back({"PB506", "the loaded library states 2.10.0",
                    with(h200(), [](Report& r) { r.measurements->libtorch->version = "2.10.0"; }),
                    with(h200(), [](Report& r) { r.inventory->torch_version = "2.11.0.dev20260101+cu130"; })});
   cases.push_back({"PB508", "softmax on cpu: element 3 is 1, and must be 0.1",
@@ -393,9 +393,9 @@ void add_start_cases(std::vector<Case>& cases) {
     });
   };
   const LibtorchLibrary good{"cuDNN", "9.19.0", "9.19.0", "/opt/libcudnn.so.9"};
-  cases.push_back({"PB510", "cuDNN 9.13.0 is running, and libtorch was compiled with 9.19.0",
+  cases.push_back({"PB510", "libtorch loaded cuDNN 9.13.0, and was compiled with 9.19.0",
                    with_library({"cuDNN", "9.19.0", "9.13.0", "/usr/lib/libcudnn.so.9"}), with_library(good)});
-  cases.push_back({"PB510", "NCCL 2.27.3 is running, and its package is 2.28.9",
+  cases.push_back({"PB510", "libtorch loaded NCCL 2.27.3, and the installed package of NCCL has version 2.28.9",
                    with_library({"NCCL", "2.27.3", "2.27.3", "/usr/lib/libnccl.so.2"}),
                    with_library({"NCCL", "2.28.9", "2.28.9", {}})});
   const auto with_start = [](LibtorchStart start) {

@@ -118,9 +118,10 @@ Report report_busy_gpu() {
 
 TEST(Obstacles, NameGpuUsersFreeMemoryAndFix) {
   const Report report = report_busy_gpu();
-  expect_unknown(report, "PB504",
-                 AllOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("0.2 of 140.0 GiB of cuda:0 are free"),
-                       HasSubstr("python (process 4711) holds 139.0 GiB")));
+  expect_unknown(
+      report, "PB504",
+      AllOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("0.2 of 140.0 GiB of the memory of cuda:0 are free"),
+            HasSubstr("python (process 4711) holds 139.0 GiB")));
   const Verdict verdict = gate(report);
   const auto found = std::find_if(verdict.objections.begin(), verdict.objections.end(),
                                   [](const Objection& objection) { return objection.id == "PB504"; });

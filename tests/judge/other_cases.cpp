@@ -482,7 +482,7 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
   cases.push_back({"PB177", "lower_bound :: 12.8, and ext links libraries of CUDA 13",
                    variant({"nvidia", "cuda_version_lower_bound", "12.8"}),
                    variant({"nvidia", "cuda_version_lower_bound", "13.0"})});
-  cases.push_back({"PB177", "needs avx2 on every CPU, which the properties of x do not state",
+  cases.push_back({"PB177", "needs avx2 on every CPU, which the properties of x in variant.json do not state",
                    variant({"x86_64", "level", "v2"}), variant({"x86_64", "level", "v3"})});
   cases.push_back({"PB177", "blas_lapack :: library :: mkl, and no file links or contains that library",
                    variant({"blas_lapack", "library", "mkl"}), variant({"blas_lapack", "library", "other"})});

@@ -74,7 +74,7 @@ TEST(Policies, RejectAndNameMisspellings) {
   EXPECT_THAT(refusal([](Json& json) {
                 json["severity"]["PB101"] = {{"severity", "warn"}, {"reason", "known"}};
               }),
-              HasSubstr("severity.PB101: it protects integrity"));
+              HasSubstr("severity.PB101: the check protects the integrity"));
   EXPECT_THAT(refusal([](Json& json) {
                 json["severity"]["PB102"] = {{"severity", "fail"}, {"reason", "strict"}};
               }),

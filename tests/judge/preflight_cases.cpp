@@ -74,11 +74,11 @@ void add_driver_link_cases(std::vector<Case>& cases) {
   const LinkedDriver no_ldconfig{.name = "libcuda.so.1", .ldconfig = "/sbin/ldconfig"};
   cases.push_back({"PB533", "Triton asks /sbin/ldconfig for the folder of libcuda, and that program is missing",
                    change_h200(driver(no_ldconfig)), on(cpu_report(), driver(no_ldconfig))});
-  cases.push_back({"PB533", "/sbin/ldconfig knows no libcuda.so.1",
+  cases.push_back({"PB533", "the cache of /sbin/ldconfig has no libcuda.so.1",
                    change_h200(driver({.name = "libcuda.so.1", .ldconfig = "/sbin/ldconfig", .ldconfig_there = true})),
                    change_h200(driver({.name = "libcuda.so.1"}))});  // the Triton of Nix needs no ldconfig
   cases.push_back(
-      {"PB533", "TRITON_LIBCUDA_PATH=/opt holds no libcuda.so.1",
+      {"PB533", "TRITON_LIBCUDA_PATH=/opt: this folder holds no libcuda.so.1",
        change_h200(driver({.name = "libcuda.so.1", .variable = "TRITON_LIBCUDA_PATH", .folders = {"/opt"}})),
        change_h200(driver({.name = "libcuda.so.1",
                            .variable = "TRITON_LIBCUDA_PATH",
@@ -97,10 +97,10 @@ void add_ptxas_cases(std::vector<Case>& cases) {
     return [=](Preflight& p) { p.ptxas[which].compiler->knows = names; };
   };
   // Triton calls the other ptxas for Blackwell, and each ptxas for the capability with a suffix.
-  cases.push_back({"PB534", "ptxas 12.8.93 knows no sm_90a, for which Triton compiles here",
+  cases.push_back({"PB534", "ptxas 12.8.93 does not support sm_90a, for which Triton compiles here",
                    change_h200(knows(0, {"sm_90"})), change_h200(knows(1, {"sm_90"}))});
   cases.push_back({"PB534",
-                   "ptxas-blackwell 12.9.86 knows no sm_121a",
+                   "ptxas-blackwell 12.9.86 does not support sm_121a",
                    on(gb10, knows(1, {"sm_121", "sm_120a"})),
                    on(gb10, knows(0, {"sm_80"})),
                    {"PB303"}});
@@ -108,7 +108,7 @@ void add_ptxas_cases(std::vector<Case>& cases) {
                    change_h200([](Preflight& p) { p.ptxas[0].problem = "No such file or directory"; }),
                    change_h200(sound)});
   cases.push_back({"PB534",
-                   "knows no sm_90a, for which Triton compiles here; TRITON_PTXAS_PATH=/no/ptxas names no file",
+                   "does not support sm_90a, for which Triton compiles here; TRITON_PTXAS_PATH=/no/ptxas names no file",
                    change_h200([&](Preflight& p) {
                      knows(0, {"sm_80"})(p);
                      p.ptxas[0].variable = "TRITON_PTXAS_PATH";
@@ -119,31 +119,31 @@ void add_ptxas_cases(std::vector<Case>& cases) {
                      p.ptxas[0].ignored = "/no/ptxas";
                    })});
   // The judge checks the ptxas that the variable names, not the ptxas in the package.
-  cases.push_back(
-      {"PB534", "ptxas 12.8.93 knows no sm_90a", change_h200(knows(0, {})), with(change_h200(sound), [](Report& r) {
-         r.inventory->files.push_back({.path = "triton/backends/nvidia/bin/ptxas",
-                                       .component = "PTX compiler",
-                                       .compiler = Compiler{"12.8.93", {"sm_80"}}});
-       })});
+  cases.push_back({"PB534", "ptxas 12.8.93 does not support sm_90a", change_h200(knows(0, {})),
+                   with(change_h200(sound), [](Report& r) {
+                     r.inventory->files.push_back({.path = "triton/backends/nvidia/bin/ptxas",
+                                                   .component = "PTX compiler",
+                                                   .compiler = Compiler{"12.8.93", {"sm_80"}}});
+                   })});
 }
 
 void add_cache_cases(std::vector<Case>& cases) {
   const auto lost = [](std::set<size_t> which) {
     return [which](Preflight& p) {
-      for (const size_t cache : which) p.caches[cache].problem = "/home is not this user's to write to";
+      for (const size_t cache : which) p.caches[cache].problem = "this user may not write to /home";
     };
   };
   cases.push_back({"PB535",
                    "compiled code cannot be stored in the cache of Triton (/home/u/.triton/cache), TorchInductor "
-                   "(/tmp/torchinductor_u): /home is not this user's to write to",
+                   "(/tmp/torchinductor_u): this user may not write to /home",
                    change_h200(lost({0, 1, 2})), change_h200(lost({2}))});  // without PTX, the driver caches nothing
   cases.push_back({"PB535",
-                   "in the cache of TorchInductor: the folder's name needs the user's name",
+                   "in the cache of TorchInductor: the name of the cache folder contains the user's name",
                    on(cpu_report(),
                       [](Preflight& p) {
                         p.caches[1].path.clear();
                         p.caches[1].problem =
-                            "the folder's name needs the user's name, and user 1000 has none: set USER";
+                            "the name of the cache folder contains the user's name, and user 1000 has none: set USER";
                       }),
                    on(cpu_report(), lost({0, 2})),
                    {"PB309"}});

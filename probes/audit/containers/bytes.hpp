@@ -67,8 +67,8 @@ class Bytes {
     if (end == std::string_view::npos && rest.size() > longest)
       return make_error(ErrorCode::limit, "{}: {} of more than {} bytes", at(offset), what, longest);
     if (end == std::string_view::npos)
-      return make_error(ErrorCode::malformed, "{}: {} has no end within the {} bytes left", at(offset), what,
-                        rest.size());
+      return make_error(ErrorCode::malformed, "{}: {} has no terminating NUL within the {} bytes left", at(offset),
+                        what, rest.size());
     return std::string(rest.substr(0, end));
   }
 

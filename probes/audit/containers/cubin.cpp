@@ -124,7 +124,7 @@ Result<Cubin> open_cubin(const Bytes& file) {
     return *table.bytes.read<Elf64_Shdr>(i * sizeof(Elf64_Shdr), "section header");
   };
   if (table.names >= table.count)
-    return make_error(ErrorCode::malformed, "{}: no section names its sections", file.name());
+    return make_error(ErrorCode::malformed, "{}: the cubin has no section of section names", file.name());
   const Elf64_Shdr names_header = header_at(table.names);
   PBPROBE_TRY(const Bytes names, file.slice(names_header.sh_offset, names_header.sh_size, "section names"));
   std::vector<bool> kernels(table.count);
@@ -166,8 +166,9 @@ Result<std::vector<CubinCall>> read_calls(const Cubin& cubin) {
     PBPROBE_TRY(const auto callee, cubin.calls.read<uint32_t>(at + sizeof(uint32_t), "a callee"));
     if (caller == 0) continue;  // marks of ptxas: their callees are no symbols
     if (caller >= count || callee >= count)
-      return make_error(ErrorCode::malformed, "{}: its call graph names symbol {} of {}", cubin.calls.name(),
-                        std::max(caller, callee), count);
+      return make_error(ErrorCode::malformed,
+                        "{}: the cubin's call graph refers to symbol {}, but the cubin has {} symbols",
+                        cubin.calls.name(), std::max(caller, callee), count);
     PBPROBE_TRY(const auto from, cubin.symbols.read<Elf64_Sym>(caller * sizeof(Elf64_Sym), "symbol"));
     PBPROBE_TRY(const auto to, cubin.symbols.read<Elf64_Sym>(callee * sizeof(Elf64_Sym), "symbol"));
     const std::string_view rest = cubin.strings.text().substr(std::min<uint64_t>(to.st_name, cubin.strings.size()));
@@ -192,8 +193,8 @@ Result<OwnSm> read_own_sm(const Cubin& cubin) {
   const uint32_t flags = cubin.header.e_flags;
   const uint8_t abi = cubin.header.e_ident[EI_ABIVERSION];
   if (abi < 7 || abi > 8)
-    return make_error(ErrorCode::unsupported, "cubin of ABI version {}: 7 (CUDA 9 to 12) and 8 (since 12.8) are read",
-                      abi);
+    return make_error(ErrorCode::unsupported,
+                      "cubin of ABI version {}: pbprobe reads only 7 (CUDA 9 to 12) and 8 (since 12.8)", abi);
   own.sm = make_sm(abi == 7 ? flags & 0xff : (flags >> 8) & 0xff);
   if (own.sm.major < kFirstSpecificMajor) {
     own.tells_family = true;

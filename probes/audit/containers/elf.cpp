@@ -94,9 +94,10 @@ Result<void> check_overlap(const Bytes& file, const std::vector<ElfSection>& sec
     if (header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL || !inside) continue;
     total += header.sh_size;
     if (total / kMostReadings > file.size())
-      return make_error(ErrorCode::malformed,
-                        "{}: its sections hold the 0x{:x} bytes of the file more than {} times: they overlap",
-                        file.name(), file.size(), kMostReadings);
+      return make_error(
+          ErrorCode::malformed,
+          "{}: the file has 0x{:x} bytes, and its sections together more than {} times as many: they overlap",
+          file.name(), file.size(), kMostReadings);
   }
   return {};
 }

@@ -241,8 +241,9 @@ Result<void> check_segments(const Elf& elf) {
     if (segment.p_type == PT_LOAD && segment.p_filesz <= elf.file.size()) total += segment.p_filesz;
   }
   if (!elf.sections.empty() || total <= kMaxLooks * elf.file.size()) return {};
-  return make_error(ErrorCode::malformed, "{}: its segments hold the 0x{:x} bytes of the file again and again",
-                    elf.file.name(), elf.file.size());
+  return make_error(ErrorCode::malformed,
+                    "{}: its segments together hold many times the file's 0x{:x} bytes: they overlap", elf.file.name(),
+                    elf.file.size());
 }
 
 void append(Fatbins& all, Fatbins more) {
@@ -272,10 +273,10 @@ Result<uint64_t> read_container_header(const Bytes& bytes) {
     return make_error(ErrorCode::malformed, "{}: fatbin magic 0x{:08x}, 0x{:08x} expected", bytes.at(0), header.magic,
                       kFatbinMagic);
   if (header.version != 1 || header.header_bytes != sizeof(header))
-    return make_error(ErrorCode::unsupported,
-                      "{}: fatbin version {} with a header of {} bytes, version 1 with {} is "
-                      "read",
-                      bytes.at(0), header.version, header.header_bytes, sizeof(header));
+    return make_error(
+        ErrorCode::unsupported,
+        "{}: fatbin version {} with a header of {} bytes: pbprobe reads only version 1 with a header of {} bytes",
+        bytes.at(0), header.version, header.header_bytes, sizeof(header));
   return header.body_bytes;
 }
 
@@ -364,8 +365,9 @@ Fatbins read_embedded_fatbins(const Elf& elf) {
   }
   const bool announced = find_section(elf, kFatbinSection) != nullptr || fatbins.containers > 0;
   if (announced && fatbins.entries.empty() && !fatbins.problem)
-    fatbins.problem = make_error(ErrorCode::malformed, "{}: it was linked with device code, and its {} holds none",
-                                 elf.file.name(), kFatbinSection);
+    fatbins.problem =
+        make_error(ErrorCode::malformed, "{}: the file was linked with device code, but its section {} holds none",
+                   elf.file.name(), kFatbinSection);
   return fatbins;
 }
 

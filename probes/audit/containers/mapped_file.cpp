@@ -68,7 +68,8 @@ Result<Mapping> map_file(const std::filesystem::path& path) {
     return make_error(ErrorCode::unreadable, "cannot map the {} bytes of {}: {}", size, path.string(), reason(errno));
   WatchedRange* range = watch_range(address, size);
   Mapping mapping(address, std::move(file), range);
-  if (range == nullptr) return make_error(ErrorCode::limit, "{}: too many files are open at once", path.string());
+  if (range == nullptr)
+    return make_error(ErrorCode::limit, "{}: pbprobe has too many files open at once", path.string());
   return mapping;
 }
 

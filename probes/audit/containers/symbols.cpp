@@ -29,7 +29,8 @@ Result<void> visit_symbols(const Elf& elf, std::string_view section,
   const ElfSection* table = find_section(elf, section);
   if (table == nullptr) return {};
   if (table->header.sh_link >= elf.sections.size())
-    return make_error(ErrorCode::malformed, "{} {}: its names are in section {}, but the file has {} sections",
+    return make_error(ErrorCode::malformed,
+                      "{} {}: the names of its symbols are in section {}, but the file has {} sections",
                       elf.file.name(), section, table->header.sh_link, elf.sections.size());
   PBPROBE_TRY(const Bytes symbols, section_bytes(elf, *table));
   PBPROBE_TRY(const Bytes strings, section_bytes(elf, elf.sections[table->header.sh_link]));
@@ -42,13 +43,14 @@ Result<void> visit_symbols(const Elf& elf, std::string_view section,
     PBPROBE_TRY(const auto symbol, symbols.read<Elf64_Sym>(offset, "symbol"));
     if (symbol.st_name >= text.size()) {
       if (symbol.st_name == 0) continue;
-      return make_error(ErrorCode::malformed, "{}: name at 0x{:x}, but the names end at 0x{:x}", symbols.at(offset),
-                        symbol.st_name, text.size());
+      return make_error(ErrorCode::malformed, "{}: the name of a symbol is at 0x{:x}, but the names end at 0x{:x}",
+                        symbols.at(offset), symbol.st_name, text.size());
     }
     const std::string_view name(text.data() + symbol.st_name);  // ends: the last byte is NUL
     named += name.size();
     if (named > most)
-      return make_error(ErrorCode::limit, "{}: the names of its symbols overlap: more than {} bytes of {} together",
+      return make_error(ErrorCode::limit,
+                        "{}: the names of its symbols overlap: together more than {} bytes, from a section of {} bytes",
                         symbols.at(offset), most, text.size());
     visit(name, symbol);
   }

@@ -101,8 +101,8 @@ Result<uint64_t> find_end_record(const Bytes& file) {
     PBPROBE_TRY(const auto record, file.read<EndRecord>(offset, "end record"));
     if (record.magic == kEndMagic && offset + sizeof(record) + record.comment_bytes == file.size()) return offset;
   }
-  return make_error(ErrorCode::malformed, "{}: no end of a ZIP directory in it: the file is truncated, or no wheel",
-                    file.name());
+  return make_error(ErrorCode::malformed,
+                    "{}: no end record of a ZIP directory in it: the file is truncated, or no wheel", file.name());
 }
 
 // Returns the number of bytes that were put before an archive without a change of its offsets; 0 if none were.
@@ -137,11 +137,11 @@ Result<Directory> find_directory(const Bytes& file) {
                       file.name(), prefix);
   if (directory.offset > limit || directory.bytes != limit - directory.offset)
     return make_error(ErrorCode::malformed,
-                      "{}: a directory of {} bytes at 0x{:x} does not end at its end record at 0x{:x}", file.name(),
+                      "{}: a ZIP directory of {} bytes at 0x{:x} does not end at its end record at 0x{:x}", file.name(),
                       directory.bytes, directory.offset, limit);
   if (directory.bytes > kMaxZipDirectoryBytes)
-    return make_error(ErrorCode::limit, "{}: a directory of {} bytes, {} are the limit", file.name(), directory.bytes,
-                      kMaxZipDirectoryBytes);
+    return make_error(ErrorCode::limit, "{}: its ZIP directory has {} bytes, and the limit is {}", file.name(),
+                      directory.bytes, kMaxZipDirectoryBytes);
   return directory;
 }
 
@@ -187,10 +187,12 @@ std::optional<std::string> fault_of_member(const CentralHeader& header, const Zi
   constexpr uint8_t kUnix = 3;
   if (header.made_by_system == kUnix && ((header.external_attributes >> 16) & kFileType) == kLink) return "is a link";
   if (member.method == 0 && member.compressed_bytes != member.size_bytes)
-    return fmt::format("is stored, yet has {} bytes for {}", member.compressed_bytes, member.size_bytes);
+    return fmt::format("is stored without compression, yet takes {} bytes for {}", member.compressed_bytes,
+                       member.size_bytes);
   if (member.size_bytes / kDeflateGrowth > member.compressed_bytes)
-    return fmt::format("announces {} bytes, and its {} cannot hold more than {} times as many", member.size_bytes,
-                       member.compressed_bytes, kDeflateGrowth);
+    return fmt::format(
+        "states a size of {} bytes, but its {} compressed bytes cannot expand to more than {} times as many",
+        member.size_bytes, member.compressed_bytes, kDeflateGrowth);
   return std::nullopt;
 }
 
@@ -203,7 +205,7 @@ Result<std::optional<std::string>> fault_of_local_header(const Bytes& file, cons
   PBPROBE_TRY(const Bytes name, file.slice(member.header_offset + sizeof(local), local.name_bytes, "local name"));
   if (name.text() != member.name) return Fault(fmt::format("is called {} in its local header", name.text()));
   if (local.method != central.method || ((local.flags ^ central.flags) & (kFlagEncrypted | kFlagSizesFollow)) != 0)
-    return Fault("is packed in another way in its local header");
+    return Fault("has another compression method or other flags in its local header");
   if ((local.flags & kFlagSizesFollow) == 0) {
     if (local.crc32 != central.crc32) return Fault("has another checksum in its local header");
     const bool other_size = local.size_bytes != kMax32 && local.size_bytes != member.size_bytes;

@@ -69,7 +69,7 @@ Result<void> check_ptx(const FatbinEntry& entry, std::span<const uint8_t> conten
     return make_error(ErrorCode::malformed, "{}: an ELF file, no PTX", name);
   const auto target = target_of_ptx(text);
   if (!target || text.find(".version") == std::string_view::npos)
-    return make_error(ErrorCode::malformed, "{}: no PTX: it has no .version and .target", name);
+    return make_error(ErrorCode::malformed, "{}: not PTX: the text lacks .version or .target", name);
   if (*target != entry.sm) return make_error(ErrorCode::malformed, "{}: PTX for {}", name, sm_name(*target));
   // The braces of functions and of initial values are the only ones that ptxas writes.
   if (has_open_brace(text)) return make_error(ErrorCode::malformed, "{}: PTX that ends inside a function", name);
@@ -93,7 +93,8 @@ Result<void> check_magic(const FatbinEntry& entry, std::span<const uint8_t> cont
   constexpr std::string_view kTileMagic("\x7fTileIR", 7);
   const std::string_view magic = entry.kind == EntryKind::tile_ir ? kTileMagic : std::string_view(ELFMAG, SELFMAG);
   if (std::string_view(reinterpret_cast<const char*>(content.data()), content.size()).starts_with(magic)) return {};
-  return make_error(ErrorCode::malformed, "{}: no {}: its first bytes differ", name, name_kind(entry.kind));
+  return make_error(ErrorCode::malformed, "{}: not {}: its first bytes differ from those of this format", name,
+                    name_kind(entry.kind));
 }
 
 // Scrambled LTO-IR cannot be checked.
@@ -293,10 +294,10 @@ InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes
   for (size_t i = 0; i < count; ++i) {
     total += entries[i].uncompressed_bytes;
     if (total <= kMaxInsideBytes) continue;
-    inside[i].emplace().problem =
-        make_error(ErrorCode::limit,
-                   "{}: more than {} bytes of device code uncompressed: from entry {} on they are not looked into",
-                   file.name(), kMaxInsideBytes, i + 1);
+    inside[i].emplace().problem = make_error(ErrorCode::limit,
+                                             "{}: more than {} bytes of device code uncompressed: pbprobe does not "
+                                             "open its fatbin entries from number {} on",
+                                             file.name(), kMaxInsideBytes, i + 1);
     count = i;
   }
   run_on_spare_cores(count, [&](size_t i) {

@@ -238,13 +238,14 @@ Result<std::vector<uint64_t>> read_frame_starts(const Elf& elf, FunctionEnds* en
     if (length < 4 || length > frames.size() - begin)
       return make_error(ErrorCode::malformed, "{}: a frame of {} bytes, {} left", frames.at(at), length,
                         frames.size() - begin);
-    PBPROBE_TRY(const auto back, frames.read<uint32_t>(begin, "link to a common entry"));
+    PBPROBE_TRY(const auto back, frames.read<uint32_t>(begin, "pointer to a common entry (CIE)"));
     if (back == 0) {
       PBPROBE_TRY(entries[at], read_common_entry(frames, begin + 4));
     } else {
       const auto common = back > begin ? entries.end() : entries.find(begin - back);
       if (common == entries.end())
-        return make_error(ErrorCode::malformed, "{}: a frame whose common entry is missing", frames.at(at));
+        return make_error(ErrorCode::malformed, "{}: the common entry (CIE) that a frame of .eh_frame names is missing",
+                          frames.at(at));
       const uint8_t encoding = common->second.addresses;
       if (encoding != kOmitted) {
         Cursor cursor(frames, begin + 4);
@@ -267,7 +268,7 @@ Result<std::vector<CallSite>> LandingPads::read(const Elf& elf, uint64_t start) 
   const auto found = std::lower_bound(frames_.begin(), frames_.end(), std::pair(start, uint64_t{0}));
   if (found == frames_.end() || found->first != start) return std::vector<CallSite>();
   PBPROBE_TRY(const Bytes frame, bytes_at_address(elf, found->second, "frame"));
-  PBPROBE_TRY(const auto back, frame.read<uint32_t>(4, "link to a common entry"));
+  PBPROBE_TRY(const auto back, frame.read<uint32_t>(4, "pointer to a common entry (CIE)"));
   const uint64_t common = found->second + 4 - back;
   PBPROBE_TRY(const Bytes bytes, bytes_at_address(elf, common, "common entry"));
   PBPROBE_TRY(const CommonEntry entry, read_common_entry(bytes, 8));

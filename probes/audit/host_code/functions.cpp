@@ -123,7 +123,7 @@ Result<void> check_sections(const Elf& elf) {
     const Elf64_Shdr& header = section.header;
     if (!is_code(header)) continue;
     if (header.sh_offset > elf.file.size() || header.sh_size > elf.file.size() - header.sh_offset)
-      return make_error(ErrorCode::malformed, "{} {}: 0x{:x} bytes at 0x{:x}, but the file ends at 0x{:x}",
+      return make_error(ErrorCode::malformed, "{}: section {} has 0x{:x} bytes at 0x{:x}, but the file ends at 0x{:x}",
                         elf.file.name(), section.name, header.sh_size, header.sh_offset, elf.file.size());
   }
   return {};

@@ -112,8 +112,9 @@ std::optional<Error> find_zeros(const Elf& elf, const Functions& functions) {
     if (++holes == 1) first = &function;
   }
   if (holes == 0) return std::nullopt;
-  return make_error(ErrorCode::malformed, "{}: {} of its functions are zeros, the first at 0x{:x}: a hole in the file",
-                    elf.file.name(), holes, first->address);
+  return make_error(ErrorCode::malformed,
+                    "{}: the code of {} functions is zeros, the first at 0x{:x}: a hole in the file", elf.file.name(),
+                    holes, first->address);
 }
 
 // Finds an initializer outside the file: tools that know only sections drop code without a section.
@@ -125,7 +126,7 @@ std::optional<Error> find_missing_initializer(const Elf& elf, const Functions& f
   };
   for (const uint64_t address : functions.initializers) {
     if (address == 0 || address == UINT64_MAX || is_there(address)) continue;  // 0 and -1: none
-    return make_error(ErrorCode::malformed, "{}: it calls 0x{:x} as it is loaded, which the file does not hold",
+    return make_error(ErrorCode::malformed, "{}: one of its initializers is at 0x{:x}, which the file does not hold",
                       elf.file.name(), address);
   }
   return std::nullopt;

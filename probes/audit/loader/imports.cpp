@@ -30,12 +30,12 @@ std::string get_file_name(const std::string& path) {
 
 std::optional<std::string> why_refused(const Loading& loading) {
   if (!loading.missing_libraries.empty())
-    return fmt::format("it needs {}, which is nowhere", loading.missing_libraries.front().name);
+    return fmt::format("it needs the library {}, which is missing", loading.missing_libraries.front().name);
   if (!loading.missing_versions.empty())
-    return fmt::format("it needs {}, which {} does not define", loading.missing_versions.front().version,
-                       loading.missing_versions.front().library);
+    return fmt::format("it needs the symbol version {}, which {} does not define",
+                       loading.missing_versions.front().version, loading.missing_versions.front().library);
   if (!loading.unresolved.empty())
-    return fmt::format("it needs {}, which nothing defines", demangled(loading.unresolved.front().name));
+    return fmt::format("it needs the symbol {}, which no library defines", demangled(loading.unresolved.front().name));
   return std::nullopt;
 }
 

@@ -180,8 +180,8 @@ class Packages {
     if (!closed.empty()) layout.problems.push_back(not_entered(closed));
     if (count > 0)
       packages_.notes.push_back(
-          fmt::format("{}: links lead out of the environment in the way to {} of its files, the "
-                      "first {}: what they name was read",
+          fmt::format("{}: symbolic links lead out of the environment in the paths of {} of its files, the first {}: "
+                      "pbprobe read the files that they lead to",
                       info, count, leads_out));
     return std::move(record.files);
   }

@@ -292,9 +292,10 @@ Result<ArtifactLayout> folder_layout(const fs::path& given) {
   static_cast<void>(list_folder(folder, error));
   if (error) return make_error(ErrorCode::unreadable, "cannot list {}: {}", given.string(), error.message());
   if (!named.empty())
-    return make_error(ErrorCode::not_found,
-                      "{}: its torch is an editable install of {}, which holds none: build it there", given.string(),
-                      named.front().string());
+    return make_error(
+        ErrorCode::not_found,
+        "{}: its torch is an editable install of {}, which holds no built torch: build torch in that folder",
+        given.string(), named.front().string());
   auto others = list_packages_with_code(folder);
   if (others.size() == 1) return std::move(others.front());
   if (!others.empty()) return refuse_several_packages(given, others);

@@ -279,7 +279,7 @@ std::vector<Error> faults_of_metadata(std::string_view metadata) {
     if (pin == std::string_view::npos || condition < pin) return;
     const std::string_view version = requirement.substr(pin + 2, 1);
     if (version.empty() || std::string_view("0123456789 vV=").find(version) == std::string_view::npos)
-      fault(fmt::format("\"Requires-Dist: {}\" asks for no version", requirement));
+      fault(fmt::format("\"Requires-Dist: {}\" has no version after ==", requirement));
   });
   return faults;
 }
@@ -298,7 +298,7 @@ std::vector<Error> faults_of_wheel(std::string_view wheel) {
   for (const auto& tag : tags) {
     const bool parts = std::count(tag.begin(), tag.end(), '-') == 2 && tag.find("--") == std::string::npos &&
                        tag.front() != '-' && tag.back() != '-';
-    if (!parts) fault(fmt::format("its tag \"{}\" is not PYTHON-ABI-PLATFORM", tag));
+    if (!parts) fault(fmt::format("the tag \"{}\" does not have the form PYTHON-ABI-PLATFORM", tag));
   }
   return faults;
 }

@@ -220,11 +220,11 @@ class CompileToolFinder {
     }
     if (!user) user = sources_.user;
     if (!user)
-      return {
-          .of = "TorchInductor",
-          .path = "",
-          .variable = kName,
-          .problem = fmt::format("the folder's name needs the user's name, and user {} has none: set USER", getuid())};
+      return {.of = "TorchInductor",
+              .path = "",
+              .variable = kName,
+              .problem = fmt::format(
+                  "the name of the cache folder contains the user's name, and user {} has none: set USER", getuid())};
     return cache("TorchInductor", temporary_folder() + "/torchinductor_" + *user, kName, true);
   }
 
@@ -269,10 +269,10 @@ class CompileToolFinder {
       if ((system.f_flag & ST_RDONLY) != 0) return name + " is on a read-only file system";
       if (loads && (system.f_flag & ST_NOEXEC) != 0)
         return name + " is on a file system that is mounted with noexec, so that no library is loaded from it";
-      if (system.f_blocks > 0 && system.f_bavail == 0) return "no space is left on its file system";
+      if (system.f_blocks > 0 && system.f_bavail == 0) return "no space is left on the file system of the cache folder";
     }
     if (access(there.c_str(), W_OK | X_OK) == 0) return std::nullopt;
-    return fmt::format("{} is not this user's to write to", name);
+    return fmt::format("this user may not write to {}", name);
   }
 
   const PreflightSources& sources_;

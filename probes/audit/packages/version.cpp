@@ -47,7 +47,7 @@ std::optional<std::string> cmake_version(std::string_view text) {
 std::optional<std::string> find_version_fault(std::string_view text, std::string_view where,
                                               const std::optional<std::string>& version) {
   if (text.find('\0') != std::string_view::npos) return "holds NUL bytes, so it is not text";
-  if (!version) return fmt::format("no {} that is a quoted text in it", where);
+  if (!version) return fmt::format("it assigns no quoted text to {}", where);
   if (version->empty()) return fmt::format("its {} is empty", where);
   if (std::isdigit(static_cast<unsigned char>(version->front())) == 0)
     return fmt::format("its {} is \"{}\", which is not a version", where, *version);
@@ -121,10 +121,10 @@ bool continues_name(char c) {
 }
 
 Error only_known_when_run(size_t line) {
-  return make_error(ErrorCode::malformed,
-                    "line {}: it is more than the assignment of a constant, so what it says is known "
-                    "only when it runs",
-                    line);
+  return make_error(
+      ErrorCode::malformed,
+      "line {}: the statement is more than an assignment of a constant, so its value is known only when Python runs it",
+      line);
 }
 
 class Lexer {
@@ -211,7 +211,7 @@ class Lexer {
       at_ = i + mark.size();
       return {};
     }
-    return make_error(ErrorCode::malformed, "line {}: its text does not end", first);
+    return make_error(ErrorCode::malformed, "line {}: the string literal does not end", first);
   }
 
   Result<void> read_sign() {

@@ -158,14 +158,14 @@ class Identity {
       fault("the wheel's file name states the package {}, and its .dist-info folder is {}: pip refuses the wheel",
             name_->name, *infos_.begin());
     if (package.name && package_name(*package.name) != package_name(name_->name))
-      fault("its name says {}, and METADATA {}: pip refuses it", name_->name, *package.name);
+      fault("the file name states the package {}, and METADATA {}: pip refuses the wheel", name_->name, *package.name);
     const auto own = parse_python_version(name_->version);
     const auto stated = parse_python_version(package.version.value_or(""));
-    if (!package.name) fault("METADATA has no Name: pip refuses it");
-    if (!package.version) return fault("METADATA has no Version: pip refuses it");
+    if (!package.name) fault("METADATA has no Name: pip refuses the wheel");
+    if (!package.version) return fault("METADATA has no Version: pip refuses the wheel");
     if (own && stated ? !same_version(*own, *stated) || own->local != stated->local
                       : name_->version != *package.version)
-      fault("its name says version {}, and METADATA {}: pip refuses it", name_->version, *package.version);
+      fault("the file name has version {}, and METADATA {}: pip refuses the wheel", name_->version, *package.version);
   }
 
   // The specification asks tools to refuse a later major version. `packaging`, which indexes use, does; pip 26.3 and
@@ -191,14 +191,14 @@ class Identity {
   void ask_requires_python(const std::string& metadata) {
     const auto asked = value_in_header(metadata, "Requires-Python:");
     if (asked && !are_specifiers(*asked))
-      return fault("METADATA asks for Python \"{}\", which is no version: pip refuses it", *asked);
+      return fault("METADATA requires Python \"{}\", which is no version: pip refuses the wheel", *asked);
     if (!asked) return;
     const bool stable = std::all_of(name_->abi.begin(), name_->abi.end(),
                                     [](const std::string& abi) { return abi.starts_with("abi3"); });
     for (const auto& tag : name_->python) {
       const auto minor = find_minor(tag);
       if (minor && !takes_python(*asked, *minor, stable ? kNewestMinor : *minor))
-        fault("its tag is for {}, and METADATA asks for Python {}: pip refuses it", tag, *asked);
+        fault("the wheel's tag is for {}, and METADATA requires Python {}: pip refuses the wheel", tag, *asked);
     }
   }
 
@@ -216,11 +216,11 @@ class Identity {
   void ask_wheel() {
     const auto wheel = get_member_text("WHEEL");
     if (is_unread("WHEEL")) return;
-    if (!wheel) return fault("{} has no WHEEL: no installer takes it", *infos_.begin());
+    if (!wheel) return fault("{} has no WHEEL file: no installer accepts the wheel", *infos_.begin());
     const auto version = value_in_header(*wheel, "Wheel-Version:");
-    if (!version) return fault("WHEEL has no Wheel-Version: pip refuses it");
+    if (!version) return fault("WHEEL has no Wheel-Version: pip refuses the wheel");
     const auto number = parse_major_minor(*version);
-    if (!number || number->major != 1) fault("its Wheel-Version is {}, and installers take 1.x", *version);
+    if (!number || number->major != 1) fault("WHEEL has Wheel-Version {}, and installers accept 1.x", *version);
     if (!name_ || of_torch_) return;  // another check compares torch's tags
     const auto tags = wheel_tags(*wheel);
     std::vector<std::string> missing;
@@ -235,14 +235,14 @@ class Identity {
         }
       }
     }
-    if (!missing.empty()) fault("its name says {}, and WHEEL has the tags {}", listed(missing), fmt::join(tags, ", "));
+    if (!missing.empty()) fault("the file name has {}, and WHEEL has tags {}", listed(missing), fmt::join(tags, ", "));
   }
 
   void ask_name() {
     if (!parse_python_version(name_->version))
-      fault("its name says version {}, which is no version: pip refuses it", name_->version);
+      fault("the file name has version {}, which is no version: pip refuses the wheel", name_->version);
     if (!name_->build.empty() && !is_digit(name_->build.front()))
-      fault("its name has the build tag {}, which does not begin with a digit: pip refuses it", name_->build);
+      fault("the file name has build tag {}, which does not begin with a digit: pip refuses the wheel", name_->build);
     ask_platforms();
   }
 
@@ -260,7 +260,7 @@ class Identity {
       const std::string named = find_processor_of_tag(platform);
       const bool known = libraries.contains(named) || (name_->platform.size() == 1 && is_asked_elsewhere(named));
       if (platform == "any" || (platform.find("linux") != platform.npos && known)) continue;
-      fault("its tag is for the platform {}, and {} is a library for Linux on {}", platform, path, processor);
+      fault("the wheel's tag is for the platform {}, and {} is a library for Linux on {}", platform, path, processor);
     }
   }
 
@@ -287,7 +287,7 @@ class Identity {
                 file.path);
         }
       }
-      for (const auto& [what, paths] : broken) fault("its tag is {}, and {} needs {}", platform, listed(paths), what);
+      for (const auto& [what, paths] : broken) fault("the tag is {}, and {} needs {}", platform, listed(paths), what);
     }
   }
 
@@ -367,7 +367,7 @@ class Identity {
         return imports_module(python, one) && (!stable || one.starts_with("abi3")) && (abi != "abi3t" || one != "abi3");
       };
       if (std::any_of(pythons.begin(), pythons.end(), imports)) continue;
-      fault("its tag is for {}, and {} is for {} only", tag, module, fmt::join(pythons, ", "));
+      fault("the wheel's tag is for {}, and {} is for {} only", tag, module, fmt::join(pythons, ", "));
     }
   }
 
@@ -396,32 +396,32 @@ class Identity {
       if (!release && !is_defined(symbol.name)) inner.insert(symbol.name);
     }
     if (!inner.empty())
-      fault("{} needs {}, which the stable ABI does not have", path, listed({inner.begin(), inner.end()}));
+      fault("{} needs {}, which Python's stable ABI lacks", path, listed({inner.begin(), inner.end()}));
     for (const auto& [release, names] : added_later)
-      fault("its tag is for Python 3.{}, and {} needs {}, which the stable ABI has from Python 3.{} on", *oldest, path,
-            listed({names.begin(), names.end()}), release);
+      fault("the wheel's tag is for Python 3.{}, and {} needs {}, which the stable ABI has from Python 3.{} on",
+            *oldest, path, listed({names.begin(), names.end()}), release);
   }
 
   void ask_module_platform(const std::string& path, std::string_view name) {
     for (const auto& platform : name_ ? name_->platform : std::vector<std::string>()) {
       if (platform.find("linux") == platform.npos)
-        fault("its tag is for the platform {}, and {} is a module for Linux", platform, path);
+        fault("the wheel's tag is for the platform {}, and {} is a module for Linux", platform, path);
       if (platform.starts_with("manylinux") && name.find("-linux-musl") != name.npos)
-        fault("its tag is {}, and {} is for musl by its name: Python does not import it", platform, path);
+        fault("the wheel's tag is {}, and {} is for musl by its name: Python does not import it", platform, path);
       if (platform.starts_with("musllinux") && name.find("-linux-gnu") != name.npos)
-        fault("its tag is {}, and {} is for glibc by its name: Python does not import it", platform, path);
+        fault("the wheel's tag is {}, and {} is for glibc by its name: Python does not import it", platform, path);
     }
   }
 
   void ask_record() {
     const auto text = get_member_text("RECORD");
     if (is_unread("RECORD")) return;
-    if (!text) return fault("{} has no RECORD: pip refuses it", *infos_.begin());
+    if (!text) return fault("{} has no RECORD: pip refuses the wheel", *infos_.begin());
     const Record record = parse_record(*text);
     if (record.fault) return fault("{}", record.fault->message);
     const auto [missing, extra, changed, unproven] =
         compare_members_with_record(layout_.wheel->archive, digests_, record);
-    if (!missing.empty()) fault("RECORD lists what is not in it: {}", listed(missing));
+    if (!missing.empty()) fault("RECORD lists files that the wheel lacks: {}", listed(missing));
     if (!extra.empty()) fault("RECORD does not list {}", listed(extra));
     if (!changed.empty()) fault("RECORD has another digest or size of {}", listed(changed));
     if (!unproven.empty()) fault("RECORD has no SHA-256 of {}", listed(unproven));
@@ -485,7 +485,7 @@ Result<WheelVariant> parse_variant_json(std::string_view text) {
   PBPROBE_TRY(const Json json, parse_json(text), "{}", kVariantFile);
   PBPROBE_TRY(const auto document, from_json<VariantDocument>(json), "{}", kVariantFile);
   if (document.variants.size() != 1)
-    return make_error(ErrorCode::malformed, "{}: it holds {} variants, and a wheel is one", kVariantFile,
+    return make_error(ErrorCode::malformed, "{}: it states {} variants, and a wheel is one variant", kVariantFile,
                       document.variants.size());
   const auto& [label, providers] = *document.variants.begin();
   WheelVariant variant{.label = label};

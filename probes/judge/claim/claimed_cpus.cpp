@@ -223,15 +223,16 @@ Answer files_are_of_one_processor(const Facts& facts) {
 Answer opcodes_are_known(const Facts& facts) {
   const auto unknown_in = [](const Target& target, const File& file) -> std::optional<Seen> {
     if (!file.host_code || !file.host_code->unknown_opcode) return std::nullopt;
-    return Seen{.what = say("code that {} would run contains an instruction that pbprobe does not know: {}", target.id,
-                            *file.host_code->unknown_opcode),
+    return Seen{.what = say("code that CPUs of {} would run contains an instruction that pbprobe does not know: {}",
+                            target.id, *file.host_code->unknown_opcode),
                 .where = file.path};
   };
   const auto at_load = [](const Target& target, const File& file) -> std::optional<Seen> {
     if (!file.load_code || !file.load_code->unknown_opcode) return std::nullopt;
     return Seen{
-        .what = say("code that {} runs while the file is loaded contains an instruction that pbprobe does not know: {}",
-                    target.id, *file.load_code->unknown_opcode),
+        .what = say(
+            "code that CPUs of {} run while the file is loaded contains an instruction that pbprobe does not know: {}",
+            target.id, *file.load_code->unknown_opcode),
         .where = file.path};
   };
   Answer answer = unknown_if_any(check_libtorch_files(facts, unknown_in));
@@ -301,7 +302,7 @@ std::vector<Check> claimed_cpus_checks() {
       {.id = "PB215",
        .subject = Subject::cpu,
        .needs = {cpu_claim, inventory, emulated},
-       .remedy = "build all of it with the claimed target's flags, or claim the CPU that it needs",
+       .remedy = "build the whole library with the claimed target's flags, or claim the CPU that it needs",
        .ask = emulated_cpu_loads_it},
       {.id = "PB216",
        .subject = Subject::cpu,

@@ -177,7 +177,7 @@ Answer processor_is_claimed(const Facts& facts) {
   for (const auto* targets : {&facts.claimed_cpus, &facts.claimed_gpus}) {
     const Target* other = find_foreign_target(facts, *targets);
     if (other == nullptr) continue;
-    return {.seen = {{say("{} is claimed, which is found on {}, and this build is for {}", other->id,
+    return {.seen = {{say("{} is claimed, which exists on {} only, and this build is for {}", other->id,
                           fmt::join(other->platforms, " and "), *facts.inventory->platform)}}};
   }
   return {};
@@ -224,7 +224,7 @@ std::vector<Check> claims_checks() {
        .needs = {claim, inventory},
        .decides = true,
        .of_processor = true,
-       .remedy = "build it on that platform, or claim a target of this one",
+       .remedy = "build torch on the platform of the claimed target, or claim a target of the build's platform",
        .ask = processor_is_claimed},
       {.id = "PB132",
        .subject = Subject::closure,

@@ -84,13 +84,13 @@ void ask_cpu(Answer& answer, const WheelVariant& variant, const Inventory& inven
     for (const auto& [feature, count] : file.host_code->unguarded) needs.push_back(feature);
     const auto missing = missing_features(needs, has);
     if (!missing.empty())
-      answer.seen.push_back({say("{} needs {} on every CPU, which the properties of {} do not state",
+      answer.seen.push_back({say("{} needs {} on every CPU, which the properties of {} in variant.json do not state",
                                  base_name(file.path), fmt::format("{}", fmt::join(missing, ", ")), variant.label),
                              file.path});
   }
   if (unread != nullptr)
     answer.unknown = Seen{.what = say("the host code of {} was not analysed", base_name(unread->path)),
-                          .remedy = "audit the wheel itself: what a report holds is not read again"};
+                          .remedy = "audit the wheel itself: pbprobe does not read the code of a saved report again"};
 }
 
 void ask_blas(Answer& answer, const VariantProperty& property, const Inventory& inventory) {

@@ -375,7 +375,7 @@ std::vector<Check> host_code_checks() {
        .needs = {cpu_claim, inventory},
        .decides = true,
        .proves = ClaimPart::isa,
-       .remedy = "build all of it with the claimed target's flags, or claim the CPU that it needs",
+       .remedy = "build the whole library with the claimed target's flags, or claim the CPU that it needs",
        .ask = claimed_cpu_suffices},
       {.id = "PB208",
        .subject = Subject::cpu,

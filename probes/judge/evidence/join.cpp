@@ -81,10 +81,10 @@ void join_claims(Verdict& all, const std::vector<Verdict>& verdicts, std::option
     if (row.outcome == Outcome::pass) continue;
     Objection& objection = all.objections.emplace_back(Objection{.id = "claim", .outcome = *row.outcome});
     if (row.outcome == Outcome::fail) {
-      objection.what = fmt::format("{} {} is refuted by one of the joined runs", row.claim, *row.claimed);
+      objection.what = fmt::format("the claim {} {} is refuted by one of the joined runs", row.claim, *row.claimed);
       objection.remedy = "fix the problem that the refuting run found: its report has the finding";
     } else {
-      objection.what = fmt::format("{} {} must be {}, but the joined runs prove {}", row.claim, *row.claimed,
+      objection.what = fmt::format("the claim {} {} must be {}, but the joined runs prove {}", row.claim, *row.claimed,
                                    name_of(*row.required), row.proven ? name_of(*row.proven) : "nothing");
       objection.remedy = "join the evidence of a machine that proves it";
     }

@@ -15,8 +15,8 @@ std::optional<Sentence> find_idle_code(const SmCensus& code, const IdleLimits& l
                                        std::string_view target) {
   if (code.cubins == 0) return std::nullopt;
   if (code.kernels == 0)
-    return say("{} is claimed, and the {} {} of {} for it {} no kernel", target, code.cubins,
-               select_by_number(code.cubins, "cubin", "cubins"), file, select_by_number(code.cubins, "holds", "hold"));
+    return say("{} is claimed, and no cubin of {} for it holds a kernel (cubins for it: {})", target, file,
+               code.cubins);
   if (exceeds(code.empty_cubins, limits.empty_cubins, code.cubins))
     return say("{} is claimed, and {} of the {} cubins of {} for it {} no kernel", target, code.empty_cubins,
                code.cubins, file, select_by_number(code.empty_cubins, "holds", "hold"));

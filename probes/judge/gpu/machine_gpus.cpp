@@ -119,8 +119,10 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
   for (const auto& group : gpu_groups(facts)) {
     const CodeChoice& choice = facts.choices[group.first];
     if (!choice.contested) continue;
-    answer.seen.push_back({say("{}: sources disagree whether {} code runs on this GPU", group.label, *choice.best),
-                           facts.main_file->path});
+    answer.seen.push_back(
+        {say("{}: public sources disagree whether {} code runs on this chip, and no run of pbprobe has decided it",
+             group.label, *choice.best),
+         facts.main_file->path});
   }
   return answer;
 }
@@ -139,12 +141,11 @@ Answer driver_knows_cuda_major(const Facts& facts) {
   if (!versions || versions->torch.major <= versions->driver.major) return {};
   const auto without = std::find_if(facts.gpus.begin(), facts.gpus.end(),
                                     [](const GpuOutcome& gpu) { return gpu.code == GpuCode::none; });
-  const std::string other = without == facts.gpus.end()
-                                ? "update the NVIDIA driver, or install a torch built"
-                                : fmt::format("install a torch built for {}", without->capability);
+  const std::string other = without == facts.gpus.end() ? "" : " for " + without->capability;
   return {.seen = {{.what = versions_sentence(facts),
                     .where = facts.host->driver.library,
-                    .remedy = fmt::format("{} with CUDA {}.x: `pbprobe recommend` names it", other,
+                    .remedy = fmt::format("{}install a torch built{} with CUDA {}.x: `pbprobe recommend` names it",
+                                          other.empty() ? "update the NVIDIA driver, or " : "", other,
                                           versions->driver.major)}}};
 }
 

@@ -135,8 +135,9 @@ bool has_dropped(const Compiler& compiler, const Sm& gpu) {
 
 Seen ignorance(const File& file, const Sm& gpu, std::string_view chip) {
   const char* const other = has_dropped(*file.compiler, gpu) ? "an older one, as of CUDA 12" : "a newer one";
-  return {.what = say("{} {} knows no {}: what it compiles as it runs fails there (torch.compile, for example)",
-                      base_name(file.path), file.compiler->version.value_or("of unknown version"), chip),
+  return {.what = say(
+              "{} {} does not support {}: code that it compiles at run time fails there (torch.compile, for example)",
+              base_name(file.path), file.compiler->version.value_or("of unknown version"), chip),
           .where = file.path,
           .remedy = file.component == "PTX compiler"
                         ? std::optional(fmt::format("give Triton {}: TRITON_PTXAS_PATH=/path/to/ptxas", other))

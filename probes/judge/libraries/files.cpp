@@ -57,7 +57,7 @@ Answer rest_readable(const Facts& facts) {
 Answer links_lead_somewhere(const Facts& facts) {
   Answer answer;
   for (const auto& link : facts.inventory->broken_links.value_or(std::vector<std::string>{}))
-    answer.seen.push_back({.what = "it links to a missing shared object", .where = link});
+    answer.seen.push_back({.what = "the symbolic link leads to a missing shared object", .where = link});
   return answer;
 }
 

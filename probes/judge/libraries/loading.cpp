@@ -339,10 +339,11 @@ Answer libraries_are_the_packages_own(const Facts& facts) {
   if (!inventory.redirected || (inventory.loading && !find_unloadable(inventory).empty())) return {};
   Answer answer;
   for (const auto& library : *inventory.redirected) {
-    answer.seen.push_back({.what = say("{}: {} is taken from {} (found by {}), and not from {}", facts.torch,
-                                       library.name, library.taken, make_words(library.how), library.installed),
-                           .where = library.taken,
-                           .remedy = describe_library_remedy(library.how, library.taken)});
+    answer.seen.push_back(
+        {.what = say("{}: the library {} is taken from {} (found by {}), and not from {}", facts.torch, library.name,
+                     library.taken, make_words(library.how), library.installed),
+         .where = library.taken,
+         .remedy = describe_library_remedy(library.how, library.taken)});
   }
   return answer;
 }
@@ -379,7 +380,7 @@ Answer files_match_processor(const Facts& facts) {
         "for torch, use a "
         "container with glibc, such as Debian";
   if (other.expected.find("Python") != other.expected.npos) {
-    seen.what = say("{} is built for {}, and the environment has {}: its modules are not found", facts.torch,
+    seen.what = say("{} is built for {}, and the environment has {}: Python does not find its modules", facts.torch,
                     make_words(other.processor), make_words(other.expected));
   } else if (other.whole) {
     seen.what = say("{} is built for {}, and {} for {}", facts.torch, other.processor, make_words(other.known_by),
@@ -459,7 +460,8 @@ std::vector<Check> loading_checks() {
        .severity = Severity::note,
        .needs = {inventory, environment},
        .of_any = true,
-       .remedy = "nothing to fix if that part is not used; else install the library",
+       .remedy =
+           "nothing to fix if you do not use the part of the package that needs the library; else install the library",
        .ask = libraries_of_parts_are_found},
       {.id = "PB178",
        .needs = {inventory, processors},

@@ -63,9 +63,9 @@ void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) 
                                                      return dependency.path && is_inside(*dependency.path, folder);
                                                    });
       if (known) continue;
-      answer.seen.push_back(
-          {say("{} searches {} for libraries, which the artifact's Nix closure lacks", base_name(file.path), folder),
-           file.path});
+      answer.seen.push_back({say("{} searches the folder {} for libraries, which the artifact's Nix closure lacks",
+                                 base_name(file.path), folder),
+                             file.path});
     }
   }
 }

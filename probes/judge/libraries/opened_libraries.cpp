@@ -103,7 +103,7 @@ Answer opened_libraries_are_found(const Facts& facts) {
     cause = fmt::format("and the environment has {}", base_name(*first.opened->path));
   }
   answer.seen.push_back(
-      {.what = say("{}: as it computes on a GPU, {} opens {}{}{}, {}", facts.torch, base_name(first.opener->path),
+      {.what = say("{}: to compute on a GPU, its file {} opens {}{}{}, {}", facts.torch, base_name(first.opener->path),
                    first.opened->name, make_words(package), make_words(more), make_words(cause)),
        .where = first.opener->path,
        .remedy = describe_remedy(facts, missing, provided)});

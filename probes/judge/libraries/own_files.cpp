@@ -141,9 +141,10 @@ Answer libtorch_is_complete(const Facts& facts) {
     }
   }
   for (const auto& [name, by] : missing) {
-    answer.seen.push_back({say("{} {} {}, a file of libtorch that is missing", base_name(by.first->path),
-                               by.second ? "needs" : "opens", name),
-                           by.first->path});
+    answer.seen.push_back(
+        {by.second ? say("{} needs {}, a file of libtorch that is missing", base_name(by.first->path), name)
+                   : say("{} opens {}, a file of libtorch that is missing", base_name(by.first->path), name),
+         by.first->path});
   }
   return answer;
 }

@@ -268,7 +268,7 @@ std::vector<Check> packages_checks() {
        .ask = tags_agree},
       {.id = "PB122",
        .needs = {inventory},
-       .remedy = "build all of it with one _GLIBCXX_USE_CXX11_ABI: files with different values do not link",
+       .remedy = "build all files of libtorch with one _GLIBCXX_USE_CXX11_ABI: files with different values do not link",
        .ask = abi_is_one},
       {.id = "PB123",
        .severity = Severity::note,

@@ -116,8 +116,8 @@ Answer driver_can_be_linked(const Facts& facts) {
   const std::string folder = folder_of_driver(facts);
   const std::string name_it = "export TRITON_LIBCUDA_PATH=" + folder;
   if (driver->variable)
-    return {.seen = {{.what = say("{}={} holds no {}: Triton links its launchers with that library", *driver->variable,
-                                  driver->folders.front(), driver->name),
+    return {.seen = {{.what = say("{}={}: this folder holds no {}, with which Triton links its launchers",
+                                  *driver->variable, driver->folders.front(), driver->name),
                       .remedy = name_it}}};
   if (!driver->ldconfig) return {};  // this Triton finds the library without ldconfig
   if (!driver->ldconfig_there)
@@ -125,7 +125,7 @@ Answer driver_can_be_linked(const Facts& facts) {
                                   *driver->ldconfig),
                       .remedy = name_it}}};
   if (driver->folders.empty())
-    return {.seen = {{.what = say("{} knows no libcuda.so.1: Triton does not find the driver to link with",
+    return {.seen = {{.what = say("the cache of {} has no libcuda.so.1: Triton does not find the driver to link with",
                                   *driver->ldconfig),
                       .remedy = fmt::format("run `ldconfig {}` as root, or {}", folder, name_it)}}};
   return {.seen = {{.what = say("this Triton links with the library {}, which is not in {}", driver->name,
@@ -156,7 +156,7 @@ std::optional<Seen> find_ptxas_fault(const CalledPtxas& ptxas, Sm gpu) {
   const auto& knows = ptxas.compiler->knows;
   const auto is_it = [&](const std::string& name) { return parse_sm(name) == gpu; };
   if (std::any_of(knows.begin(), knows.end(), is_it)) return std::nullopt;
-  return Seen{.what = say("{} {} knows no {}, for which Triton compiles here{}", ptxas.name,
+  return Seen{.what = say("{} {} does not support {}, for which Triton compiles here{}", ptxas.name,
                           ptxas.compiler->version.value_or("of unknown version"), sm_name(gpu), make_words(ignored)),
               .where = ptxas.path,
               .remedy = fmt::format("give Triton the ptxas of a CUDA that knows it: {}=/path/to/ptxas", variable)};

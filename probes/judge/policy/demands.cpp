@@ -141,22 +141,24 @@ Objection make_waiver_objection(const WaiverUse& given) {
   switch (state) {
     case WaiverState::used: break;
     case WaiverState::expired:
-      objection.what = fmt::format("the waiver of {} ended on {}", which, waiver.until);
-      objection.remedy = "fix what it let through, or decide on it again";
+      objection.what = fmt::format("the policy's waiver of {} ended on {}", which, waiver.until);
+      objection.remedy = "fix the finding that the waiver let through, or give the waiver a later date";
       break;
     case WaiverState::unused:
       objection.what = fmt::format("the waiver of {} lets nothing through", which);
-      objection.remedy = "leave it out of the policy";
+      objection.remedy = "remove the waiver from the policy";
       break;
     case WaiverState::too_broad:
       objection.what = fmt::format("the waiver of {} lets more through than one finding in one place", which);
-      objection.remedy = "name one check and the file that its finding names";
+      objection.remedy = "write the waiver for one check, and for the file that its finding names";
       break;
     case WaiverState::forbidden:
       objection.what = fmt::format(
-          "the waiver of {} is void: what could not be read of torch may hide anything, so nothing lets it through",
+          "the policy's waiver of {} is void: a part of torch that could not be read may hide anything, so no waiver "
+          "lets it through",
           which);
-      objection.remedy = "fix or leave out the file, and take the waiver out of the policy";
+      objection.remedy =
+          "repair the unreadable file or leave it out of the build, and remove the waiver from the policy";
       break;
   }
   return objection;

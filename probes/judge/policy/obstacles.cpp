@@ -28,8 +28,8 @@ const GpuUse* find_gpu_use(const Facts& facts, const std::string& device) {
 std::string describe_gpu_holders(const GpuUse& use) {
   std::vector<std::string> parts;
   if (use.free_bytes && use.total_bytes)
-    parts.push_back(fmt::format("{} of {} GiB of {} are free", gibibytes(*use.free_bytes), gibibytes(*use.total_bytes),
-                                use.device));
+    parts.push_back(fmt::format("{} of {} GiB of the memory of {} are free", gibibytes(*use.free_bytes),
+                                gibibytes(*use.total_bytes), use.device));
   for (const GpuProcess& process : use.processes)
     parts.push_back(fmt::format("{} (process {}) holds {}", process.name.value_or("an unnamed one"), process.pid,
                                 process.memory_bytes ? gibibytes(*process.memory_bytes) + " GiB" : "memory of it"));
@@ -48,20 +48,25 @@ std::string free_gpu(const Facts& facts, const std::string& device) {
 
 std::string_view get_obstacle_remedy(Obstacle why) {
   switch (why) {
-    case Obstacle::out_of_memory: return "free memory, and run it again";
-    case Obstacle::busy: return "end what holds the GPU or wait for it, or choose another one by CUDA_VISIBLE_DEVICES";
+    case Obstacle::out_of_memory: return "free memory, and run pbprobe again";
+    case Obstacle::busy:
+      return "end the processes that hold the GPU or wait for their end, or choose another GPU by CUDA_VISIBLE_DEVICES";
     case Obstacle::device_failed:
-      return "look for Xid messages in `dmesg`, reset the GPU or restart the machine, and run it again";
-    case Obstacle::missing: return "install what is missing, or add its folder to LD_LIBRARY_PATH, and run it again";
-    case Obstacle::time_limit: return "run it again on an idle machine, and allow more time with --budget";
+      return "look for Xid messages in `dmesg`, reset the GPU or restart the machine, and run pbprobe again";
+    case Obstacle::missing:
+      return "install what is missing, or add its folder to LD_LIBRARY_PATH, and run pbprobe again";
+    case Obstacle::time_limit: return "run pbprobe again on an idle machine, and allow more time with --budget";
     case Obstacle::driver:
-      return "install the driver that the sentence asks for; `pbprobe host` prints the installed one";
+      return "install the NVIDIA driver that the reason asks for; `pbprobe host` prints the installed one";
     case Obstacle::not_permitted:
-      return "run it with that permission: see `ulimit -a`, the devices' permissions, the container";
-    case Obstacle::no_device: return "run it where the GPU is: CUDA_VISIBLE_DEVICES or the container may hide it";
-    case Obstacle::unsupported: return "run it on a device and a driver that have it";
-    case Obstacle::killed: return "see `dmesg` for the system being out of memory; free some, and run it again";
-    case Obstacle::unexplained: return "run it again on an idle machine; if it stays, look for Xid messages in `dmesg`";
+      return "run pbprobe with the permission that it lacked: see `ulimit -a`, the devices' permissions, the container";
+    case Obstacle::no_device:
+      return "run pbprobe where the GPU is visible: CUDA_VISIBLE_DEVICES or the container may hide it";
+    case Obstacle::unsupported: return "run pbprobe on a device and a driver that support the step";
+    case Obstacle::killed:
+      return "look in `dmesg` whether the system was out of memory; free some, and run pbprobe again";
+    case Obstacle::unexplained:
+      return "run pbprobe again on an idle machine; if the fault stays, look for Xid messages in `dmesg`";
   }
   return "run it again";
 }
@@ -101,9 +106,9 @@ Seen describe_failed_run(const Facts& facts) {
 }
 
 Seen report_other_users(const std::string& who) {
-  return {.what = say("figures were taken while others used the GPU, and are not judged: {}", who),
+  return {.what = say("other processes used the GPU during the measurement, so its figures are not judged: {}", who),
           .where = std::nullopt,
-          .remedy = "run it again when the GPU is free, or on another one with CUDA_VISIBLE_DEVICES"};
+          .remedy = "run pbprobe again when the GPU is free, or on another GPU with CUDA_VISIBLE_DEVICES"};
 }
 
 }  // namespace pbprobe

@@ -52,8 +52,8 @@ Result<void> check_words(const Policy& policy) {
                         name_of(change.severity));
     if (check->integrity && change.severity != Severity::fail)
       return make_error(ErrorCode::malformed,
-                        "severity.{}: it protects integrity, so no policy makes it a {}: what it guards may hide "
-                        "anything: leave this out",
+                        "severity.{}: the check protects the integrity of the verdict, so no policy makes it a {}: "
+                        "leave this entry out",
                         id, name_of(change.severity));
   }
   for (size_t i = 0; i < policy.waive.size(); ++i) {

@@ -111,4 +111,4 @@ def rows(*arguments: str | pathlib.Path, exit_code: int = PASSED) -> tuple[dict[
 
 def list_notes(document: dict) -> list[str]:
     """The notes, without the one that a folder belongs to no Python."""
-    return [note for note in document["notes"] if not note.startswith("what would load is not known: ")]
+    return [note for note in document["notes"] if not note.startswith("pbprobe cannot predict which libraries load: ")]

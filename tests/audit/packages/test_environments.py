@@ -67,7 +67,7 @@ def test_finds_all_environments_of_a_container(tmp_path):
     assert (document["interpreter"], found["ext"]["loading"]) == (None, None)
     notes = " ".join(document["notes"])
     assert str(site) in notes
-    assert f"libraries for {site} were looked for in {root}, the root of another system" in notes
+    assert f"pbprobe searched the libraries that {site} needs in {root}, the root of another system" in notes
 
 
 def container(folder, *packages, machine=MACHINE):

@@ -64,21 +64,21 @@ def added(name, content):
 
 
 FAULTS = {
-    "other version in METADATA": (replaced("METADATA", b"1.0", b"2.0"), "says version 1.0, and METADATA 2.0"),
-    "other name in METADATA": (replaced("METADATA", b"spam-kernels", b"ham"), "says spam_kernels, and METADATA ham"),
+    "other version in METADATA": (replaced("METADATA", b"1.0", b"2.0"), "has version 1.0, and METADATA 2.0"),
+    "other name in METADATA": (replaced("METADATA", b"spam-kernels", b"ham"), "package spam_kernels, and METADATA ham"),
     "no METADATA": (without("METADATA"), "has no METADATA"),
     "no WHEEL": (without("WHEEL"), "has no WHEEL"),
     "no RECORD": (without("RECORD"), "has no RECORD"),
-    "Wheel-Version 2.0": (replaced("WHEEL", b"Wheel-Version: 1.0", b"Wheel-Version: 2.0"), "Wheel-Version is 2.0"),
+    "Wheel-Version 2.0": (replaced("WHEEL", b"Wheel-Version: 1.0", b"Wheel-Version: 2.0"), "has Wheel-Version 2.0"),
     "other tag in WHEEL": (replaced("WHEEL", b"cp311-cp311", b"cp312-cp312"), "and WHEEL has the tags cp312-cp312"),
     "two .dist-info": (added("ham-2.0.dist-info/METADATA", b"Name: ham\nVersion: 2.0\n"), "it has 2 .dist-info"),
     "Requires-Python of another Python": (
         replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Python: >=3.12"),
-        "its tag is for cp311, and METADATA asks for Python >=3.12",
+        "the wheel's tag is for cp311, and METADATA requires Python >=3.12",
     ),
     "Requires-Python without a version": (
         replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Python: three"),
-        'METADATA asks for Python "three", which is no version',
+        'METADATA requires Python "three", which is no version',
     ),
     "no Name in METADATA": (replaced("METADATA", b"Name: spam-kernels\n", b""), "METADATA has no Name"),
     "Metadata-Version 3.0": (replaced("METADATA", b"Version: 2.1", b"Version: 3.0"), "has Metadata-Version 3.0"),
@@ -139,7 +139,9 @@ def test_compares_requires_python_with_each_python_of_the_tag(tmp_path, tag, ask
     version = b"Version: 1.0\nRequires-Python: " + asked.encode()
     file = rewritten(wheel(package, tmp_path), replaced("METADATA", b"Version: 1.0", version))
     found = gated(file, PASSED if sound else FAILED)
-    says = f"its tag is for {tag.partition('-')[0]}, and METADATA asks for Python {asked}: pip refuses it"
+    says = (
+        f"the wheel's tag is for {tag.partition('-')[0]}, and METADATA requires Python {asked}: pip refuses the wheel"
+    )
     assert found == ([] if sound else [("PB182", says)])
 
 
@@ -167,7 +169,7 @@ def test_fails_a_member_missing_in_record(tmp_path):
 
 def test_fails_a_missing_member(tmp_path):
     file = rewritten(wheel(spam(), tmp_path), lambda members: members.pop("spam/plain.so"), record=False)
-    assert gated(file, FAILED) == [("PB182", "RECORD lists what is not in it: spam/plain.so")]
+    assert gated(file, FAILED) == [("PB182", "RECORD lists files that the wheel lacks: spam/plain.so")]
 
 
 @pytest.mark.parametrize("name", ["spam/plain.so", f"{INFO}/METADATA"])
@@ -192,10 +194,10 @@ def test_fails_a_member_without_sha256(tmp_path, digest):
 # Tag, name of a second module, and what is wrong.
 PROMISES = {
     f"cp311-cp311-manylinux_2_39_{MACHINE}": (f"_D.cpython-311-{MACHINE}-linux-musl.so", "is for musl by its name"),
-    f"cp39-abi3-linux_{MACHINE}": (f"_D.cpython-311-{MACHINE}-linux-gnu.so", "its tag is for abi3, and spam/_D is for"),
-    f"py3-none-linux_{MACHINE}": (f"_D.cpython-311-{MACHINE}-linux-gnu.so", "its tag is for py3, and spam/_D is for"),
-    "py3-none-any": ("_D.abi3.so", "its tag is for the platform any, and spam/_D.abi3.so is a module for Linux"),
-    "cp311-abi3-win_amd64": ("_D.abi3.so", "its tag is for the platform win_amd64, and spam/_D.abi3.so is a module"),
+    f"cp39-abi3-linux_{MACHINE}": (f"_D.cpython-311-{MACHINE}-linux-gnu.so", "tag is for abi3, and spam/_D is for"),
+    f"py3-none-linux_{MACHINE}": (f"_D.cpython-311-{MACHINE}-linux-gnu.so", "tag is for py3, and spam/_D is for"),
+    "py3-none-any": ("_D.abi3.so", "tag is for the platform any, and spam/_D.abi3.so is a module for Linux"),
+    "cp311-abi3-win_amd64": ("_D.abi3.so", "tag is for the platform win_amd64, and spam/_D.abi3.so is a module"),
     f"cp311-cp311-musllinux_1_2_{MACHINE}": (f"_D.cpython-311-{MACHINE}-linux-gnu.so", "is for glibc by its name"),
     f"cp311-cp311-linux_{MACHINE}": (f"_D.pypy311-pp73-{MACHINE}-linux-gnu.so", "spam/_D is for pp311 only"),
 }
@@ -218,15 +220,15 @@ def test_fails_a_module_that_breaks_the_promise_of_the_tag(tmp_path, tag):
 @pytest.mark.parametrize(
     ("symbol", "python", "says"),
     [
-        ("_PyLong_AsByteArray", 39, "spam/_C.abi3.so needs _PyLong_AsByteArray, which the stable ABI does not have"),
-        ("PyCode_NewEmpty", 312, "spam/_C.abi3.so needs PyCode_NewEmpty, which the stable ABI does not have"),
+        ("_PyLong_AsByteArray", 39, "spam/_C.abi3.so needs _PyLong_AsByteArray, which Python's stable ABI lacks"),
+        ("PyCode_NewEmpty", 312, "spam/_C.abi3.so needs PyCode_NewEmpty, which Python's stable ABI lacks"),
         ("_Py_IncRef", 310, None),
         ("PyArg_ParseTuple", 32, None),
         ("PyType_FromModuleAndSpec", 310, None),
         (
             "PyType_FromModuleAndSpec",
             39,
-            "its tag is for Python 3.9, and spam/_C.abi3.so needs PyType_FromModuleAndSpec, "
+            "the wheel's tag is for Python 3.9, and spam/_C.abi3.so needs PyType_FromModuleAndSpec, "
             "which the stable ABI has from Python 3.10 on",
         ),
         ("Pyramid_volume", 39, None),  # of another library of the package
@@ -249,8 +251,8 @@ def test_fails_symbols_that_the_stable_abi_of_the_tag_lacks(tmp_path, symbol, py
         ("cp315-abi3t", "abi3t", None),
         ("cp315-abi3", "abi3t", None),
         ("cp315-cp315t", "abi3t", None),
-        ("cp315-abi3t", "abi3", "its tag is for abi3t, and spam/_C is for abi3 only"),
-        ("cp314-abi3", "abi3t", "its tag is for abi3, and spam/_C is for abi3t only"),
+        ("cp315-abi3t", "abi3", "the wheel's tag is for abi3t, and spam/_C is for abi3 only"),
+        ("cp314-abi3", "abi3t", "the wheel's tag is for abi3, and spam/_C is for abi3t only"),
     ],
 )
 def test_holds_abi3t_modules_to_their_tag(tmp_path, tag, module, says):
@@ -282,9 +284,9 @@ def renamed(file, old, new):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("spam_kernels-1.0", "ham-1.0", "its name says ham"),
-        ("spam_kernels-1.0", "spam_kernels-1.1", "its name says version 1.1"),
-        ("cp311-cp311", "cp312-cp312", "its tag is for cp312"),
+        ("spam_kernels-1.0", "ham-1.0", "the file name states the package ham"),
+        ("spam_kernels-1.0", "spam_kernels-1.1", "the file name has version 1.1"),
+        ("cp311-cp311", "cp312-cp312", "the wheel's tag is for cp312"),
     ],
 )
 def test_fails_a_name_that_contradicts_its_files(tmp_path, old, new, says):
@@ -358,7 +360,7 @@ def test_fails_a_musllinux_wheel_with_glibc(tmp_path):
     package = Package("spam-kernels", libraries, tag=f"cp311-cp311-musllinux_1_2_{MACHINE}")
     [(identifier, what)] = gated(wheel(package, tmp_path), FAILED)
     assert identifier == "PB182"
-    assert re.search(r"its tag is musllinux_1_2_\w+, and .* needs libc.so.6 of glibc", what)
+    assert re.search(r"the tag is musllinux_1_2_\w+, and .* needs libc.so.6 of glibc", what)
 
 
 def test_fails_a_module_for_another_processor(tmp_path):
@@ -400,12 +402,12 @@ def test_fails_a_platform_of_the_tag_without_its_libraries(tmp_path, platform):
     [(identifier, what)] = gated(rewritten(wheel(package, tmp_path), write_tags), FAILED)
     assert identifier == "PB182"
     last = platform.rpartition(".")[2]
-    assert what == f"its tag is for the platform {last}, and spam/ops.so is a library for Linux on {MACHINE}"
+    assert what == f"the wheel's tag is for the platform {last}, and spam/ops.so is a library for Linux on {MACHINE}"
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
-    ("-cp311-cp311", "-abc-cp311-cp311", "its name has the build tag abc, which does not begin with a digit"),
-    ("-1.0-", "-1.0.x!y-", "its name says version 1.0.x!y, which is no version"),
+    ("-cp311-cp311", "-abc-cp311-cp311", "the file name has build tag abc, which does not begin with a digit"),
+    ("-1.0-", "-1.0.x!y-", "the file name has version 1.0.x!y, which is no version"),
 ])  # fmt: skip
 def test_fails_a_file_name_that_pip_cannot_parse(tmp_path, old, new, says):
     found = gated(renamed(wheel(spam(), tmp_path), old, new), FAILED)

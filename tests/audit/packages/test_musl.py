@@ -162,7 +162,7 @@ def test_does_not_judge_a_root_without_its_loader(tmp_path):
     (root / f"lib/{LOADER}").unlink()
     found, document = rows(root, "--distributions")
     assert (list_row_findings(found["ext"]), found["ext"]["loading"]) == ([], None)
-    assert f"needs {LIBC} itself, which is nowhere" in " ".join(document["notes"])
+    assert f"itself needs {LIBC}, which is missing" in " ".join(document["notes"])
 
 
 def test_finds_a_musl_wheel_for_a_glibc_python(tmp_path):

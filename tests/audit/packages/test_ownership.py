@@ -148,7 +148,7 @@ def test_notes_an_edited_text(site):
     assert found["other"]["recorded"]["first_changed"] == ["other-1.0.dist-info/METADATA"]
     [note] = list_notes(document)
     assert "1 changed of the " in note
-    assert " files of its RECORD, no library among them; the first is other-1.0.dist-info/METADATA" in note
+    assert " in its RECORD, no library among them; the first is other-1.0.dist-info/METADATA" in note
     assert document["reinstall"] is None
 
 

@@ -154,7 +154,7 @@ def test_recommends_reinstalling_a_package_of_another_python(tmp_path):
         place = environment(tmp_path / tag, torch(), ext.but(libraries={name: library}))
         findings, _ = reported(place)
         own = f"Python 3.{sys.version_info.minor}"
-        says = f"ext 1.0 is built for {whose}, and the environment has {own}: its modules are not found"
+        says = f"ext 1.0 is built for {whose}, and the environment has {own}: Python does not find its modules"
         assert only(findings) == ("PB178", "fail", says)
         assert findings[0]["remedy"] == f"{place}/bin/python -m pip install --force-reinstall --no-deps ext==1.0"
         both = {name: library, "ext/_C.abi3.so": library}
@@ -227,7 +227,7 @@ def test_does_not_start_programs_of_a_container(tmp_path):
     findings, document = reported(root, "--no-figures", budget=10)
     assert not any(one["distribution"] == "ext" for one in findings)
     # The container's Python has no libc.
-    assert "itself, which is nowhere" in " ".join(document["environment"]["notes"])
+    assert "which is missing" in " ".join(document["environment"]["notes"])
     assert document["measurements"]["libtorch"] is None
     assert f"{root} is the root of another system" in " ".join(document["problems"])
 

@@ -272,7 +272,7 @@ def test_follows_and_notes_a_link_that_leads_out(site, tmp_path):
     found, document = rows(site)
     assert set(found["code"]["cubin"]) == {"sm_75", "sm_120"}
     [note] = list_notes(document)
-    assert "links lead out of the environment in the way to 1 of its files, the first code/_C.abi3.so" in note
+    assert "links lead out of the environment in the paths of 1 of its files, the first code/_C.abi3.so" in note
 
 
 def test_lists_unowned_files_in_their_own_row(site):
@@ -308,7 +308,7 @@ def test_reads_a_hundred_thousand_files(site):
     (site / "many/7/7.py").write_text("edited\n")
     _, document = rows(site)
     assert document["without_files"] == before
-    assert [note for note in document["notes"] if "1 changed of the 100000 files of its RECORD, no library" in note]
+    assert [note for note in document["notes"] if "1 changed of the 100000 in its RECORD, no library" in note]
 
 
 def read_as_nobody(site):

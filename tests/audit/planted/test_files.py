@@ -201,7 +201,7 @@ IDENTITY = [
     ),
     Row(
         "PB102",
-        "version.py: line 2: it is more than the assignment of a constant",
+        "version.py: line 2: the statement is more than an assignment of a constant",
         lambda: cpu(texts=version_py(CPU_VERSION, "__version__ = __version__.replace('11', '9')")),
         lambda: cpu(texts=version_py(CPU_VERSION, "debug = False")),
         ANY,
@@ -299,7 +299,7 @@ CLAIMED = [
     ),
     Row(
         "PB109",
-        f"sm110 is claimed, which is found on aarch64-linux, and this build is for {MACHINE}-linux",
+        f"sm110 is claimed, which exists on aarch64-linux only, and this build is for {MACHINE}-linux",
         lambda: cuda(units=("sm110.fatbin",), magma="sm110.fatbin"),
         lambda: cuda(units=("sm110.fatbin",), magma="sm110.fatbin", machine="aarch64"),
         "sm110",
@@ -330,7 +330,7 @@ TOGETHER = [
     ),
     Row(
         "PB113",
-        "ptxas 12.8.93 knows no 12.0",
+        "ptxas 12.8.93 does not support 12.0",
         lambda: cuda().but({"torch/bin/ptxas": compiler("compute_100a")}),
         lambda: cuda().but({"torch/bin/ptxas": compiler("compute_120a")}),
         "sm120",
@@ -445,7 +445,7 @@ PACKAGES = [
     Row("PB125", "libtorch_cuda.so needs no cuDNN", lambda: without(BESIDE[0]), cuda, ANY),
     Row("PB126", "this torch has no MAGMA", lambda: without(BESIDE[1]), cuda, ANY),
     Row("PB127", "no file of libtorch needs NVSHMEM", lambda: without(BESIDE[2]), cuda, ANY),
-    Row("PB128", "it links to a missing shared object", lambda: cpu(links=("torch/lib/libtorch_old.so",)), cpu, ANY),
+    Row("PB128", "link leads to a missing shared object", lambda: cpu(links=("torch/lib/libtorch_old.so",)), cpu, ANY),
 ]
 
 

@@ -142,7 +142,7 @@ def test_reads_version_from_dev_output(tmp_path):
     version.write_text("")
     inventory = audit_inventory(link, nix.environment(), 1)
     assert inventory["torch_version"] == "2.11.0"
-    assert inventory["problems"] == ["version.py: no __version__ that is a quoted text in it: install this torch again"]
+    assert inventory["problems"] == ["version.py: it assigns no quoted text to __version__: install this torch again"]
 
 
 def test_compares_cuda_of_closure_with_claim(tmp_path):

@@ -373,7 +373,7 @@ TEST_F(GpuHost, NamesTheOneUnusableGpu) {
   EXPECT_THAT(host.gpus[1].problem.value(), HasSubstr(fmt::format("nvidia-smi --gpu-reset -i {}`", second.bus)));
   EXPECT_THAT(host.gpus[2].problem.value(), HasSubstr("compute mode is Prohibited"));
   EXPECT_THAT(host.gpus[3].problem.value(), HasSubstr("CUDA_ERROR_UNKNOWN (999)"));
-  EXPECT_THAT(host.driver.sentence, HasSubstr("4 GPUs; not usable: GPU 1 NVIDIA H200: it needs a reset"));
+  EXPECT_THAT(host.driver.sentence, HasSubstr("4 GPUs; not usable: GPU 1 NVIDIA H200: the GPU needs a reset"));
 }
 
 TEST_F(GpuHost, ReportsDeviceThatCannotBeOpened) {
