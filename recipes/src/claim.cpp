@@ -20,7 +20,8 @@ namespace {
 constexpr std::string_view kExample = "sm90,avx512,cuda=13.0,torch=2.10.0,python=3.13,blas=openblas,only";
 
 Result<void> set_once(std::optional<std::string>& slot, std::string_view key, std::string value) {
-  if (slot) return make_error(ErrorCode::usage, "{}= is given twice, as {} and as {}: keep one", key, *slot, value);
+  if (slot)
+    return make_error(ErrorCode::usage, "the claim gives {}= twice, as {} and as {}: keep one", key, *slot, value);
   slot = std::move(value);
   return {};
 }
@@ -88,7 +89,7 @@ Result<void> read_word(Claim& claim, std::string_view word, const Matrix& m) {
   }
   PBPROBE_TRY(const auto* target, require_target(word));
   if (std::find(claim.targets.begin(), claim.targets.end(), target->id) != claim.targets.end())
-    return make_error(ErrorCode::usage, "{} is given twice: keep one", target->id);
+    return make_error(ErrorCode::usage, "the claim gives {} twice: keep one", target->id);
   claim.targets.push_back(target->id);
   return {};
 }
@@ -225,7 +226,7 @@ Result<FileClaim> claim_of_files(std::string_view files, std::string_view words)
 }
 
 Result<void> take_whole(std::string_view words, bool& known, Claim& claim) {
-  if (known) return make_error(ErrorCode::malformed, "the whole is claimed twice: leave one");
+  if (known) return make_error(ErrorCode::malformed, "the claim file claims the whole artifact twice: leave one");
   known = true;
   auto whole = parse_claim(words);
   if (!whole) return Error{ErrorCode::malformed, whole.error().message};
@@ -305,7 +306,8 @@ void take_folder(const std::string& folder, FileClaim& claim) {
 
 Result<Claim> parse_kernel_metadata(const Json& backend, const std::filesystem::path& path) {
   if (backend.value("type", "") != "cuda")
-    return make_error(ErrorCode::malformed, "backend.type: \"{}\": only cuda's archs are SMs",
+    return make_error(ErrorCode::malformed,
+                      "backend.type is \"{}\": pbprobe reads SMs only from backend.archs of type cuda",
                       backend.value("type", ""));
   FileClaim every{.files = std::string(kEveryFile)};
   for (const auto& arch : backend.value("archs", Json::array())) {

@@ -26,7 +26,8 @@ class Editor {
     if (!anchor.empty() && at != std::string::npos) at = find_after(at, fmt::format("\"{}\":", anchor));
     if (at != std::string::npos) at = find_after(at, fmt::format("\"{}\": ", key));
     if (at == std::string::npos)
-      return make_error(ErrorCode::malformed, "{}.{} of {} was not found in the matrix's text", anchor, key, line);
+      return make_error(ErrorCode::malformed, "{}.{} of line {} was not found in the text of the matrix", anchor, key,
+                        line);
     const auto end = text_.find_first_of(",\n}", at);
     text_.replace(at, end - at, value);
     return {};

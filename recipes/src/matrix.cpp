@@ -86,8 +86,8 @@ Result<void> check_line(const MatrixLine& line, const std::string& path) {
   auto suffix = line.cuda;
   std::replace(suffix.begin(), suffix.end(), '.', '_');
   if (line.id != "cuda" + suffix)
-    return make_error(ErrorCode::malformed, "{}.id: {} is not cuda{}, as CUDA {} makes it", path, line.id, suffix,
-                      line.cuda);
+    return make_error(ErrorCode::malformed, "{}.id: {} is not cuda{}, which the line's CUDA {} requires", path, line.id,
+                      suffix, line.cuda);
   if (line.cuda_packages != "cudaPackages_" + suffix)
     return make_error(ErrorCode::malformed, "{}.cuda_packages: {} is not cudaPackages_{}", path, line.cuda_packages,
                       suffix);
@@ -139,8 +139,8 @@ Result<void> check_matrix(const Matrix& m) {
       return make_error(ErrorCode::malformed, "{}.id: another line of the matrix has the id {} too", path,
                         m.lines[i].id);
     if (!m.lines[i].cpu_only.empty() && m.lines[i].id != m.default_line)
-      return make_error(ErrorCode::malformed, "{}.cpu_only: names without a line belong to the default line, {}", path,
-                        m.default_line);
+      return make_error(ErrorCode::malformed, "{}.cpu_only: only the default line, {}, may have CPU-only variants",
+                        path, m.default_line);
   }
   if (m.find_line(m.default_line) == nullptr)
     return make_error(ErrorCode::malformed, "default_line: no line has the id {}", m.default_line);

@@ -56,7 +56,7 @@ std::string describe_code(const Served& served, const PublicWheel& wheel, const 
     case GpuCode::same_major: return fmt::format("{} machine code, which runs on {} as it is", served.best, capability);
     case GpuCode::ptx: return fmt::format("only {} PTX, which the driver compiles at the first start", served.best);
     case GpuCode::none:
-      return fmt::format("nothing that runs on {}: it is for {}", capability,
+      return fmt::format("no code that runs on {}: the wheel's code is for {}", capability,
                          joined_names(wheel.sms.empty() ? wheel.ptx : wheel.sms));
     case GpuCode::unknown: break;
   }
@@ -335,7 +335,7 @@ class Wheels {
 
   // Explains whether the GPU, the driver or the system keeps each wheel from running.
   std::string explain_missing_code(const std::string& of) const {
-    if (blocked_ == nullptr) return fmt::format("true{}: nothing in them runs there", of);
+    if (blocked_ == nullptr) return fmt::format("true{}: none of their code runs on this GPU", of);
     if (driver_takes(host_, *blocked_))
       return fmt::format(
           "not true of torch {}, whose glibc this system lacks: a newer system is due, and not another "

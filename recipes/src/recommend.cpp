@@ -92,8 +92,9 @@ ChosenGpu choose_gpu(const Host& host) {
   for (const auto& gpu : host.gpus) {
     const auto* target = find_gpu_target(gpu.capability);
     if (target != nullptr && has_variants(*target) && target != chosen.target)
-      chosen.problems.push_back(fmt::format("GPU {} ({}) is {}: one variant serves one SM, so it needs {}'s own",
-                                            gpu.index, gpu.name, upper(target->id), upper(target->id)));
+      chosen.problems.push_back(
+          fmt::format("GPU {} ({}) is {}: one variant serves one SM, so this GPU needs the variant of {}", gpu.index,
+                      gpu.name, upper(target->id), upper(target->id)));
   }
   return chosen;
 }
@@ -164,7 +165,8 @@ class Advice {
     const auto lines = find_lines(target);
     if (lines.empty()) {
       answer_.not_possible.push_back(
-          fmt::format("{} is {}, which no line builds for this CPU ({})", gpu.name, upper(target.id), cpu_name(host_)));
+          fmt::format("{} is {}, for which no line of the matrix has a build for this CPU ({})", gpu.name,
+                      upper(target.id), cpu_name(host_)));
       return false;
     }
     const auto* line = lines.front();
@@ -248,7 +250,7 @@ class Advice {
     const auto& line = m_.default_matrix_line();
     const auto cpus = usable_cpus(host_, line, std::nullopt, workload_);
     if (cpus.empty()) {
-      answer_.reason = fmt::format("no variant is for {}: use a generic torch", cpu_name(host_));
+      answer_.reason = fmt::format("no variant of the matrix is for the CPU {}: use a generic torch", cpu_name(host_));
       return;
     }
     answer_.variant = name(line, std::nullopt, cpus.front());
@@ -307,7 +309,7 @@ std::string wheels_text(const Recommendation& r) {
   const std::string driver = torch.min_driver ? "; " + describe_drivers(*torch.min_driver, torch.max_driver) : "";
   std::string text = fmt::format("torch {} of pip\n  {}{}\n", torch.version, torch.sentence, driver);
   for (const auto& command : r.wheels.commands) text += fmt::format("    {}\n", command);
-  if (r.wheels.wheels.size() > 1) text += fmt::format("beside it, as the wheels were on {}\n", r.wheels.read);
+  if (r.wheels.wheels.size() > 1) text += fmt::format("other wheels for this machine (index of {})\n", r.wheels.read);
   for (size_t i = 1; i < r.wheels.wheels.size(); ++i) {
     const auto& wheel = r.wheels.wheels[i];
     text += fmt::format("  {} {}: {}\n", wheel.package, wheel.version, wheel.sentence);

@@ -75,23 +75,23 @@ Error not_in_line(const MatrixLine& line, const Target& gpu, const Target& cpu, 
                       cpu.id, gpu.id, fmt::join(gpu.platforms, " and "), cpu.id, fmt::join(cpu.platforms, " and "));
   const auto cpus = list_cpus(line, gpu.id);
   if (!cpus.empty())
-    return make_error(ErrorCode::usage, "{} has no {} with {}: choose one of {}", line.id, gpu.id, cpu.id,
-                      fmt::join(cpus, ", "));
+    return make_error(ErrorCode::usage, "line {} of the matrix has no {} with {}: choose one of {}", line.id, gpu.id,
+                      cpu.id, fmt::join(cpus, ", "));
   std::vector<std::string> others;
   for (const auto& other : m.lines) {
     if (contains(list_gpus(other), gpu.id)) others.push_back(other.id);
   }
   const auto builds = cuda_builds(line.cuda, gpu);
-  return make_error(ErrorCode::usage, "{} has no {}{}{}: lines that have it: {}", line.id, gpu.id, builds ? "" : ": ",
-                    builds ? "" : builds.error().message,
+  return make_error(ErrorCode::usage, "line {} of the matrix has no {}{}{}: lines that have it: {}", line.id, gpu.id,
+                    builds ? "" : ": ", builds ? "" : builds.error().message,
                     others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", ")));
 }
 
 // Checks the first part of a pname: "pytorch210" means torch 2.10; "pytorch" fits any line.
 Result<void> check_family(std::string_view family, const MatrixLine& line) {
   if (family == kFamily || family == line.pname_prefix) return {};
-  return make_error(ErrorCode::usage, "\"{}\": {} builds torch {}, whose names start with {} or {}", family, line.id,
-                    line.torch, kFamily, line.pname_prefix);
+  return make_error(ErrorCode::usage, "\"{}\": line {} of the matrix builds torch {}, whose names start with {} or {}",
+                    family, line.id, line.torch, kFamily, line.pname_prefix);
 }
 
 Result<Variant> parse_cpu_only(const std::vector<std::string_view>& parts, std::string python, const Matrix& m) {
@@ -123,7 +123,7 @@ Result<Variant> parse_parts(const std::vector<std::string_view>& parts, const Ma
 Result<Variant> parse_name(std::string_view name, const Matrix& m) {
   if (name.find('.') != std::string_view::npos)
     return make_error(ErrorCode::usage,
-                      "a name has no dots, which would break attribute paths: cuda13_0, not cuda13.0");
+                      "a variant's name has no dots, which would break attribute paths: cuda13_0, not cuda13.0");
   const auto parts = split(name, '-');
   if (!parts[0].starts_with(kFamily) || parts.size() < 2 || !parts[1].starts_with(kPython))
     return make_error(ErrorCode::usage, "{}", kPattern);

@@ -30,12 +30,12 @@ constexpr auto kForbidden = std::to_array<Forbidden>({
     {"PB409", "filterMagma", "MAGMA is taken out of the build inputs"},
     {"PB409", "USE_MAGMA=OFF", "MAGMA is switched off"},
     {"PB409", "USE_MAGMA=0", "MAGMA is switched off"},
-    {"PB409", "magma = null", "MAGMA is taken away, which has no effect on what links it"},
-    {"PB416", "-DCMAKE_CUDA_FLAGS", "a CMake flag that nothing reads"},
-    {"PB416", "-DCUDA_VERSION", "a CMake flag that nothing reads"},
-    {"PB416", "-DTORCH_BUILD_VERSION", "a CMake flag that nothing reads"},
-    {"PB416", "-DUSE_CUDA", "a CMake flag that nothing reads"},
-    {"PB416", "-DCXX_AVX2_FOUND", "a CMake flag that nothing reads"},
+    {"PB409", "magma = null", "MAGMA is set to null, which has no effect on packages that link it"},
+    {"PB416", "-DCMAKE_CUDA_FLAGS", "torch's build does not read this CMake flag"},
+    {"PB416", "-DCUDA_VERSION", "torch's build does not read this CMake flag"},
+    {"PB416", "-DTORCH_BUILD_VERSION", "torch's build does not read this CMake flag"},
+    {"PB416", "-DUSE_CUDA", "torch's build does not read this CMake flag"},
+    {"PB416", "-DCXX_AVX2_FOUND", "torch's build does not read this CMake flag"},
     {"PB417", "patches = []", "every patch of nixpkgs is dropped"},
     {"PB417", "patches = [ ]", "every patch of nixpkgs is dropped"},
     {"PB418", "TORCH_CUDA_ARCH_LIST =", "TORCH_CUDA_ARCH_LIST as an attribute"},
@@ -43,7 +43,7 @@ constexpr auto kForbidden = std::to_array<Forbidden>({
     {"PB420", "python3Packages.override", "torch is replaced only in python3Packages"},
     {"PB421", "allowBroken = true", "every broken package is allowed"},
     {"PB422", "effectiveStdenv", "torch has no argument effectiveStdenv"},
-    {"PB422", "python3Packages.pytorch", "the attribute is torch, not pytorch"},
+    {"PB422", "python3Packages.pytorch", "the attribute is called torch, not pytorch"},
     {"PB422", "passthru.blasProvider", "passthru.blasProvider is a derivation, and is overwritten"},
     {"PB423", "/build/", "/build is not a build folder on every machine"},
 });
@@ -103,7 +103,7 @@ class Verifier {
     const auto tarball = code_.find("fetchTarball");
     if (!tarball) return;
     if (!code_.find("system")) add("PB424", "nixpkgs is imported without a system", tarball);
-    if (!code_.find("sha256")) add("PB405", "the pin has no hash: it is not verified", tarball);
+    if (!code_.find("sha256")) add("PB405", "the pin of nixpkgs has no hash: Nix does not verify it", tarball);
   }
 
   void check_hash_forms() {
@@ -158,7 +158,7 @@ class Verifier {
     for (const auto& other : m_.lines) {
       if (other.pin.rev == line.pin.rev) continue;
       if (const auto at = code_.find(other.pin.rev))
-        add("PB404", fmt::format("nixpkgs {} is the pin of {}", other.pin.rev, other.id), at);
+        add("PB404", fmt::format("the recipe pins nixpkgs {}, the commit of line {}", other.pin.rev, other.id), at);
     }
   }
 
@@ -168,7 +168,8 @@ class Verifier {
     if (line.source && line.source->hash) known.insert(*line.source->hash);
     for (const auto& patch : line.patches) known.insert(patch.hash);
     for (const auto& [at, value] : code_.strings("sha256-")) {
-      if (!known.contains(value)) add("PB406", fmt::format("{} is not a hash of {}", value, line.id), at);
+      if (!known.contains(value))
+        add("PB406", fmt::format("{} is not a hash of line {} in the matrix", value, line.id), at);
     }
   }
 
@@ -187,7 +188,8 @@ class Verifier {
     }
     if (!variant.gpu) return;
     if (!code_.find(line.cuda_packages))
-      add("PB407", fmt::format("no {}: CUDA is nixpkgs' default one", line.cuda_packages), std::nullopt);
+      add("PB407", fmt::format("the recipe names no {}: it gets the default CUDA of nixpkgs", line.cuda_packages),
+          std::nullopt);
     for (const auto& patch : line.patches) {
       if (!code_.find(patch.name)) add("PB408", fmt::format("{} is missing: {}", patch.name, patch.why), std::nullopt);
     }
@@ -207,7 +209,8 @@ class Verifier {
   void check_version(const MatrixLine& line) {
     const auto values = code_.values("version");
     if (values.empty() && line.source)
-      add("PB410", fmt::format("no version: torch stays {}, expected {}", line.pin.torch, line.torch), std::nullopt);
+      add("PB410", fmt::format("the recipe sets no version: torch stays {}, expected {}", line.pin.torch, line.torch),
+          std::nullopt);
     for (const auto& [at, value] : values) {
       if (value != line.torch) add("PB410", fmt::format("torch is {}, expected {}", value, line.torch), at);
     }
@@ -247,9 +250,10 @@ class Verifier {
   void check_description(const VariantFacts& facts, const MatrixLine& line) {
     for (const auto& [at, value] : code_.values("description")) {
       if (const auto cuda = number_after(value, "CUDA "); !cuda.empty() && facts.gpu && cuda != line.cuda)
-        add("PB415", fmt::format("the description says CUDA {}, and this is CUDA {}", cuda, line.cuda), at);
+        add("PB415", fmt::format("the description says CUDA {}, and the recipe is for CUDA {}", cuda, line.cuda), at);
       if (const auto sm = number_after(value, "SM"); !sm.empty() && sm != facts.gpu_arch_num.value_or(""))
-        add("PB415", fmt::format("the description says SM{}, and this is {}", sm, facts.gpu.value_or("no GPU's")), at);
+        add("PB415",
+            fmt::format("the description says SM{}, and the recipe is for {}", sm, facts.gpu.value_or("no GPU")), at);
     }
   }
 
@@ -294,9 +298,9 @@ std::vector<Finding> verify_counts(std::string_view path, std::string_view text,
         if (start == at || at - start > 6) continue;
         const auto count = std::stoul(std::string(line.substr(start, at - start)));
         if (count >= kWholeFolder && !right.contains(count))
-          findings.push_back(
-              make_recipe_finding("PB426", fmt::format("it says {} variants, and there are {} recipes", count, recipes),
-                                  fmt::format("{}:{}", path, number_of_line)));
+          findings.push_back(make_recipe_finding(
+              "PB426", fmt::format("the file says {} variants, and there are {} recipes", count, recipes),
+              fmt::format("{}:{}", path, number_of_line)));
       }
     }
   }

@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"ShortRevision", [](Json& m) { m["lines"][1]["pin"]["rev"] = "6a030d5"; },
                            "lines[1].pin.rev: \"6a030d5\" is not a commit"},
                     Broken{"LineUnlikeItsCuda", [](Json& m) { m["lines"][2]["cuda"] = "13.1"; },
-                           "lines[2].id: cuda13_0 is not cuda13_1, as CUDA 13.1 makes it"},
+                           "lines[2].id: cuda13_0 is not cuda13_1, which the line's CUDA 13.1 requires"},
                     Broken{"PackagesOfAnotherCuda", [](Json& m) { m["lines"][2]["cuda_packages"] = "cudaPackages_13"; },
                            "lines[2].cuda_packages: cudaPackages_13 is not cudaPackages_13_0"},
                     Broken{"ReleaseOfAnotherCuda", [](Json& m) { m["lines"][1]["cuda_release"] = "12.8.1"; },

@@ -272,7 +272,8 @@ TEST(Recommend, NamesAnUnknownCapability) {
 
 TEST(Recommend, RecommendsNothingForAnOldCpu) {
   const auto answer = advice(add_gpu(recorded("sandy_bridge"), "Tesla T4", "7.5", "580.1", "13.0"));
-  EXPECT_THAT(answer.not_possible, Contains(HasSubstr("Tesla T4 is SM75, which no line builds for this CPU")));
+  EXPECT_THAT(answer.not_possible,
+              Contains(HasSubstr("Tesla T4 is SM75, for which no line of the matrix has a build for this CPU")));
   EXPECT_EQ(answer.variant, "pytorch-python313-cpu-avx");
 }
 
