@@ -45,7 +45,7 @@ Result<const Gpu*> find_gpu(const Host& host, int64_t index) {
   for (const auto& gpu : host.gpus) {
     if (gpu.index == index) return &gpu;
   }
-  return make_error(ErrorCode::usage, "GPU {} was asked for, and this host lists {}: {}", index, host.gpus.size(),
+  return make_error(ErrorCode::usage, "GPU {} was requested, and this host has {} GPUs: {}", index, host.gpus.size(),
                     host.driver.sentence.empty() ? "choose an existing GPU" : host.driver.sentence);
 }
 
@@ -61,14 +61,15 @@ bool runs_here(const Target& target, std::string_view part, const Host& host, co
 std::string host_lacks(const Target& target, std::string_view part, const Host& host, const Gpu* gpu) {
   if (runs_here(target, part, host, gpu)) return {};
   if (target.kind == TargetKind::gpu) {
-    if (gpu == nullptr) return "it is a GPU kernel, and the operands are in CPU memory";
+    if (gpu == nullptr) return "the kernel is for GPUs, and the operands are in CPU memory";
     if (gpu->problem) return fmt::format("GPU {} cannot be used: {}", gpu->index, *gpu->problem);
-    return fmt::format("its machine code is for capability {}, and GPU {} ({}) has {}", target.capability.value_or("?"),
-                       gpu->index, gpu->name, gpu->capability);
+    return fmt::format("the kernel's machine code is for compute capability {}, and GPU {} ({}) has {}",
+                       target.capability.value_or("?"), gpu->index, gpu->name, gpu->capability);
   }
-  if (gpu != nullptr) return "it is a CPU kernel, and the operands are on a GPU";
+  if (gpu != nullptr) return "the kernel is for CPUs, and the operands are on a GPU";
   if (target.architecture != host.cpu.architecture) {
-    return fmt::format("it is for {}, and this CPU is {}", target.architecture, host.cpu.architecture);
+    return fmt::format("the kernel is for {} processors, and this CPU is {}", target.architecture,
+                       host.cpu.architecture);
   }
   std::vector<std::string> missing;
   for (const auto& feature : target.requires_features) {
@@ -105,10 +106,11 @@ bool computes(const Kernel& kernel, const Problem& p) {
 // Returns why a kernel does not compute this problem; "" if it does.
 std::string problem_differs(const Kernel& kernel, const Problem& p) {
   if (computes(kernel, p)) return {};
-  if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
-  if (!fits_small_m(kernel, p)) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
+  if (!computes_types(kernel, p)) return fmt::format("the kernel does not compute these types ({})", describe(p));
+  if (!fits_small_m(kernel, p))
+    return fmt::format("the kernel is for at most {} rows of A ({})", kernel.max_m, describe(p));
   if (p.c_is_nm && !writes_c_nm(kernel)) return fmt::format("it writes C [m,n] only ({})", describe(p));
-  return "it reads an unpacked B, and this B is packed";
+  return "the kernel reads an unpacked B, and this B is packed";
 }
 
 // --- which kernel ---
@@ -131,8 +133,8 @@ Result<const Kernel*> find_forced_kernel(const Problem& problem, const Host& hos
   PBPROBE_TRY(const Kernel* kernel, require_kernel(*options.kernel));
   PBPROBE_TRY(const Target* target, require_target(kernel->target));
   if (options.target && *options.target != kernel->target) {
-    return make_error(ErrorCode::usage, "kernel {} is of target {}, and {} was asked for", kernel->name, kernel->target,
-                      *options.target);
+    return make_error(ErrorCode::usage, "kernel {} belongs to target {}, and target {} was requested", kernel->name,
+                      kernel->target, *options.target);
   }
   if (auto why = problem_differs(*kernel, problem); !why.empty()) {
     return make_error(ErrorCode::usage, "kernel {}: {}", kernel->name, why);
@@ -176,7 +178,7 @@ Error make_no_kernel_error(const Problem& problem, const Host& host, const Gpu* 
                          : fmt::format("this CPU ({})", host.cpu.name);
   return make_error(ErrorCode::unsupported, "no kernel for {} on {}{}: {}", describe(problem), where,
                     options.target ? " of target " + *options.target : "",
-                    reasons.empty() ? "none of the table computes it" : fmt::format("{}", fmt::join(reasons, "; ")));
+                    reasons.empty() ? "no kernel of pbprobe computes it" : fmt::format("{}", fmt::join(reasons, "; ")));
 }
 
 Result<Candidate> find_best_kernel(const Problem& problem, const Host& host, const Rates& rates, const Gpu* gpu,
@@ -280,7 +282,7 @@ Result<void> plan_passes(Plan& plan, bool copied = false) {
   if (gpu.transpose_b) passes.emplace_back("B is transposed first");
   if (gpu.align_a) passes.emplace_back("A is aligned first");
   if (gpu.align_b) passes.emplace_back("B is aligned first");
-  if (trims_scales(plan)) passes.emplace_back("scales behind k are zeroed first");
+  if (trims_scales(plan)) passes.emplace_back("block scales beyond k are zeroed first");
   if (!passes.empty()) plan.transposing = fmt::format("{}", fmt::join(passes, ", "));
   return {};
 }
@@ -385,14 +387,15 @@ Result<Plan> choose_faster_plan(Plan plan, Result<Plan> other) {
 }
 
 std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, bool was_forced) {
-  std::string why =
-      was_forced                 ? "forced by name"
-      : chosen.rate > 0          ? fmt::format("its path is the fastest measured, {:.0f} Gop/s", chosen.rate)
-      : chosen.fit == kOwnTarget ? "the device's own target"
-      : chosen.fit > 0           ? fmt::format("a cubin of the same major capability as {}", gpu->capability)
-      : gpu == nullptr && chosen.path == 0
-          ? fmt::format("{} is faster than earlier rows of the table on this vendor's CPUs", plan.kernel->target)
-          : "first of the table that this CPU runs";
+  std::string why = was_forced ? "forced by name"
+                    : chosen.rate > 0
+                        ? fmt::format("its instruction path has the highest measured rate, {:.0f} Gop/s", chosen.rate)
+                    : chosen.fit == kOwnTarget ? "the device's own target"
+                    : chosen.fit > 0 ? fmt::format("a cubin of the same major capability as {}", gpu->capability)
+                    : gpu == nullptr && chosen.path == 0
+                        ? fmt::format("target {} is faster than earlier rows of the kernel table on this vendor's CPUs",
+                                      plan.kernel->target)
+                        : "first row of the kernel table that this CPU can run";
   if (gpu == nullptr) {
     why +=
         fmt::format("; {} of {}×{} tasks, k in {} passes of {}", plan.cpu.threads == 1 ? "one thread" : "threads",
@@ -444,8 +447,10 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
                       describe(problem));
   }
   if (!options.gpu && problem.per_tensor) {
-    return make_error(ErrorCode::unsupported, "{}: CPU kernels take a scale for each row and column, not one of all",
-                      describe(problem));
+    return make_error(
+        ErrorCode::unsupported,
+        "{}: CPU kernels take a scale for each row of A and each column of B, not one for the whole matrix",
+        describe(problem));
   }
   const Gpu* gpu = nullptr;
   if (options.gpu) {

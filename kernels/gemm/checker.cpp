@@ -249,8 +249,8 @@ struct Comparison {
     if (std::isinf(seen) && seen == rounded(expected, problem.c)) return;
     const double error = std::fabs(seen - expected);
     if (!(error <= bound)) {
-      fail(result, fmt::format("{}: the error {:.3g} exceeds its bound {:.3g}", name_element(i, j, expected, seen),
-                               error, bound));
+      fail(result, fmt::format("{}: the error {:.3g} of this element exceeds its bound {:.3g}",
+                               name_element(i, j, expected, seen), error, bound));
     }
     result.worst = std::max(result.worst, error / bound);
   }
@@ -394,8 +394,8 @@ Result<CheckResult> check(const Problem& problem, Tier tier, const Execute& exec
   if (tier == Tier::random) {
     if (problem.k > kRandomMaxK) {
       return make_error(ErrorCode::usage,
-                        "the random tier takes k up to {} ({}): a dropped element hides in the bound "
-                        "of a longer sum",
+                        "the checker's random tier takes k up to {} ({}): in a longer sum, the error bound would hide "
+                        "a dropped element",
                         kRandomMaxK, describe(problem));
     }
     return check_set(problem, tier, DataSet::normal, execute, options);

@@ -86,9 +86,10 @@ Result<void> check_types(const Problem& p) {
 Result<void> check_block_rows(const Problem& p, std::string_view name, const BlockRows& scales) {
   if (!are_fp32(p.blocks)) return {};
   if (scales.rows > 1 && scales.leading < scales.columns) {
-    return make_error(ErrorCode::usage,
-                      "a stored row of {}'s block scales has {} of them, {} apart ({}): give at least {}", name,
-                      scales.columns, scales.leading, describe(p), scales.columns);
+    return make_error(
+        ErrorCode::usage,
+        "a stored row of {}'s block scales has {} scales, but rows are {} scales apart ({}): give at least {}", name,
+        scales.columns, scales.leading, describe(p), scales.columns);
   }
   if (!bytes_fit(scales.rows, scales.columns, scales.leading, DType::fp32)) {
     return make_error(ErrorCode::usage, "{}'s block scales, {} rows {} apart, exceed 2^63 bytes ({})", name,

@@ -96,7 +96,7 @@ constexpr Peak kPeaks[] = {
 };
 
 const TargetBuild& build_of(std::string_view target, std::string_view part) {
-  static const TargetBuild none{.why_not = "not built: this version has no such cubin"};
+  static const TargetBuild none{.why_not = "not built: this version has no cubin of this target"};
   const auto builds = part.empty() ? target_builds() : part_builds();
   for (const auto& build : builds) {
     if (build.target == target && build.part == part) return build;

@@ -215,8 +215,8 @@ void add_audit(CLI::App& app, int& exit_code) {
   auto* claim = command->add_option("--claim", options.claim,
                                     "Claim to check: a variant name, or a list such as sm90,avx512,cuda=13.0,only");
   add_format_and_output(*command, options.format, options.output);
-  auto* only =
-      command->add_flag("--device-code-only", options.audit.device_code_only, "List only device code, by its headers");
+  auto* only = command->add_flag("--device-code-only", options.audit.device_code_only,
+                                 "List only the device code (cubins, PTX), as its headers state it");
   only->excludes(claim);
   command->add_flag("--table", options.table, "One row of a Markdown table for each ARTIFACT")->excludes(only);
   auto* rows = command->add_flag("--distributions", options.distributions,

@@ -207,15 +207,14 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--scaled", bench.scaled,
       "Scale C by a factor for each row and one for each column, as INT8 layers do; INT8 then gives BF16");
-  auto* const probes = command->add_flag(
-      "--probes", options.bench.probes,
-      "Ask each GPU first what its memories, launches and instructions give by themselves, and hold the rows "
-      "against that (a roofline)");
+  auto* const probes = command->add_flag("--probes", options.bench.probes,
+                                         "First measure the rates of each GPU's memories, launches and instructions, "
+                                         "and compare the rows with them (a roofline)");
   auto* const explain = command->add_flag(
       "--explain", options.explain,
-      "Run nothing: show the kernels that compute each shape, how they would be cut, and which one is chosen; with "
-      "--target also for a device that this machine lacks and kernels that are not built");
-  command->add_option("--sms", options.sms, "SMs of a GPU that --explain supposes")
+      "Run nothing: show the kernels that compute each shape, how they would split the work, and which one is chosen; "
+      "with --target also for a device that this machine lacks and kernels that are not built");
+  command->add_option("--sms", options.sms, "Number of SMs of the GPU that --explain supposes")
       ->needs(explain)
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
@@ -229,7 +228,7 @@ void add_bench(CLI::App& app, int& exit_code) {
                    "Seconds per sample, to measure a warm chip; needs a larger --budget")
       ->check(number_between(0, 60));
   command->add_option("--libtorch", options.bench.artifact,
-                      "The build to measure against; by default the torch of the active environment");
+                      "Torch or libtorch to measure against; by default the torch of the active environment");
   command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")
       ->check(number_between(1, kMaxSeconds))
       ->capture_default_str();

@@ -58,11 +58,11 @@ int run_render(bool colour) {
 }  // namespace
 
 void add_drive(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("drive", "Requests of the Python package");
+  auto* command = app.add_subcommand("drive", "Subcommands that the Python package pbprobe calls");
   command->group("");  // hidden
   command->require_subcommand(1);
   static DriveArguments options;
-  auto* report = command->add_subcommand("report", "Print a report as JSON, with a flag for a torch that was judged");
+  auto* report = command->add_subcommand("report", "Print a report as JSON, and whether it judged a torch");
   report->add_option("ARTIFACT", options.artifact);
   report->add_option("--root", options.roots)->allow_extra_args(false);
   report->add_option("--python", options.python)->allow_extra_args(false);

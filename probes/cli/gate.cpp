@@ -58,11 +58,10 @@ int print_recomputed(const Result<Report>& report, const GateArguments& options)
 int print_again(const Result<ReadEvidence>& read, const GateArguments& options) {
   if (!read) return print_recomputed(read.error(), options);
   if (!read->trusted)
-    fmt::print(
-        stderr, "pbprobe: {}: {}\n", options.from->string(),
-        read->key.empty()
-            ? "not signed"
-            : "unchanged since it was signed, by the key that it contains: --key PUB checks that the key is yours");
+    fmt::print(stderr, "pbprobe: {}: {}\n", options.from->string(),
+               read->key.empty() ? "not signed"
+                                 : "the evidence is unchanged since it was signed with the key that it contains: --key "
+                                   "PUB checks that the key is yours");
   return print(read->report, options);
 }
 

@@ -109,11 +109,12 @@ Result<std::string> read_file(const std::filesystem::path& path, std::string_vie
 }
 
 int run_lock(const RecipesArguments& options) {
-  const auto text = read_file(options.matrix_file, "run it in a checkout, or name the matrix with --matrix");
+  const auto text =
+      read_file(options.matrix_file, "run the command in a checkout of pbprobe, or name the matrix with --matrix");
   if (!text) return print_error(text.error());
   const auto locked = lock_matrix(*text, options.lock, fetch_by_nix);
   if (!locked) return print_error(locked.error());
-  if (locked->changed.empty()) return write_output("every pin has a hash\n");
+  if (locked->changed.empty()) return write_output("nothing to change: every pin of the matrix has a hash\n");
   if (const int written = write_output(locked->text, options.matrix_file); written != kPassed) return written;
   std::string reported;
   for (const auto& change : locked->changed) reported += change + "\n";
@@ -145,14 +146,17 @@ void add_write(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
 }
 
 void add_lock(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
-  auto* command = recipes.add_subcommand("lock", "Change a pin or a version everywhere at once, with its hashes");
+  auto* command = recipes.add_subcommand(
+      "lock", "Change a pin of nixpkgs or a version of torch in the whole matrix, with the hashes");
   command->add_option("--matrix", options.matrix_file, "The matrix to change")->capture_default_str();
-  command->add_option("--line", options.lock.line, "The line; the default line otherwise");
+  command->add_option("--line", options.lock.line, "CUDA line of the matrix to change; default: the default line");
   command->add_option("--rev", options.lock.rev, "A commit of nixpkgs");
   command->add_option("--torch", options.lock.torch, "A version of torch, with --source-hash");
-  command->add_option("--source-hash", options.lock.source_hash, "Hash of the source, printed by Nix");
-  command->add_flag("--fill", options.lock.fill, "Fetch the pins that have no hash");
-  command->add_option("--pin-url", options.lock.pin_url, "URL of the pins; {rev} is replaced")->capture_default_str();
+  command->add_option("--source-hash", options.lock.source_hash, "Hash of torch's source, as Nix prints it");
+  command->add_flag("--fill", options.lock.fill, "Fetch the pins of nixpkgs that have no hash, and write their hashes");
+  command
+      ->add_option("--pin-url", options.lock.pin_url, "URL of the archives of nixpkgs; {rev} is replaced by the commit")
+      ->capture_default_str();
   command->callback([&] { exit_code = run_lock(options); });
 }
 
@@ -179,7 +183,8 @@ void add_recipes(CLI::App& app, int& exit_code) {
   auto* verify = recipes->add_subcommand("verify", "Check the recipes of a folder against their names");
   verify->add_option("FOLDER", options.folder, "The folder")->capture_default_str();
   add_format(*verify, options.format);
-  verify->add_flag("--no-nix", options.no_nix, "Use line patterns even if Nix is installed");
+  verify->add_flag("--no-nix", options.no_nix,
+                   "Check the recipes by patterns in their lines, even if Nix is installed");
   verify->callback([&exit_code] { exit_code = run_verify(options); });
 
   add_recommend(*recipes, exit_code);

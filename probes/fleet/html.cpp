@@ -231,10 +231,10 @@ void add_links(Document& page, const Fleet& fleet) {
   const auto failed = std::count_if(fleet.links.begin(), fleet.links.end(),
                                     [](const auto& link) { return link.outcome == Outcome::fail; });
   const auto section = page.open_section(
-      "Links",
-      fmt::format("{} links were measured, {} failed. \"-\" was not measured: between nodes, only a sample is.{}",
-                  fleet.links.size(), failed,
-                  ends.size() == kMaxEnds ? " The table shows the ends with the worst links." : ""));
+      "Links", fmt::format("{} links were measured, {} failed. \"-\" marks a link that was not measured: pbprobe "
+                           "measures only a sample of the links between nodes.{}",
+                           fleet.links.size(), failed,
+                           ends.size() == kMaxEnds ? " The table shows the ends with the worst links." : ""));
   page.add(table);
 }
 

@@ -48,7 +48,7 @@ class Exemption:
 EXEMPTIONS = (
     Exemption(("as_strided partial_views",), FLOATS, (), 0, "reads memory beside its input, which a copy lacks"),
     Exemption(("fft.ihfftn",), (*FLOATS, "int64"), ("out=",), 0, "torch 2.11 does not write `out` for one dimension"),
-    Exemption(("fmod", "remainder"), FLOATS[1:], ("backward",), 0, "rounds the quotient before it is truncated"),
+    Exemption(("fmod", "remainder"), FLOATS[1:], ("backward",), 0, "torch rounds the quotient before it truncates it"),
     Exemption(("nn.functional.normalize", "corrcoef"), FLOATS[1:], ("backward",), 0, "adds large terms that cancel"),
     Exemption(("matrix_exp",), FLOATS[1:], (), 0, "squares in the type itself, which overflows"),
     # The absolute value of the result does not depend on the angle: the terms of its gradient cancel.
@@ -66,7 +66,7 @@ EXEMPTIONS = (
         FLOATS[1:],
         ("backward",),
         4,
-        "stores the probabilities in the type, and subtracts their mean",
+        "torch stores the probabilities in the tested type, and subtracts their mean",
     ),
     Exemption(
         ("grid_sampler_2d", "grid_sampler_3d", "nn.functional.grid_sample"),

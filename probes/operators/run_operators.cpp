@@ -206,7 +206,7 @@ OperatorRun run_operators(const OperatorRequest& request) {
     }
     if (reported.ended || run.problem) break;
     if (!reported.last || left <= 0 || starts >= kMaxStarts) {
-      run.problem = fmt::format("{} of {} operators were asked: the process {}", reported.asked, run.operators,
+      run.problem = fmt::format("{} of {} operators were tested: the process {}", reported.asked, run.operators,
                                 reported.end.empty() ? "ended without a message" : reported.end);
       run.obstacle = left <= 0 ? Obstacle::time_limit : Obstacle::unexplained;
       break;

@@ -199,7 +199,7 @@ class Checker:
         self.skips_empty = operator.name in UNDEFINED_STATISTICS
         inputs = samples.choose_inputs(self, operator, dtype)
         if not inputs:
-            return {**facts, "state": "not_run", "reason": "the database has no sample"}
+            return {**facts, "state": "not_run", "reason": "torch's database of operators has no sample"}
         for one in inputs:
             try:
                 state = self.check_input(operator, dtype, one, facts)
@@ -255,7 +255,7 @@ class Checker:
                     facts["deterministic"] = False
             factor = find_factor(operator, dtype, way)
             if not factor:
-                facts["reason"] = "exempted: its results are not compared"
+                facts["reason"] = "exempted: pbprobe does not compare the results of this operator"
                 continue
             facts["calls"] += 1
             if forms and way != "in place":  # the input keeps its type

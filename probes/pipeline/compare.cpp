@@ -42,7 +42,7 @@ Result<Side> make_side(const Inventory& inventory, const Host& host, const fs::p
 }
 
 Result<std::vector<AreaGain>> speeds(const Report& report, const Inventory& generic, const CompareRequest& request) {
-  if (!report.host) return make_error(ErrorCode::unsupported, "this machine was not inspected");
+  if (!report.host) return make_error(ErrorCode::unsupported, "pbprobe did not inspect this machine");
   PBPROBE_TRY(const Side build, make_side(*report.inventory, *report.host, request.program));
   PBPROBE_TRY(const Side baseline, make_side(generic, *report.host, request.program));
   int64_t runs = 0;

@@ -77,9 +77,10 @@ Result<Emulator> find_emulator(const Emulation& emulation, const fs::path& self)
     return make_error(ErrorCode::usage, "{}: `{} -cpu help` lists the models", first_line(words),
                       qemu->filename().string());
   if (!reported.ok() || reported.value().exit_code != 0)
-    return make_error(ErrorCode::failed_child,
-                      "{} does not start {}: \"{}\": give its libraries by --sysroot, or a CPU that it runs on",
-                      qemu->filename().string(), program.string(), first_line(words));
+    return make_error(
+        ErrorCode::failed_child,
+        "{} does not start {}: \"{}\": give the program's libraries by --sysroot, or a CPU that runs the program",
+        qemu->filename().string(), program.string(), first_line(words));
   PBPROBE_TRY(const Json json, parse_json(reported.value().out), "the emulated host");
   PBPROBE_TRY(emulator.host, from_json<Host>(json), "the emulated host");
   emulator.host.cpu.name = fmt::format("{} ({})", emulation.cpu, emulator.sentence);
@@ -155,7 +156,7 @@ void judge_end(const Reported& reported, EmulatedLoad& load) {
 EmulatedLoad load_emulated_row(const Target& target, const std::vector<std::string>& files, const fs::path& program) {
   EmulatedLoad load{.target = target.id, .cpu = target.emulated_cpu};
   if (!target.emulated_cpu) {
-    load.what = fmt::format("QEMU has no CPU of exactly {}", target.id);
+    load.what = fmt::format("QEMU has no CPU model of exactly {}", target.id);
     return load;
   }
   const auto emulator = find_emulator({.cpu = *target.emulated_cpu}, program);

@@ -101,7 +101,7 @@ Result<void> check_same_build(const Report& one, const Report& other, const std:
                       other.claim->text, one.claim->text);
   const auto ours = list_digests(one);
   const auto theirs = list_digests(other);
-  if (ours.empty()) return make_error(ErrorCode::malformed, "the first report has no digests");
+  if (ours.empty()) return make_error(ErrorCode::malformed, "the first report has no digests of shared objects");
   if (ours == theirs) return {};
   for (const auto& [path, digest] : ours) {
     const auto same = theirs.find(path);
@@ -175,14 +175,15 @@ Result<Joined> join_runs(std::vector<GatedRun> runs, const Claim& claim, std::op
 
 Result<Rejudgment> join_again(const Report& report, const std::string& name) {
   if (!report.verdict || !report.claim || report.joined->size() < 2)
-    return make_error(ErrorCode::malformed, "{}: no verdict of two runs: `pbprobe gate --join` writes one", name);
+    return make_error(ErrorCode::malformed,
+                      "{}: the report has no verdict of joined runs: `pbprobe gate --join` writes one", name);
   PBPROBE_TRY(Joined again, join_runs(*report.joined, *report.claim, report.verdict->require, name));
   std::optional<std::string> where = first_difference(*report.verdict, *again.report.verdict);
   if (!where && to_json(*again.report.inventory) != to_json(report.inventory.value_or(Inventory{})))
     where = "inventory";
   if (where)
-    return make_error(ErrorCode::malformed, "{}: {} differs from the result of its {} runs ({})", name, *where,
-                      report.joined->size(), again.report.verdict->reason);
+    return make_error(ErrorCode::malformed, "{}: {} differs from the result of joining its {} runs again ({})", name,
+                      *where, report.joined->size(), again.report.verdict->reason);
   return Rejudgment{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
 }
 

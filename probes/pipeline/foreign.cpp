@@ -189,8 +189,9 @@ ChildLimits make_child_limits(const fs::path& program, const std::optional<Forei
 void record_foreign_loader(const std::optional<ForeignClosure>& foreign, Measurements& measurements) {
   if (!foreign || !measurements.libtorch) return;
   measurements.libtorch->loader = foreign->loader;
-  measurements.notes.push_back(fmt::format("libtorch has its own glibc {} (this machine: {}), and was started by {}",
-                                           foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
+  measurements.notes.push_back(
+      fmt::format("libtorch has its own glibc {} (this machine has {}), and pbprobe started it by its loader {}",
+                  foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
 }
 
 }  // namespace pbprobe

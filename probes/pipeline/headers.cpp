@@ -110,10 +110,10 @@ Result<void> build_and_run(const Words& compiler, const fs::path& include, const
   if (built->exit_code != 0)
     return wrong(built->err, "a program that includes <torch/torch.h> does not build: {}", main_line(built->err));
   const auto ran = run_program({.arguments = {(scratch / "program").string()}, .seconds = seconds});
-  if (!ran.ok()) return not_run("the program that was built", ran.error());
+  if (!ran.ok()) return not_run("the test program that was built with torch's headers", ran.error());
   if (ran->exit_code != 0)
-    return wrong(ran->err, "the program that was built ended with exit code {}: {}", ran->exit_code,
-                 main_line(ran->err));
+    return wrong(ran->err, "the test program that was built with torch's headers ended with exit code {}: {}",
+                 ran->exit_code, main_line(ran->err));
   return {};
 }
 

@@ -62,7 +62,8 @@ std::string no_answer_sentence(std::string_view program, const EventLog& log, co
                        log.strange);
   if (end.hung)
     return fmt::format("{} measure hangs, also after SIGKILL, and keeps running: see `dmesg` for the device", program);
-  if (!end.excess.empty()) return fmt::format("{} measure was killed, because it used {}", program, end.excess);
+  if (!end.excess.empty())
+    return fmt::format("{} measure was killed by pbprobe, because it used {}", program, end.excess);
   if (end.over_limit)
     return fmt::format("{} measure exceeded its time limit and was killed{}", program, last_words(output));
   if (WIFSIGNALED(end.status))
@@ -79,8 +80,8 @@ std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& e
         "{} hangs, also after SIGKILL: the device or its driver is stuck, see `dmesg`; a reboot ends the process{}",
         doing(log), last_words(output));
   if (!end.excess.empty())
-    return fmt::format("{} was killed, because it used {}: check what it starts when it is loaded{}", doing(log),
-                       end.excess, last_words(output));
+    return fmt::format("{} was killed by pbprobe, because it used {}: check what it starts when it is loaded{}",
+                       doing(log), end.excess, last_words(output));
   if (log.ended && log.ended->how == How::exited && log.finished) return std::nullopt;
   if (end.over_limit || (log.ended && log.ended->how == How::time_limit))
     return fmt::format(

@@ -63,10 +63,15 @@ std::string disagreement(double seen, std::span<const int64_t> allowed, bool sec
     return std::abs(seen - static_cast<double>(ops)) <= 0.03 * static_cast<double>(ops);
   });
   if (agrees || second_hand) return "";
-  const std::string shows = fmt::format(
-      "the peak loop shows {:.4g} operations per clock and core, and pbprobe's table for this target", seen);
-  return allowed.empty() ? shows + " states none for this type"
-                         : fmt::format("{} allows {}", shows, fmt::join(allowed, " or "));
+  return allowed.empty()
+             ? fmt::format(
+                   "the peak loop shows {:.4g} operations per clock and core, and pbprobe's table for this target "
+                   "states none for this type",
+                   seen)
+             : fmt::format(
+                   "the peak loop shows {:.4g} operations per clock and core, and pbprobe's table for this target "
+                   "allows {}",
+                   seen, fmt::join(allowed, " or "));
 }
 
 }  // namespace

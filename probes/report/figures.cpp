@@ -166,7 +166,7 @@ void add_summary(Page& page, const Measurements& measurements) {
   page.table(rows);
   if (errors.empty()) return;
   const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-  page.paragraph(fmt::format("mean error of the model's time: {:.0f} %", 100 * mean), 2);
+  page.paragraph(fmt::format("mean error of the times that dispatch's model predicts: {:.0f} %", 100 * mean), 2);
 }
 
 // Returns the other users of the first disturbed row's device. Rows of GPUs name the users of all of them.
@@ -311,7 +311,8 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
   if (const auto who = find_other_users(measurements))
     page.paragraph(fmt::format("not judged, because other processes were active: {}", *who), 2);
   if (!measurements.exact_cpus.empty()) {
-    page.paragraph(fmt::format("every kernel is bit-exact on each of {} CPUs", measurements.exact_cpus.size()), 2);
+    page.paragraph(
+        fmt::format("every kernel of pbprobe is bit-exact on each of {} CPUs", measurements.exact_cpus.size()), 2);
   }
   if (left_out > 0) page.paragraph(fmt::format("and {} more rows: --format json lists all", left_out), 2);
   add_roofline(page, measurements);

@@ -21,7 +21,7 @@ TEST(Choose, TakesTheTablesOrder) {
   const auto plan = choose(make_problem(64, 64, 64, DType::fp32), cpu_host({"avx2", "avx512"}));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->kernel->target, "avx512");
-  EXPECT_THAT(plan->why, HasSubstr("first of the table"));
+  EXPECT_THAT(plan->why, HasSubstr("first row of the kernel table"));
   const auto older = choose(make_problem(64, 64, 64, DType::fp32), cpu_host({"avx2"}));
   ASSERT_TRUE(older.ok());
   EXPECT_EQ(older->kernel->target, "avx2");
@@ -32,7 +32,7 @@ TEST(Choose, PrefersBf16InstructionsOnAmd) {
   auto host = cpu_host({"avx2", "avx512", "avx512bf16"});
   const auto p = make_problem(64, 64, 64, DType::bf16);
   for (const auto& [vendor, target, why] : {std::tuple("AuthenticAMD", "avx512bf16", "this vendor's CPUs"),
-                                            std::tuple("GenuineIntel", "avx512", "first of the table")}) {
+                                            std::tuple("GenuineIntel", "avx512", "first row of the kernel table")}) {
     host.cpu.vendor = vendor;
     const auto plan = choose(p, host);
     ASSERT_TRUE(plan.ok()) << plan.error().message;

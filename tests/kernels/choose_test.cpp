@@ -92,7 +92,7 @@ TEST(Choose, SaysWhyNothingFits) {
   const auto gpu = choose(make_problem(4, 4, 4, DType::fp32), cpu_host({}), {}, {.gpu = 0});
   ASSERT_FALSE(gpu.ok());
   EXPECT_EQ(gpu.error().code, ErrorCode::usage);
-  EXPECT_THAT(gpu.error().message, HasSubstr("GPU 0 was asked for"));
+  EXPECT_THAT(gpu.error().message, HasSubstr("GPU 0 was requested"));
 }
 
 // Returns the target of the chosen kernel; "" if no kernel of pbprobe runs on the device.
@@ -214,11 +214,12 @@ TEST(Choose, SaysOnceForEachTargetWhyNothingFits) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
   EXPECT_THAT(plan.error().message, HasSubstr("1x128_128x128 blocks on GPU 0"));
-  EXPECT_THAT(plan.error().message,
-              HasSubstr("wgmma_e4m3_rows_squares_cluster_16x64_sm90 and 5 more: its machine code is "
-                        "for capability 9.0, and GPU 0"));
-  EXPECT_THAT(plan.error().message, HasSubstr("gemm_e4m3_rows_squares_128x64_sm89 and 1 more: its machine code is for "
-                                              "capability 8.9"));
+  EXPECT_THAT(plan.error().message, HasSubstr("wgmma_e4m3_rows_squares_cluster_16x64_sm90 and 5 more: its machine code "
+                                              "is for compute capability 9.0, and GPU 0"));
+  EXPECT_THAT(
+      plan.error().message,
+      HasSubstr(
+          "gemm_e4m3_rows_squares_128x64_sm89 and 1 more: the kernel's machine code is for compute capability 8.9"));
 }
 
 TEST(Choose, TakesTheTileThatFillsTheGpu) {

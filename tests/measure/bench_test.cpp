@@ -176,7 +176,7 @@ TEST_F(RunCase, ChecksTheChosenKernelFirstIfTimeIsShort) {
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 1U);
   EXPECT_EQ(log.measurements.rows[0].kernel, plans_.best);
-  EXPECT_THAT(log.measurements.notes, Contains(HasSubstr("allowed 1 of 2 kernels; allow more with --budget")));
+  EXPECT_THAT(log.measurements.notes, Contains(HasSubstr("was enough for 1 of 2 kernels; allow more with --budget")));
   one_.timed = false;
   backend_.verified = 0;
   run();

@@ -45,7 +45,7 @@ TEST(CheckBench, NamesWrongArgumentWithItsChoices) {
   EXPECT_EQ(refusal({.against = {"mkl"}}, request),
             "unknown peer \"mkl\": choose libtorch, cublaslt, cublaslt_best, bf16");
   EXPECT_EQ(refusal({.scaled = true, .against = {"cublaslt"}}, request),
-            "against cublaslt: it does not scale C: with --scaled, choose bf16");
+            "against cublaslt: pbprobe does not measure this peer with --scaled: choose bf16");
   EXPECT_THAT(refusal({.dtype = DType::int8, .out = DType::int32, .shapes = {{5, 6, 7}}, .scaled = true}, request),
               HasSubstr("int32"));
   EXPECT_THAT(refusal({.against = {"libtorch"}}, request), HasSubstr("no libtorch was found"));
@@ -63,12 +63,13 @@ TEST(CheckBench, NamesWrongArgumentWithItsChoices) {
   EXPECT_EQ(refusal({.dtype = DType::e2m1x2, .blocks = BlockScale::mx, .shapes = {{8, 8, 7}}}, request),
             "shape 8x8x7: e2m1x2 has 2 numbers in a byte: give a multiple of 2 as K");
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::mx, .against = {"cublaslt"}}, request),
-            "against cublaslt: it is not asked for scales of blocks: choose bf16");
+            "against cublaslt: pbprobe does not measure this peer with block scales: choose bf16");
   EXPECT_THAT(refusal({.dtype = DType::e4m3, .blocks = BlockScale::nvfp4}, request), HasSubstr("block scales"));
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::rows_squares, .against = {"cublaslt_best"}}, request),
             "accepted");
-  EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::rows_squares, .against = {"libtorch"}}, request),
-            "against libtorch: it is not asked for scales of blocks: choose cublaslt, cublaslt_best or bf16");
+  EXPECT_EQ(
+      refusal({.dtype = DType::e4m3, .blocks = BlockScale::rows_squares, .against = {"libtorch"}}, request),
+      "against libtorch: pbprobe does not measure this peer with block scales: choose cublaslt, cublaslt_best or bf16");
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::mx, .against = {"bf16"}}, request), "accepted");
   EXPECT_EQ(refusal({.threads = 3}, request), "3 threads: this process may use 1 to 2");
   EXPECT_THAT(refusal({.target = "sm999"}, request), HasSubstr("sm999"));
@@ -234,7 +235,7 @@ TEST(PeerViews, DescribeEveryLayoutAsMByKAndKByN) {
 
 TEST(PeerViews, RefuseWhatTheShimsCannotMultiply) {
   const Problem p = make_problem(2, 2, 2, DType::tf32);
-  EXPECT_THAT(peer_views(p, {}, -1).error().message, HasSubstr("no GEMM of tf32 and tf32"));
+  EXPECT_THAT(peer_views(p, {}, -1).error().message, HasSubstr("no GEMM with A in tf32 and B in tf32"));
 }
 
 // Without a device: what is chosen is what choose() takes there.

@@ -89,12 +89,12 @@ TEST_F(ScaledAreas, NameAnElementOfWhatIsWrongAndNothingElse) {
 
 TEST_F(ScaledAreas, SkipUnsupportedAreasWithReason) {
   const LibtorchArea mx = make_area(refused(find_kind("MXFP8 GEMM"), "sm90"));
-  EXPECT_EQ(mx.skipped, "torch computes it on sm100, sm103, sm110, sm120, sm121, and this GPU is sm90");
+  EXPECT_EQ(mx.skipped, "torch computes this product on sm100, sm103, sm110, sm120, sm121, and this GPU is sm90");
   EXPECT_EQ(mx.problem, std::nullopt);
   EXPECT_EQ(make_area(refused(find_kind("FP8 GEMM"), "sm86")).skipped,
-            "torch computes it on sm89, sm90, sm100, sm103, sm110, sm120, sm121, and this GPU is sm86");
+            "torch computes this product on sm89, sm90, sm100, sm103, sm110, sm120, sm121, and this GPU is sm86");
   EXPECT_EQ(make_area(refused(find_kind("FP8 GEMM with scales of 1x128 and 128x128"), "sm120")).skipped,
-            "torch computes it on sm90, and this GPU is sm120");
+            "torch computes this product on sm90, and this GPU is sm120");
   EXPECT_THAT(make_area(refused(find_kind("MXFP4 GEMM"), "sm120")).skipped.value_or(""),
               HasSubstr("refuses these types"));
   EXPECT_THAT(make_area(refused(find_kind("FP8 GEMM"), "", false)).skipped.value_or(""),
@@ -109,15 +109,15 @@ TEST_F(ScaledAreas, SkipAreasOptionalInThisRelease) {
     return area.skipped.value_or("could not run");
   };
   constexpr const char* kBlocks = "FP8 GEMM with scales of 1x128 and 128x128";
-  EXPECT_EQ(skipped(kBlocks, "sm90", {2, 8}, {12, 9}), "torch computes it from 2.9 on, and this is 2.8");
+  EXPECT_EQ(skipped(kBlocks, "sm90", {2, 8}, {12, 9}), "torch computes this product from 2.9 on, and this is 2.8");
   EXPECT_EQ(skipped(kBlocks, "sm90", {2, 9}, {12, 8}),
-            "torch computes it from CUDA 12.9 on, and this one was compiled with 12.8");
+            "torch computes this product from CUDA 12.9 on, and this torch was compiled with 12.8");
   EXPECT_EQ(skipped(kBlocks, "sm90", {2, 9}, {12, 9}), "could not run");
   EXPECT_EQ(skipped("NVFP4 GEMM", "sm120", {2, 10}, {12, 8}),
-            "torch computes it from CUDA 13.0 on, and this one was compiled with 12.8");
+            "torch computes this product from CUDA 13.0 on, and this torch was compiled with 12.8");
   EXPECT_EQ(skipped("NVFP4 GEMM", "sm120", {2, 10}, {13, 0}), "could not run");
   EXPECT_EQ(skipped("FP8 GEMM with scales of rows", "sm121", {2, 10}, {13, 0}),
-            "not every release of torch computes it on sm121, and this one does not");
+            "not every release of torch computes this product on sm121, and this one does not");
   EXPECT_EQ(skipped("FP8 GEMM with scales of rows", "sm90", {2, 8}, {12, 8}), "could not run");
 }
 
@@ -159,7 +159,7 @@ TEST_F(ScaledAreas, RunBlockScalesOnlyOnGpus) {
     const auto right = check(kind, "", false);
     EXPECT_EQ(right.ok(), kind.scaling == Scaling::tensor) << kind.name;
     if (right.ok()) continue;
-    EXPECT_EQ(make_area(right.error()).skipped, "it is asked only of GPUs") << kind.name;
+    EXPECT_EQ(make_area(right.error()).skipped, "this area is tested only on GPUs") << kind.name;
   }
 }
 

@@ -194,7 +194,7 @@ TEST_F(Spawn, EndsAndNamesForkBomb) {
   ASSERT_TRUE(result.ok()) << result.error().message;
   const std::string problem = result->libtorch->problem.value_or("");
   if (can_be_apart()) {
-    EXPECT_THAT(problem, AllOf(HasSubstr("fork_bomb/libtorch_cpu.so was killed, because it used "),
+    EXPECT_THAT(problem, AllOf(HasSubstr("fork_bomb/libtorch_cpu.so was killed by pbprobe, because it used "),
                                HasSubstr("60 are allowed")));
   } else {
     EXPECT_THAT(problem, HasSubstr("did not end within 20 s and was killed"));

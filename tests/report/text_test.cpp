@@ -334,7 +334,7 @@ TEST(Text, SummarizesManyShapes) {
   EXPECT_THAT(text, testing::HasSubstr("geometric mean"));
   EXPECT_THAT(text, testing::ContainsRegex("bf16 nt of cublaslt, aligned rows +10 +1.74 +0.50 +0.50"));
   EXPECT_THAT(text, testing::ContainsRegex("bf16 nt of cublaslt, unaligned rows +10 +1.62 +0.25 +0.25"));
-  EXPECT_THAT(text, testing::HasSubstr("mean error of the model's time: 50 %"));
+  EXPECT_THAT(text, testing::HasSubstr("mean error of the times that dispatch's model predicts: 50 %"));
   measurements.rows.pop_back();
   EXPECT_THAT(render_bench(measurements, {}), testing::Not(testing::HasSubstr("geometric mean"))) << "19 are too few";
 }

@@ -52,8 +52,8 @@ class Descriptor {
 };
 
 Error refused(const char* what) {
-  return make_error(ErrorCode::unsupported, "{}: {}: what libtorch writes elsewhere cannot be refused here", what,
-                    std::strerror(errno));
+  return make_error(ErrorCode::unsupported, "{}: {}: pbprobe cannot keep libtorch from writing to other folders here",
+                    what, std::strerror(errno));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class Backend {
   // device (a launch failed).
   [[nodiscard]] virtual Result<void> repeat([[maybe_unused]] const Plan& plan, [[maybe_unused]] int64_t launches,
                                             [[maybe_unused]] double seconds) {
-    return make_error(ErrorCode::unsupported, "only kernels of GPUs are repeated");
+    return make_error(ErrorCode::unsupported, "only GPU kernels can be repeated");
   }
   // A sample runs the plan over operands that rotate through more than the last-level cache.
   [[nodiscard]] virtual Result<Candidate> kernel(const Plan& plan) = 0;
@@ -47,7 +47,7 @@ class Backend {
   }
   // Makes pbprobe's BF16 GEMM of the same sizes and layout, with the kernel that dispatch chooses.
   [[nodiscard]] virtual Result<Candidate> bf16() {
-    return make_error(ErrorCode::unsupported, "it takes part only on GPUs");
+    return make_error(ErrorCode::unsupported, "pbprobe's BF16 GEMM takes part only on GPUs");
   }
   // Makes a candidate that only reads B, with the same threads: the time floor of a small-M GEMM.
   [[nodiscard]] virtual Result<Candidate> reading() {

@@ -88,8 +88,9 @@ class CaseRun {
     for (const Plan* const plan : list_chosen_first()) {
       constexpr double kChecking = 0.5;  // part of the time that checks may take of what is timed
       if (one_.timed && checked > 0 && limits.clock() - began > kChecking * limits.seconds) {
-        events_.note(fmt::format("{} on {}: the budget of {:g} s allowed {} of {} kernels; allow more with --budget",
-                                 name_, device_name(one_), limits.budget_seconds, checked, plans_.plans.size()));
+        events_.note(
+            fmt::format("{} on {}: the budget of {:g} s was enough for {} of {} kernels; allow more with --budget",
+                        name_, device_name(one_), limits.budget_seconds, checked, plans_.plans.size()));
         break;
       }
       add_kernel(backend, *plan);
@@ -115,8 +116,9 @@ class CaseRun {
     if (!rounds.ok()) return events_.failed(rounds.error().message, rounds.error(), device_name(one_));
     if (!one_.gpu && one_.threads <= host_->cpu.usable_cpus) disturbed_ = describe_cpu_wait(before, read_cpu_time());
     if (rounds->cut_short)
-      events_.note(fmt::format("{} on {}: the budget of {:g} s allowed {} rounds; allow more with --budget", name_,
-                               device_name(one_), limits.budget_seconds, rounds->samples_us[0].size()));
+      events_.note(fmt::format(
+          "{} on {}: the budget of {:g} s was enough for {} rounds of measurement; allow more with --budget", name_,
+          device_name(one_), limits.budget_seconds, rounds->samples_us[0].size()));
     report(*rounds, backend.peak_units());
   }
 
@@ -137,7 +139,8 @@ class CaseRun {
       const char* const what = right.error().code == ErrorCode::malformed ? "is wrong"
                                : right.error().obstacle                   ? "could not run"
                                                                           : "fails";
-      return fail(plan, fmt::format("{} {} on {}, and so has no rate: {}", kernel, what, name_, right.error().message),
+      return fail(plan,
+                  fmt::format("{} has no rate, because it {} on {}: {}", kernel, what, name_, right.error().message),
                   right.error());
     }
     if (!one_.timed) return;

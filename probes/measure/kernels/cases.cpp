@@ -123,8 +123,8 @@ Result<void> check_blocks(const BenchRequest& bench) {
   if (bench.blocks == BlockScale::none) return {};
   for (const std::string& peer : bench.against)
     if (peer != kBf16 && !(are_fp32(bench.blocks) && peer.starts_with("cublaslt")))
-      return make_error(ErrorCode::usage, "against {}: it is not asked for scales of blocks: choose {}", peer,
-                        are_fp32(bench.blocks) ? "cublaslt, cublaslt_best or bf16" : kBf16);
+      return make_error(ErrorCode::usage, "against {}: pbprobe does not measure this peer with block scales: choose {}",
+                        peer, are_fp32(bench.blocks) ? "cublaslt, cublaslt_best or bf16" : kBf16);
   return {};
 }
 
@@ -156,7 +156,8 @@ Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& reques
     if (std::find(kPeers.begin(), kPeers.end(), peer) == kPeers.end())
       return make_error(ErrorCode::usage, "unknown peer \"{}\": choose {}", peer, fmt::join(kPeers, ", "));
     if (bench.scaled && peer != kBf16)
-      return make_error(ErrorCode::usage, "against {}: it does not scale C: with --scaled, choose {}", peer, kBf16);
+      return make_error(ErrorCode::usage, "against {}: pbprobe does not measure this peer with --scaled: choose {}",
+                        peer, kBf16);
     if (peer == "libtorch" && !request.libtorch_dir)
       return make_error(ErrorCode::usage,
                         "against {}: no libtorch was found: activate an environment with a torch, or "

@@ -67,7 +67,7 @@ std::vector<CoreResult> check_each_core(const std::vector<int64_t>& cpus, int64_
       if (bind_thread(cpus[i])) {
         results[i].wrong = check();
       } else {
-        results[i].skipped = "the system refuses to run a thread there";
+        results[i].skipped = "the system refuses to run a thread on this CPU";
       }
     }
   };
@@ -100,10 +100,9 @@ void check_every_core(const Host& host, EventWriter& events) {
   const auto cpus = allowed_cpus();
   for (const auto& core : check_each_core(cpus, host.cpu.usable_cpus, [&] { return check_kernels_here(host); })) {
     if (!core.wrong.empty()) {
-      events.problem(
-          fmt::format("CPU {}: {}: the other cores were asked the same: take this one offline and have the "
-                      "machine examined",
-                      core.cpu, core.wrong));
+      events.problem(fmt::format(
+          "CPU {}: {}: the other CPUs got the same test: take this CPU offline and have the machine examined", core.cpu,
+          core.wrong));
     } else if (!core.skipped.empty()) {
       events.note(fmt::format("CPU {} was not checked: {}", core.cpu, core.skipped));
     } else {

@@ -17,7 +17,7 @@ std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host
     auto& here = host.cpu.targets;
     if (std::find(here.begin(), here.end(), target.id) != here.end()) return std::nullopt;
     here.push_back(target.id);
-    return fmt::format("these choices are for a CPU of {}: this machine has another CPU", target.id);
+    return fmt::format("these choices are for a CPU of target {}: this machine has another CPU", target.id);
   }
   const auto is_it = [&](const Gpu& gpu) { return gpu.target == target.id && !gpu.problem; };
   if (std::any_of(host.gpus.begin(), host.gpus.end(), is_it)) return std::nullopt;
@@ -26,8 +26,8 @@ std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host
                        .capability = target.capability.value_or(""),
                        .target = target.id,
                        .sm_count = sms});
-  return fmt::format("these choices are for a GPU of {} with {} SMs (--sms): this machine has no such GPU", target.id,
-                     sms);
+  return fmt::format("these choices are for a GPU of target {} with {} SMs (--sms): this machine has no such GPU",
+                     target.id, sms);
 }
 
 // Returns why this program cannot run kernels of the target; nullopt if it has all of them.

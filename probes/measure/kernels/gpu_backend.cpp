@@ -126,7 +126,7 @@ class GpuBackend : public Backend {
 
   Result<Candidate> reading() override {
     const GpuKernels* const cubins = cubins_.empty() ? nullptr : cubins_.front().get();
-    if (cubins == nullptr) return make_error(ErrorCode::unsupported, "no cubin of ours is loaded to read with");
+    if (cubins == nullptr) return make_error(ErrorCode::unsupported, "no cubin of pbprobe is loaded that could read B");
     const Problem& p = one_.problem;
     constexpr int64_t kVector = 16;
     const int64_t bytes = extent(stored_rows_b(p), stored_columns_b(p), p.ldb) * size_of(p.b) / kVector * kVector;

@@ -182,7 +182,8 @@ Result<std::vector<GpuDevice::QueuedKernel>> GpuDevice::queued_kernels(
   const DriverApi& driver = *driver_;
   if (driver.cuFuncGetName == nullptr || driver.cuStreamBeginCapture == nullptr || driver.cuGraphGetNodes == nullptr ||
       driver.cuGraphKernelNodeGetParams == nullptr)
-    return make_error(ErrorCode::unsupported, "the driver is older than CUDA 12.3, and names no kernels");
+    return make_error(ErrorCode::unsupported,
+                      "the driver is older than CUDA 12.3, and does not report the names of launched kernels");
   PBPROBE_CU(driver, "cuStreamBeginCapture", cuStreamBeginCapture(stream_, kCuCaptureRelaxed));
   const auto queued = enqueue();
   CuGraph graph = nullptr;

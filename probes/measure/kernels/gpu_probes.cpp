@@ -139,7 +139,8 @@ class Prober {
                 }));
     PBPROBE_TRY(const std::vector<uint32_t> seen, words_seen(blocks));
     figure.proved = std::all_of(seen.begin(), seen.end(), [](uint32_t word) { return word == kFilledWord; });
-    if (!*figure.proved) wrong_ = fmt::format("{} on {} read other bytes than were written", name, figure.device);
+    if (!*figure.proved)
+      wrong_ = fmt::format("the probe of {} on {} read other bytes than were written", name, figure.device);
     return figure;
   }
 
@@ -151,7 +152,8 @@ class Prober {
     PBPROBE_TRY(const std::vector<uint32_t> seen, words_seen(blocks));
     figure.proved = true;
     for (uint32_t block = 0; block < seen.size(); ++block) *figure.proved &= seen[block] == (block ^ 1U);
-    if (!*figure.proved) wrong_ = fmt::format("blocks of a cluster on {} did not read each other", figure.device);
+    if (!*figure.proved)
+      wrong_ = fmt::format("blocks of a cluster on {} did not read each other's shared memory", figure.device);
     return figure;
   }
 
@@ -303,7 +305,7 @@ Result<Prober> open(const Gpu& gpu, const Target& target) {
 Result<GpuPeaks> measure_peaks(const Gpu& gpu) {
   const Target* const target = find_probe_target(gpu);
   if (target == nullptr)
-    return make_error(ErrorCode::unsupported, "no kernels of a target that {} runs are built", gpu.name);
+    return make_error(ErrorCode::unsupported, "this pbprobe was built without kernels for {}", gpu.name);
   PBPROBE_TRY(Prober prober, open(gpu, *target));
   PBPROBE_TRY(const ProbeFigure copy, prober.copy());
   GpuPeaks peaks{.copy_gbytes = copy.value, .gops = {}, .names = {}};
@@ -322,7 +324,7 @@ std::set<int64_t> probe_gpus(const Host& host, EventWriter& events) {
   for (const Gpu* const gpu : distinct_gpus(host)) {
     const Target* const target = find_probe_target(*gpu);
     if (target == nullptr) {
-      events.note(fmt::format("GPU {} ({}) was not probed: no kernels of a target that it runs are built", gpu->index,
+      events.note(fmt::format("GPU {} ({}) was not probed: this pbprobe was built without kernels for it", gpu->index,
                               gpu->name));
       continue;
     }

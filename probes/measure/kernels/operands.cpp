@@ -132,7 +132,8 @@ DType peer_result(const Problem& p) {
 
 Result<PeerViews> peer_views(const Problem& p, const Operands& operands, int32_t device) {
   if (p.a == DType::tf32 || p.a == DType::uint8 || is_fp8(p.a) || p.a == DType::e2m1x2 || p.a != p.b)
-    return make_error(ErrorCode::unsupported, "libtorch's shims have no GEMM of {} and {}", name_of(p.a), name_of(p.b));
+    return make_error(ErrorCode::unsupported, "libtorch's C shims have no GEMM with A in {} and B in {}", name_of(p.a),
+                      name_of(p.b));
   auto* const a = const_cast<void*>(operands.a);  // libtorch's views know no const
   auto* const b = const_cast<void*>(operands.b);
   return PeerViews{.a = view(a, p.a, p.m, p.k, p.lda, a_is_km(p.layout), device),

@@ -241,7 +241,7 @@ Result<void> exceptions(const Place& place) {
   PBPROBE_TRY(const Array a, Array::make(place, Element::fp32, {2, 3}, pattern(6, 13)));
   PBPROBE_TRY(Array out, Array::make(place, Element::fp32, {2, 3}));
   if (!throws([&] { return call(place, "aten::mm", "out", {&a.tensor(), &a.tensor(), &out.tensor()}).ok(); }))
-    return make_error(ErrorCode::malformed, "a product of [2, 3] and [2, 3] was not an error");
+    return make_error(ErrorCode::malformed, "libtorch multiplied [2, 3] by [2, 3] without an error");
   PBPROBE_CHECK(call(place, "aten::neg", "out", {&a.tensor(), &out.tensor()}), "after an exception");
   PBPROBE_TRY(const Values seen, out.read());
   Values wanted = pattern(6, 13);

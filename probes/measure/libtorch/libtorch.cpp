@@ -341,7 +341,7 @@ Result<std::vector<Libtorch::Tensor>> Libtorch::call(const std::string& name, co
 Result<Libtorch::Tensor> Libtorch::convolve(const Tensor& input, const Tensor& weight, std::span<const int64_t> stride,
                                             std::span<const int64_t> padding, bool cuda) const {
   const auto function = cuda ? shims_->cuda.convolution : shims_->convolution;
-  if (function == nullptr) return make_error(ErrorCode::unsupported, "it exports no shim of convolution");
+  if (function == nullptr) return make_error(ErrorCode::unsupported, "this libtorch exports no C shim of convolution");
   const std::vector<int64_t> ones(stride.size(), 1);
   const std::vector<int64_t> zeros(stride.size(), 0);
   const auto count = static_cast<int64_t>(stride.size());

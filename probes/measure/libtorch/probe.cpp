@@ -155,8 +155,8 @@ Result<void> use_gpu(const Libtorch& library, const GpuDevice& gpu, const Host& 
 
 std::string sentence(const Error& error, const std::string& folder) {
   if (error.code == ErrorCode::malformed)
-    return fmt::format("computing with {}: {}: this build computes wrong on this machine; take another one", folder,
-                       error.message);
+    return fmt::format("computing with {}: {}: this build computes wrong results on this machine; use another build",
+                       folder, error.message);
   return fmt::format("computing with {}: {}", folder, error.message);
 }
 

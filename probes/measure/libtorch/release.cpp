@@ -90,7 +90,8 @@ Result<void> autocast(const Place& place) {
   const std::vector<int64_t> zeros{0, 0};
   const std::array<Argument, 7> arguments{&image.tensor(), &weight.tensor(), kNone, ones, zeros, ones, int64_t{1}};
   if (!place.library.set_autocast(cuda, true))
-    return make_error(ErrorCode::unsupported, "it exports no at::autocast::set_autocast_enabled of torch 2.4 or later");
+    return make_error(ErrorCode::unsupported,
+                      "this libtorch exports no at::autocast::set_autocast_enabled of torch 2.4 or later");
   auto result = place.library.call("aten::conv2d", "", arguments, 1);
   static_cast<void>(place.library.set_autocast(cuda, false));
   if (!result.ok()) return result.error();
@@ -228,10 +229,11 @@ Result<void> attention_bf16(const Place& place) {
 
 // Expects an exception of libc10_cuda to pass through libtorch_cuda and libtorch_cpu (pytorch 57744).
 Result<void> wrong_device(const Place& place) {
-  if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "it is asked only of GPUs");
+  if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "this area is tested only on GPUs");
   constexpr int32_t kNoDevice = 99;
   if (!throws([&] { return place.library.first_tensor(kNoDevice).ok(); }))
-    return make_error(ErrorCode::malformed, "a tensor on cuda:{} was not an error", kNoDevice);
+    return make_error(ErrorCode::malformed,
+                      "libtorch made a tensor on cuda:{}, a GPU that does not exist, without an error", kNoDevice);
   PBPROBE_CHECK(place.library.first_tensor(place.gpu->index()), "after the error");
   PBPROBE_TRY(const Array a, Array::make(place, Element::fp32, {3}, {1, 2, 3}));
   PBPROBE_TRY(Array out, Array::make(place, Element::fp32, {3}));

@@ -268,15 +268,16 @@ std::vector<std::string> ids_that_multiply(const ScaledKind& kind) {
 std::optional<std::string> why_not_certain(const ScaledKind& kind, const ScaledDevice& device) {
   const auto older = [](const std::optional<MajorMinor>& one, const MajorMinor& than) { return one && *one < than; };
   if (older(device.torch, kind.torch))
-    return fmt::format("torch computes it from {}.{} on, and this is {}.{}", kind.torch.major, kind.torch.minor,
-                       device.torch->major, device.torch->minor);
+    return fmt::format("torch computes this product from {}.{} on, and this torch is {}.{}", kind.torch.major,
+                       kind.torch.minor, device.torch->major, device.torch->minor);
   if (older(device.cuda, kind.cuda))
-    return fmt::format("torch computes it from CUDA {}.{} on, and this one was compiled with {}.{}", kind.cuda.major,
-                       kind.cuda.minor, device.cuda->major, device.cuda->minor);
+    return fmt::format("torch computes this product from CUDA {}.{} on, and this torch was compiled with {}.{}",
+                       kind.cuda.major, kind.cuda.minor, device.cuda->major, device.cuda->minor);
   if (device.target == nullptr || !device.target->capability) return std::nullopt;
   const auto capability = parse_major_minor(*device.target->capability);
   if (!capability || capability->major < kind.below_major) return std::nullopt;
-  return fmt::format("not every release of torch computes it on {}, and this one does not", device.target->id);
+  return fmt::format("not every release of torch computes this product on {}, and this one does not",
+                     device.target->id);
 }
 
 // The operator threw. Where the device lacks what it takes, neither the build is at fault nor is anything unknown.
@@ -288,7 +289,7 @@ Error refused(Error error, const ScaledKind& kind, const ScaledDevice& device) {
         ErrorCode::unsupported,
         "torch does not promise this product in aten::_scaled_mm, and this libtorch refuses these types and scales");
   if (device.target != nullptr && !multiplies(*device.target, kind))
-    return make_error(ErrorCode::unsupported, "torch computes it on {}, and this GPU is {}",
+    return make_error(ErrorCode::unsupported, "torch computes this product on {}, and this GPU is {}",
                       fmt::join(ids_that_multiply(kind), ", "), device.target->id);
   if (const auto why = why_not_certain(kind, device)) return make_error(ErrorCode::unsupported, "{}", *why);
   error.obstacle = Obstacle::unexplained;
@@ -337,7 +338,7 @@ Result<void> run_scaled(const Place& place, std::span<const Tensor> tensors) {
 
 Result<void> check_scaled(const Place& place, const ScaledKind& kind, const ScaledDevice& device) {
   if (!device.gpu && kind.scaling != Scaling::tensor)
-    return make_error(ErrorCode::unsupported, "it is asked only of GPUs");
+    return make_error(ErrorCode::unsupported, "this area is tested only on GPUs");
   const Problem problem = small_problem(kind);
   for (const auto& [of_a, of_b] : {std::pair{Content::ones, Content::ones}, std::pair{Content::numbers, Content::few},
                                    std::pair{Content::few, Content::numbers}}) {

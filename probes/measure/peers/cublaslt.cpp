@@ -174,7 +174,8 @@ CublasLt::Gemm::~Gemm() = default;
 // The GEMM without its algorithm, and what the heuristics propose for it, the first one first.
 Result<CublasLt::Gemm> CublasLt::propose(const Problem& p, const GpuDevice& device, int most) const {
   if (p.bias || p.scale_a || p.scale_b || (p.blocks != BlockScale::none && !are_fp32(p.blocks)))
-    return make_error(ErrorCode::unsupported, "cublasLt is asked for plain GEMMs, or for FP32 scales of blocks");
+    return make_error(ErrorCode::unsupported,
+                      "pbprobe measures cublasLt only with plain GEMMs and with FP32 block scales");
   Gemm gemm;
   gemm.state_ = std::make_unique<Gemm::State>();
   Gemm::State& state = *gemm.state_;

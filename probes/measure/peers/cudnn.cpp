@@ -86,7 +86,7 @@ Result<Functions> cudnn_functions(const Libtorch& library) {
   Symbols symbols = library.cuda_symbols();
   symbols.find(functions);
   if (!symbols.missing.empty())
-    return make_error(ErrorCode::unsupported, "this libtorch brings no cuDNN that can be asked: it has no {}",
+    return make_error(ErrorCode::unsupported, "pbprobe cannot call the cuDNN of this libtorch: it has no {}",
                       symbols.missing);
   return functions;
 }

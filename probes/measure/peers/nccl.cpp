@@ -43,7 +43,7 @@ Result<Nccl> nccl_functions(const Libtorch& library) {
   Symbols symbols = library.cuda_symbols();
   symbols.find(nccl);
   if (!symbols.missing.empty())
-    return make_error(ErrorCode::unsupported, "this libtorch brings no NCCL that can be asked: it has no {}",
+    return make_error(ErrorCode::unsupported, "pbprobe cannot call the NCCL of this libtorch: it has no {}",
                       symbols.missing);
   return nccl;
 }

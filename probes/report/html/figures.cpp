@@ -134,7 +134,7 @@ void add_kernels(Document& page, const Measurements& measurements) {
   for (const auto& row : measurements.rows) table.rows.push_back(make_row_cells(row, peers));
   drop_empty_columns(table.head, table.rows);
   const auto section =
-      page.open_section("This machine: pbprobe's own kernels", "Each was verified before it was timed.");
+      page.open_section("This machine: pbprobe's own kernels", "Each kernel was verified before it was timed.");
   page.add(table);
 }
 

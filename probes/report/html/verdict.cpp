@@ -123,7 +123,7 @@ void add_block(Writer& writer, const text::Block& block) {
   if (block.where) entry("where", *block.where);
   if (block.remedy) entry("help", *block.remedy);
   entry("more", block.id.starts_with("PB") ? fmt::format("pbprobe explain {}", block.id)
-                                           : "this block is about the claim itself");
+                                           : "this block is about the claim, not about a check");
 }
 
 std::string level_or_dash(const std::optional<Level>& level) {

@@ -96,7 +96,7 @@ TEST_P(Blocks, RefuseWhatTheyCannotMultiply) {
   EXPECT_THAT(std::string(plan->kernel->name), HasSubstr("gemm_mx_e4m3"));
   plan = choose(mx, test::make_tcgen05_host("sm90", 132), {}, options);
   ASSERT_FALSE(plan.ok());
-  EXPECT_THAT(plan.error().message, HasSubstr("its machine code is for capability 12.0"));
+  EXPECT_THAT(plan.error().message, HasSubstr("the kernel's machine code is for compute capability 12.0"));
   mx.blocks = BlockScale::none;
   plan = choose(mx, host, {}, options);
   ASSERT_TRUE(plan.ok());
