@@ -274,8 +274,10 @@ Result<void> force_kernel(Forced kernel) {
   if (!kernel.name.empty()) PBPROBE_CHECK(require_kernel(kernel.name));
   const auto& [down, across] = kernel.cluster;
   if (kernel.parts < 0 || std::min(down, across) < 1 || std::max(down, across) > kGpuMostCluster) {
-    return make_error(ErrorCode::usage, "{} parts in clusters of {} x {} tiles: give 1 part or more, and 1 to {} tiles",
-                      kernel.parts, down, across, kGpuMostCluster);
+    return make_error(
+        ErrorCode::usage,
+        "pbprobe.ops.use: parts={} and cluster=({}, {}): give 1 part or more, and 1 to {} tiles in each direction",
+        kernel.parts, down, across, kGpuMostCluster);
   }
   forced = std::move(kernel);
   return {};

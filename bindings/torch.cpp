@@ -61,15 +61,16 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
 
 void check_devices(const char* operation, const TensorView& a, const TensorView& b, const char* name) {
   if (a.gpu != b.gpu)
-    fail("pbprobe::{}: expected all tensors to be on the same device, but {} is on another one than the first",
-         operation, name);
+    fail(
+        "pbprobe::{}: expected all tensors to be on the same device, but {} is on another device than the first tensor",
+        operation, name);
 }
 
 void check_shapes(const char* operation, const TensorView& a, const TensorView& b) {
   const bool batches = a.sizes.size() == 3 && b.sizes.size() == 3 && a.sizes[0] == b.sizes[0];
   if (!batches && (a.sizes.size() != 2 || b.sizes.size() != 2))
-    fail("pbprobe::{}: expected two matrices, or two batches of as many: got {} and {}", operation, describe(a),
-         describe(b));
+    fail("pbprobe::{}: expected two matrices, or two batches with the same number of matrices: got {} and {}",
+         operation, describe(a), describe(b));
   if (a.sizes.back() != b.sizes[b.sizes.size() - 2])
     fail("pbprobe::{}: a and b cannot be multiplied: {} and {}", operation, describe(a), describe(b));
   check_devices(operation, a, b, "b");
@@ -243,7 +244,7 @@ BlockScale choose_block_scale(const Tensor& a, const Tensor& scale_a, const Tens
         "torch.float8_e8m0fnu (of 32: MX): got scale_a {}",
         describe(scale_a));
   if (blocks != BlockScale::none && torch_abi::get_type(scale_b) != type)
-    fail("pbprobe::scaled_mm: expected scale_a and scale_b of one type: got {} and {}", describe(scale_a),
+    fail("pbprobe::scaled_mm: expected block scales of one type: got scale_a {} and scale_b {}", describe(scale_a),
          describe(scale_b));
   return blocks;
 }

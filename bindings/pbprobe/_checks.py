@@ -36,11 +36,13 @@ def numpy_bridge(device: str) -> None:
     tensor = torch.from_numpy(array)
     tensor[1, 2] = 41
     if array[1, 2] != 41:
-        raise AssertionError(f"a tensor from an array does not share its memory: {array[1, 2]}, but must be 41")
+        raise AssertionError(
+            f"torch.from_numpy copied the array: it holds {array[1, 2]} after a write of 41 to the tensor"
+        )
     back = torch.ones(3, dtype=torch.int64).numpy()
     back[0] = 7
     if not np.array_equal(torch.from_numpy(back).to(device).cpu().numpy(), np.array([7, 1, 1])):
-        raise AssertionError(f"an array went to {device} and came back as something else")
+        raise AssertionError(f"the values of a NumPy array changed on the way to {device} and back")
 
 
 def compiled(device: str, **options: object) -> None:
@@ -59,7 +61,7 @@ def compiled(device: str, **options: object) -> None:
     y = torch.randint(-2, 3, (48, 80), device=device).float()
     seen = torch.compile(function, fullgraph=True, **options)(x, y)
     if not torch.equal(seen, function(x, y)):
-        raise AssertionError("the compiled function gives another result than the same function uncompiled")
+        raise AssertionError("torch.compile changes the result of a function of small integers")
 
 
 def compiled_by_nvrtc(device: str) -> None:
@@ -72,7 +74,7 @@ def compiled_by_nvrtc(device: str) -> None:
     function = jiterator._create_jit_fn("template <typename T> T pbprobe_twice(T x) { return x + x; }")
     x = torch.arange(5.0, device=device)
     if not torch.equal(function(x), 2 * x):
-        raise AssertionError("a kernel that NVRTC compiled gives a wrong result")
+        raise AssertionError("a kernel that torch compiled by NVRTC gives a wrong result")
 
 
 def simd(device: str) -> None:
@@ -80,9 +82,11 @@ def simd(device: str) -> None:
     from torch._inductor import cpu_vec_isa
 
     if shutil.which(os.environ.get("CXX", "g++")) is None:
-        raise Skipped("there is no C++ compiler to try them with")
+        raise Skipped("no C++ compiler was found to test vector instructions with")
     if not cpu_vec_isa.pick_vec_isa():
-        raise AssertionError("torch.compile finds no vector instructions that this CPU and this compiler both know")
+        raise AssertionError(
+            "torch.compile finds no vector instructions that both this CPU and its C++ compiler support"
+        )
 
 
 def gpu_direct_storage(device: str) -> None:
@@ -102,7 +106,7 @@ def gpu_direct_storage(device: str) -> None:
             if "cuFile" not in str(error):
                 raise
     if not torch.equal(torch.ones(3, device=device) * 2, torch.full((3,), 2.0, device=device)):
-        raise AssertionError("after an error of cuFile the GPU computes wrong")
+        raise AssertionError("the GPU computes wrong results after a call of cuFile (GPUDirect Storage)")
 
 
 def checks() -> list[tuple[str, str, Callable[..., None]]]:
@@ -121,7 +125,7 @@ def checks() -> list[tuple[str, str, Callable[..., None]]]:
 
 
 def main() -> None:
-    """Runs them all."""
+    """Runs all checks, and writes a line of JSON for each to the file of the first argument."""
     with Path(sys.argv[1]).open("w", encoding="utf-8") as file:
         for name, device, check in checks():
             area: dict[str, str | None] = {"area": name, "device": device, "skipped": None}

@@ -14,9 +14,9 @@ def not_started(program: str, error: OSError) -> str:
     """Returns a message with the cause and the fix."""
     way_out = "install the package again"
     if isinstance(error, NotADirectoryError):
-        way_out = "the package is in a ZIP file, from which no program starts: install it by pip, or unpack the file"
+        way_out = "pbprobe is in a ZIP file, from which no program starts: install it by pip, or unpack the file"
     elif isinstance(error, PermissionError):
-        way_out = "install the package again, into a folder whose programs may be started"
+        way_out = "install pbprobe again, into a folder whose programs may be started"
     return f"{program} cannot be started: {error.strerror}: {way_out}"
 
 

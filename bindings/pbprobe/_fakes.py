@@ -20,7 +20,7 @@ def _check(right: bool | torch.SymBool, operator: str, expected: str, *got: torc
 
 def _check_device(operator: str, first: torch.Tensor, other: torch.Tensor, name: str) -> None:
     same = "expected all tensors to be on the same device"
-    _check(first.device == other.device, operator, f"{same}, but {name} is on another one than the first")
+    _check(first.device == other.device, operator, f"{same}, but {name} is on another device than the first tensor")
 
 
 def _check_floating(operator: str, a: torch.Tensor, b: torch.Tensor) -> None:
@@ -34,7 +34,7 @@ def _check_integers(operator: str, a: torch.Tensor, b: torch.Tensor) -> None:
 
 
 def _get_shape(operator: str, a: torch.Tensor, b: torch.Tensor, most: int = 3) -> list[int]:
-    shapes = "expected two matrices, or two batches of as many: got "
+    shapes = "expected two matrices, or two batches with the same number of matrices: got "
     _check(a.dim() == b.dim() and a.dim() in (2, 3), operator, shapes, a, b)
     _check(a.dim() == 2 or a.shape[0] == b.shape[0], operator, shapes, a, b)
     _check(a.shape[-1] == b.shape[-2], operator, "a and b cannot be multiplied: ", a, b)

@@ -44,7 +44,7 @@ def no_gpu_kernels(targets: Sequence[str] = ()) -> str | None:
 
 def no_operators() -> str:
     """Returns why this package has no pbprobe.ops, with the fix."""
-    reason = _built.NO_OPERATORS or "their shared object is missing"
+    reason = _built.NO_OPERATORS or "the shared object of the operators is missing"
     return (
         f"pbprobe.ops: not in this package: {reason}. Name the folder of a torch 2.8 or newer as you install it again, "
         "from source: PBPROBE_TORCH=…/site-packages/torch pip install --force-reinstall --no-deps SOURCE"

@@ -75,7 +75,9 @@ def _make_parser(description: str | None) -> _Parser:
     parser.add_argument("--layers", type=Path, default=LAYERS, help="JSON file; default: the file in the package")
     parser.add_argument("--worst", type=int, default=5, help="worst shapes to print; default: %(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every shape to FILE, after each row")
-    parser.add_argument("--host", action="store_true", help="print the host's time of a call instead")
+    parser.add_argument(
+        "--host", action="store_true", help="print only the time that the CPU takes for a call of each operator"
+    )
     return parser
 
 

@@ -367,7 +367,7 @@ def use(kernel: str, parts: int | None = None, cluster: tuple[int, int] = (1, 1)
     direction. An operator whose problem the kernel cannot solve raises RuntimeError.
     """
     if not kernel:
-        raise ValueError("the kernel name is empty: ops.which(a, b) returns one; outside of `use`, the table decides")
+        raise ValueError("ops.use: the kernel name is empty: give a name that ops.which(a, b) returns")
     before, cut = _library.pbprobe_forced_kernel(), (ctypes.c_int64 * 3)()
     _library.pbprobe_forced_cut(cut)
     why = _library.pbprobe_force_kernel(kernel.encode(), parts or 0, *cluster)

@@ -355,7 +355,7 @@ def test_names_the_kernel_by_which_and_forces_it_by_use():
         pass
     with ops.use(forced):
         for cut in ((-1, (1, 1)), (1, (0, 1)), (1, (1, -2)), (1, (1, 2**60))):
-            with pytest.raises(ValueError, match="parts in clusters of"), ops.use(forced, *cut):
+            with pytest.raises(ValueError, match=r"and cluster=\("), ops.use(forced, *cut):
                 pytest.fail("it is no cut of a kernel")
         assert ops.which(torch.ones(2, 3), torch.ones(3, 2)) == forced
         with pytest.raises(ValueError, match="empty"), ops.use(""):

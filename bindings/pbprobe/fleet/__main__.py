@@ -30,14 +30,18 @@ def _arguments() -> argparse.Namespace:
         epilog=f"The job ends within --join, --minutes and {GRACE:.0f} s, whatever a rank does. Exit code of rank 0: "
         "0 nothing failed (with --strict: all passed), 1 something failed, 2 could not run; other ranks end with 0.",
     )
-    parser.add_argument("--minutes", type=float, default=3, help="budget, from when all ranks have joined (3)")
-    parser.add_argument("--join", type=float, default=60, metavar="SECONDS", help="how long ranks are waited for (60)")
+    parser.add_argument(
+        "--minutes", type=float, default=3, help="minutes that the job may take once all ranks have joined (3)"
+    )
+    parser.add_argument(
+        "--join", type=float, default=60, metavar="SECONDS", help="seconds to wait for ranks to join (60)"
+    )
     parser.add_argument("--output", default="fleet", metavar="FOLDER", help="where reports go (fleet)")
     parser.add_argument("--baseline", metavar="FILE", help="a fleet.json of before, to compare with")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto: cuda if a GPU exists")
-    parser.add_argument("--host", help="name of this node (NODE_NAME, SLURMD_NODENAME or host name)")
+    parser.add_argument("--host", help="name of this node (default: NODE_NAME, SLURMD_NODENAME or the host name)")
     parser.add_argument("--strict", action="store_true", help="also exit with 1 if a rank gave no answer")
-    parser.add_argument("--redact", action="store_true", help="hashes in the place of host names and UUIDs")
+    parser.add_argument("--redact", action="store_true", help="write hashes in place of host names and UUIDs")
     parser.add_argument("--node-health", action="store_true", help="this node only, under 20 s: one line and exit code")
     arguments = parser.parse_args()
     if not 0.05 <= arguments.minutes <= 1440:

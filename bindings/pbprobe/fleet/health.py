@@ -70,7 +70,7 @@ def _say(folder: Path, code: int) -> int:
 
     reports = sorted(map(str, folder.glob("rank-*.json")))
     if not reports:
-        sys.stdout.write(f"UNKNOWN  no report within {LIMIT:.0f} s\n")
+        sys.stdout.write(f"UNKNOWN  this node wrote no report within {LIMIT:.0f} s\n")
         return COULD_NOT_RUN
     judged = subprocess.run([str(PROGRAM), "merge", *reports, "--strict", "--quiet"], check=False)
     return judged.returncode if code != COULD_NOT_RUN else max(judged.returncode, 1)

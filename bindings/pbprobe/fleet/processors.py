@@ -190,7 +190,7 @@ class Processors:
         self.why: str | None = None
         self._state: dict[str, tuple[ctypes.c_void_p, list[torch.Tensor]]] = {}
         if torch.cuda.get_device_capability(device)[0] < LEAST_MAJOR:
-            self.why = "its tensor cores know no BF16"
+            self.why = "the tensor cores of this GPU have no BF16"
             return
         try:
             self._driver = Driver()

@@ -85,7 +85,7 @@ class Supervisor:
         self.worker.kill()  # one that waits in the kernel for its GPU may ignore it: nobody waits for that
         why = f"no sign of life for {silent:.0f} s; its process {state}"
         if silent <= SILENCE:
-            why = f"it was over its limit of {self.settings.working:.0f} s"
+            why = f"the rank exceeded its limit of {self.settings.working:.0f} s"
         end(self.document, "hung", why)
         self._publish()
 
@@ -109,4 +109,6 @@ class Supervisor:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            sys.stderr.write(f"pbprobe.fleet: rank {self.settings.place.rank}: its end was not published: {error}\n")
+            sys.stderr.write(
+                f"pbprobe.fleet: rank {self.settings.place.rank}: the report of its end was not published: {error}\n"
+            )

@@ -83,7 +83,7 @@ def finish(work: dist.Work | None, device: torch.device, deadline: float) -> Non
     done.record()
     while not done.query():
         if time.monotonic() > deadline:
-            raise LateError("an operation did not end by the deadline")
+            raise LateError("an operation of torch.distributed did not end by the deadline")
         time.sleep(20e-6)
 
 

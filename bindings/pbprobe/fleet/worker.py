@@ -111,7 +111,7 @@ class Run:
         if self.settings.place.rank in without:
             self.out = True
             self.row["errors"].append(
-                "torch sees no GPU on this rank, but on others: the others continue without this rank"
+                "torch sees no GPU on this rank, but on other ranks: those continue without this rank"
             )
 
     def phase(self, name: str, share: float, call: Call, *, together: bool = False) -> None:
@@ -161,7 +161,7 @@ class Run:
         if not together:
             return None
         if self.meeting is None or self.out:
-            return "this rank lost the others"
+            return "this rank is separated from the other ranks"
         return "no other rank" if len(self.meeting.members) < 2 else None
 
     def _agree(self, name: str, deadline: float) -> list[int]:
@@ -178,7 +178,9 @@ class Run:
     def _note_absent(self, name: str, absent: list[int]) -> None:
         self.out = self.settings.place.rank in absent
         if self.out:
-            self.row["errors"].append(f"it came too late to the end of {name}: the others went on without it")
+            self.row["errors"].append(
+                f"this rank ended the phase {name} too late: the other ranks continued without it"
+            )
         self.absent += absent
         self.diary.document["absent"] += [{"rank": rank, "phase": name} for rank in absent]
 
@@ -186,7 +188,7 @@ class Run:
         """Continues with the work that needs no other rank."""
         place = self.settings.place
         reason = str(error).split("\n")[0]
-        self.row["errors"].append(f"the store at {place.address}:{place.port} does not answer: {reason}")
+        self.row["errors"].append(f"the ranks' store at {place.address}:{place.port} does not answer: {reason}")
         self.meeting = None
 
     def _publish(self, *, last: bool = False) -> None:
