@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -124,30 +125,49 @@ def test_measures_and_compares_under_torchrun(tmp_path):
     assert re.search("no report of it; the baseline has it", text)
 
 
-def test_names_rank_without_gpu_and_others_continue(start, tmp_path):
-    gpus = {rank: planted_faults.claims_gpu(tmp_path / str(rank)) for rank in (0, 2)}
-    job = start(3, minutes=0.12, env=gpus)
-    code, fleet, faults, _ = job.end()
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory):
+    """Jobs whose ranks mostly wait for deadlines, all at once: each job, and what its end() returned."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in ("gpus", "stuck", "stopped")}
+    gpus, stuck, stopped = folders.values()
+    faults = {
+        "gpus": {rank: planted_faults.claims_gpu(gpus / str(rank)) for rank in (0, 2)},
+        "stuck": {rank: planted_faults.stuck(stuck / str(rank)) for rank in range(3)},
+        "stopped": {
+            0: planted_faults.stuck(stopped / "0"),
+            1: planted_faults.strike(stopped / "1", "collectives", signal.SIGSTOP),
+        },
+    }
+    worlds = {"gpus": 3, "stuck": 3, "stopped": 2}
+    jobs = {name: Job(folder, worlds[name], minutes=0.12, env=faults[name]) for name, folder in folders.items()}
+    try:
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            ends = dict(zip(jobs, pool.map(Job.end, jobs.values())))
+    finally:
+        for job in jobs.values():
+            job.stop()
+    return {name: (jobs[name], ends[name]) for name in jobs}
+
+
+def test_names_rank_without_gpu_and_others_continue(waiting):
+    job, (code, fleet, faults, _) = waiting["gpus"]
     assert code == 1 and {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {1: {"error"}}
     assert "torch sees no GPU on this rank, but on other ranks" in json.dumps(fleet) and job.seconds < job.limit
     assert {row["ranks"] for row in fleet["collectives"]} == {2}
 
 
-def test_blocked_ranks_keep_their_measurements(start, tmp_path):
-    job = start(3, minutes=0.12, env={rank: planted_faults.stuck(tmp_path / str(rank)) for rank in range(3)})
-    code, fleet, faults, text = job.end()
+def test_blocked_ranks_keep_their_measurements(waiting):
+    job, (code, fleet, faults, text) = waiting["stuck"]
     assert (code, [faults.get(rank, set()) - NOISE for rank in range(3)]) == (1, [{"error"}] * 3), text
     assert "collectives could not run: the phase did not end by its deadline" in json.dumps(fleet)
     assert job.seconds < job.limit
-    excluded = set((tmp_path / "out" / "exclude.txt").read_text().split())
+    excluded = set((job.folder / "out" / "exclude.txt").read_text().split())
     assert not {f"node{rank}" for rank in range(3) if faults[rank] == {"error"}} & excluded
     assert all(rank["figures"] for node in fleet["nodes"] for rank in node["ranks"])
 
 
-def test_does_not_blame_waiting_rank(start, tmp_path):
-    stops = planted_faults.strike(tmp_path / "1", "collectives", signal.SIGSTOP)
-    job = start(2, minutes=0.12, env={0: planted_faults.stuck(tmp_path / "0"), 1: stops})
-    code, _, faults, text = job.end()
+def test_does_not_blame_waiting_rank(waiting):
+    job, (code, _, faults, text) = waiting["stopped"]
     assert (code, {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE}) == (1, {1: {"hung"}}), text
     assert job.seconds < job.limit
 
