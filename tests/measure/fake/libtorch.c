@@ -347,7 +347,7 @@ int32_t aoti_torch_call_dispatcher(const char* name, const char* overload, uint6
   if (strcmp(name, "aten::_softmax") != 0) return call(name, overload, stack);
 #ifdef FAKE_SLOW_AREA
   /* Many times what softmax takes, also if other work delays it: a share of its own time would grow with that work. */
-  const struct timespec pause = {.tv_nsec = 40000000};
+  const struct timespec pause = {.tv_nsec = 100000000};
   nanosleep(&pause, NULL);
   return call(name, overload, stack);
 #endif
