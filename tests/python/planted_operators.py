@@ -157,7 +157,8 @@ def write_packages(folder, planted):
 def compute(build, torch, *options, timeout=400, **environment):
     """Returns a report on torch's operators, without figures."""
     command = [build / "bin/pbprobe", "report", torch.parent, "--format", "json", "--no-figures", *options]
-    environment = {**os.environ, **environment}
+    # The samples are small: more threads would only wait for each other, for seconds beside other tests.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, env=environment)
     return json.loads(result.stdout)
 
