@@ -259,9 +259,14 @@ def test_reports_a_read_only_cache(sound):
     assert "PB535" not in {one["id"] for one in findings}
 
 
-def imported(place, budget=9):
-    """Findings of imports, which have their time besides what measuring takes. budget: an import needs 2.5 s of it."""
-    findings, document = reported(place, "--full", budget=budget)
+def imported(place, budgets=(9, 40)):
+    """Findings of imports, which have their time besides what measuring takes. An import needs 2.5 s of the budget: the
+    next budget is for a machine so busy that no time was left for one.
+    """
+    for budget in budgets:
+        findings, document = reported(place, "--full", budget=budget)
+        if not any("time budget was used up" in (one["problem"] or "") for one in document["imports"]):
+            break
     return [one for one in findings if one["id"].startswith("PB54")], document["imports"]
 
 
@@ -286,7 +291,7 @@ def test_reports_extensions_that_crash_or_hang(tmp_path):
 
     # Imported in the order of their names: no time is left after the one that hangs.
     crashing, hanging = stopping("crashing", "__builtin_trap();"), stopping("hanging", 'for (;;) __asm__("");')
-    findings, _ = imported(environment(tmp_path, torch(), crashing, hanging), budget=12)
+    findings, _ = imported(environment(tmp_path, torch(), crashing, hanging), budgets=(12,))
     assert [(one["id"], one["severity"]) for one in findings] == [("PB542", "warn")] * 2
     crashed, hung = sorted(one["what"] for one in findings)
     assert crashed.startswith("importing crashing._C") and "SIGILL" in crashed
