@@ -196,13 +196,11 @@ bool has_tf32(const Host& host, int32_t gpu) {
   if (!forced.name.empty()) return find_kernel(forced.name)->dtype == DType::tf32;
   thread_local std::map<int32_t, bool> known;
   if (const auto found = known.find(gpu); found != known.end()) return found->second;
-  const auto device =
-      std::find_if(host.gpus.begin(), host.gpus.end(), [&](const Gpu& one) { return one.index == gpu; });
+  const auto device = std::ranges::find(host.gpus, gpu, &Gpu::index);
   const auto computes_tf32 = [&](const Kernel& kernel) {
     return kernel.built && kernel.dtype == DType::tf32 && runs_on(*find_target(kernel.target), *device);
   };
-  const bool has =
-      device != host.gpus.end() && std::any_of(kernel_table().begin(), kernel_table().end(), computes_tf32);
+  const bool has = device != host.gpus.end() && std::ranges::any_of(kernel_table(), computes_tf32);
   return known.emplace(gpu, has).first->second;
 }
 
@@ -302,8 +300,7 @@ Rates measure_rates(const Host& host) {
   Rates rates;
   for (const Peak& peak : peak_table()) {
     const auto& targets = host.cpu.targets;
-    if (peak.function == nullptr || peak.operations == 0 ||
-        std::find(targets.begin(), targets.end(), peak.target) == targets.end())
+    if (peak.function == nullptr || peak.operations == 0 || std::ranges::find(targets, peak.target) == targets.end())
       continue;
     int64_t iterations = 64;
     while (time_loop(peak.function, iterations) < kSliceSeconds) iterations *= 2;

@@ -10,7 +10,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 bool has(std::span<const std::string> names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 void add(Names& names, std::span<const std::string> more) {
@@ -22,7 +22,7 @@ void add(Names& names, std::span<const std::string> more) {
 bool any_of_row(const Target& target, std::span<const std::string> needs) {
   Names makes = target.requires_features;
   if (target.marks) add(makes, *target.marks);
-  return std::any_of(makes.begin(), makes.end(), [&](const auto& name) { return has(needs, name); });
+  return std::ranges::any_of(makes, [&](const auto& name) { return has(needs, name); });
 }
 
 std::string with(std::string text, std::span<const std::string> more) {
@@ -97,11 +97,11 @@ bool has_some_cpu(std::span<const std::string> features) {
       {{"sse4a"}, {"amx_", "avx512er", "avx512pf", "avx512_4"}},                                  // AMD
       {{"avx512er", "avx512pf", "avx512_4"}, {"avx512vl", "avx512bw", "avx512dq", "amx_", "avx_", "sha", "gfni"}}};
   const auto begins_any = [&](std::initializer_list<std::string_view> begins) {
-    return std::any_of(features.begin(), features.end(), [&](const std::string& name) {
-      return std::any_of(begins.begin(), begins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
+    return std::ranges::any_of(features, [&](const std::string& name) {
+      return std::ranges::any_of(begins, [&](std::string_view begin) { return name.starts_with(begin); });
     });
   };
-  return !begins_any(kUnsold) && std::none_of(kFamilies.begin(), kFamilies.end(), [&](const Family& family) {
+  return !begins_any(kUnsold) && std::ranges::none_of(kFamilies, [&](const Family& family) {
     return begins_any(family.own) && begins_any(family.lacks);
   });
 }

@@ -53,8 +53,7 @@ bool fits_release(const ToolkitComponent& component, std::string_view version) {
 
 bool is_toolkit_component(std::string_view component) {
   const auto& components = all_cuda_releases().back().components;
-  return std::any_of(components.begin(), components.end(),
-                     [&](const ToolkitComponent& entry) { return entry.component == component; });
+  return std::ranges::any_of(components, [&](const ToolkitComponent& entry) { return entry.component == component; });
 }
 
 }  // namespace pbprobe

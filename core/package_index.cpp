@@ -31,8 +31,7 @@ bool is_index_folder(std::string_view local) {
 std::optional<std::string> find_pytorch_index(std::string_view name, std::string_view version) {
   const std::string plain = package_name(name);
   const size_t plus = version.find('+');
-  const bool published =
-      std::find(kPublishedByPytorch.begin(), kPublishedByPytorch.end(), plain) != kPublishedByPytorch.end();
+  const bool published = std::ranges::find(kPublishedByPytorch, plain) != kPublishedByPytorch.end();
   if (!published || plus == version.npos || !is_index_folder(version.substr(plus + 1))) return std::nullopt;
   const char* const nightly = version.find(".dev") < plus ? "nightly/" : "";
   return fmt::format("https://download.pytorch.org/whl/{}{}", nightly, version.substr(plus + 1));

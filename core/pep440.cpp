@@ -43,8 +43,7 @@ struct Reader {
   std::optional<std::pair<char, uint64_t>> stage(const std::array<std::pair<std::string_view, char>, N>& names) {
     Reader ahead = *this;
     if (!ahead.rest.empty() && is_separator(ahead.rest.front())) ahead.rest.remove_prefix(1);
-    const auto name =
-        std::find_if(names.begin(), names.end(), [&](const auto& entry) { return ahead.take(entry.first); });
+    const auto name = std::ranges::find_if(names, [&](const auto& entry) { return ahead.take(entry.first); });
     if (name == names.end()) return std::nullopt;
     Reader number = ahead;
     if (!number.rest.empty() && is_separator(number.rest.front())) number.rest.remove_prefix(1);
@@ -102,7 +101,7 @@ bool read_local(Reader& reader, PythonVersion& version) {
       return false;
     }
   }
-  return std::none_of(version.local.begin(), version.local.end(), [](const std::string& part) { return part.empty(); });
+  return std::ranges::none_of(version.local, [](const std::string& part) { return part.empty(); });
 }
 
 // Returns one part of the release number; missing parts are 0.
@@ -164,7 +163,7 @@ std::optional<Specifier> parse_specifier(std::string_view specifier) {
   constexpr std::array<std::string_view, 8> kSigns{"==", "===", "!=", "~=", "<", "<=", ">", ">="};
   const std::string sign = text.substr(0, end);
   const bool any_end = name.ends_with(".*");
-  if (std::find(kSigns.begin(), kSigns.end(), sign) == kSigns.end()) return std::nullopt;
+  if (std::ranges::find(kSigns, sign) == kSigns.end()) return std::nullopt;
   if (any_end && sign != "==" && sign != "!=") return std::nullopt;
   if (any_end) name.resize(name.size() - 2);
   auto version = parse_python_version(name);
@@ -228,12 +227,12 @@ bool is_release(const PythonVersion& version, const PythonVersion& claimed) {
 
 bool satisfies(const PythonVersion& version, std::string_view specifiers) {
   const auto all = split(specifiers, ',');
-  return std::all_of(all.begin(), all.end(), [&](std::string_view one) { return satisfies_one(version, one); });
+  return std::ranges::all_of(all, [&](std::string_view one) { return satisfies_one(version, one); });
 }
 
 bool are_specifiers(std::string_view text) {
   const auto all = split(text, ',');
-  return std::all_of(all.begin(), all.end(), [](std::string_view one) {
+  return std::ranges::all_of(all, [](std::string_view one) {
     return one.find_first_not_of(' ') == one.npos || parse_specifier(one).has_value();
   });
 }

@@ -81,8 +81,7 @@ size_t character_size(std::string_view text) {
 
 bool is_shown(std::string_view character) {
   const uint32_t code = code_point(character);
-  return std::none_of(kHidden.begin(), kHidden.end(),
-                      [&](const auto& range) { return code >= range.first && code <= range.second; });
+  return std::ranges::none_of(kHidden, [&](const auto& range) { return code >= range.first && code <= range.second; });
 }
 
 std::string printable(std::string_view text) {

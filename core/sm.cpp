@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kFirstFamilyMajor = 10;
 
 std::optional<int64_t> parse_sm_number(std::string_view digits) {
-  const bool plain = !digits.empty() && digits.size() <= 3 && std::all_of(digits.begin(), digits.end(), is_digit);
+  const bool plain = !digits.empty() && digits.size() <= 3 && std::ranges::all_of(digits, is_digit);
   if (!plain || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
   int64_t value = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), value);

@@ -233,9 +233,8 @@ constexpr std::array<Phrase, 28> kPhrases{{
 }};
 
 const Phrase* find_phrase(std::string_view words) {
-  const auto* const found = std::find_if(kPhrases.begin(), kPhrases.end(), [&](const Phrase& phrase) {
-    return words.find(phrase.words) != std::string_view::npos;
-  });
+  const auto* const found = std::ranges::find_if(
+      kPhrases, [&](const Phrase& phrase) { return words.find(phrase.words) != std::string_view::npos; });
   return found == kPhrases.end() ? nullptr : found;
 }
 
@@ -246,8 +245,8 @@ std::span<const Status> all_statuses() {
 }
 
 std::optional<Obstacle> classify_status(StatusSource source, int code) {
-  const auto found = std::find_if(kStatuses.begin(), kStatuses.end(),
-                                  [&](const Status& status) { return status.source == source && status.code == code; });
+  const auto found = std::ranges::find_if(
+      kStatuses, [&](const Status& status) { return status.source == source && status.code == code; });
   return found == kStatuses.end() ? unexplained : found->obstacle;
 }
 

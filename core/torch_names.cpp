@@ -44,8 +44,7 @@ void skip_special(std::string_view& rest) {
   constexpr std::array<std::string_view, 14> kSpecial{"TV", "TT", "TI", "TS", "TC", "TW",  "TH",
                                                       "TA", "TF", "TJ", "GV", "GR", "GTt", "GTn"};
   while (true) {
-    if (skip(rest, "Z") || std::any_of(kSpecial.begin(), kSpecial.end(), [&](auto kind) { return skip(rest, kind); }))
-      continue;
+    if (skip(rest, "Z") || std::ranges::any_of(kSpecial, [&](auto kind) { return skip(rest, kind); })) continue;
     if (skip(rest, "Tc")) {
       skip_call_offset(rest);
       skip_call_offset(rest);
@@ -85,7 +84,7 @@ FirstName read_first_name(std::string_view rest) {
 
 // Reports whether a parameter or template argument has a type in torch's namespaces: "N3c10", then the next name.
 bool names_torch_type(std::string_view symbol) {
-  return std::any_of(kNamespaces.begin(), kNamespaces.end(), [&](std::string_view space) {
+  return std::ranges::any_of(kNamespaces, [&](std::string_view space) {
     const std::string mark = "N" + std::to_string(space.size()) + std::string(space);
     for (size_t at = symbol.find(mark); at != symbol.npos; at = symbol.find(mark, at + 1)) {
       const size_t next = at + mark.size();
@@ -103,7 +102,7 @@ TorchName classify_torch_name(std::string_view symbol) {
   std::string_view rest = symbol;
   if (!skip(rest, "_Z")) return TorchName::none;
   const FirstName first = read_first_name(rest);
-  const bool own = std::find(kNamespaces.begin(), kNamespaces.end(), first.text) != kNamespaces.end();
+  const bool own = std::ranges::find(kNamespaces, first.text) != kNamespaces.end();
   if ((first.nested && own) || first.text.starts_with(kPython)) return TorchName::member;
   return names_torch_type(symbol) ? TorchName::signature : TorchName::none;
 }

@@ -29,7 +29,7 @@ uint32_t make_bits(const TorchSymbolGroup& group, const std::vector<std::string>
   uint32_t bits = 0;
   for (size_t i = 0; i < releases.size(); ++i) {
     const auto& having = group.releases;
-    if (std::find(having.begin(), having.end(), releases[i]) != having.end()) bits |= 1U << i;
+    if (std::ranges::find(having, releases[i]) != having.end()) bits |= 1U << i;
   }
   return bits;
 }
@@ -55,7 +55,7 @@ Digests load() {
   const TorchSymbolTable whole = embedded(std::move(table), "recipes/torch_symbols.json");
   Digests digests{.releases = whole.releases, .slots = static_cast<uint64_t>(whole.slots)};
   for (const auto& group : whole.groups) add_group(group, make_bits(group, whole.releases), digests);
-  std::sort(digests.sorted.begin(), digests.sorted.end());
+  std::ranges::sort(digests.sorted);
   return digests;
 }
 
@@ -96,7 +96,7 @@ TorchReleases TorchReleases::with(std::string_view symbol) {
 TorchReleases TorchReleases::of(const std::vector<std::string>& names) {
   uint32_t bits = 0;
   for (size_t i = 0; i < table().releases.size(); ++i) {
-    if (std::find(names.begin(), names.end(), format_minor(table().releases[i])) != names.end()) bits |= 1U << i;
+    if (std::ranges::find(names, format_minor(table().releases[i])) != names.end()) bits |= 1U << i;
   }
   return TorchReleases(bits);
 }
@@ -123,7 +123,7 @@ std::string join_ranges(const std::vector<std::string>& releases) {
   const auto every = all_names();
   std::vector<std::string> parts;
   for (size_t i = 0; i < releases.size();) {
-    size_t at = static_cast<size_t>(std::find(every.begin(), every.end(), releases[i]) - every.begin());
+    size_t at = static_cast<size_t>(std::ranges::find(every, releases[i]) - every.begin());
     size_t last = i;
     while (last + 1 < releases.size() && at + 1 < every.size() && releases[last + 1] == every[at + 1]) {
       ++last;

@@ -30,7 +30,7 @@ std::string parse_cuda_major(std::string_view library) {
   constexpr std::string_view kMark = ".so.";
   const size_t at = library.rfind(kMark);
   const std::string_view stem = library.substr(0, library.find_first_of(".-"));
-  if (at == library.npos || std::find(kOfCuda.begin(), kOfCuda.end(), stem) == kOfCuda.end()) return "";
+  if (at == library.npos || std::ranges::find(kOfCuda, stem) == kOfCuda.end()) return "";
   const std::string_view version = library.substr(at + kMark.size());
   return std::string(version.substr(0, version.find_first_not_of(kDigits)));
 }
@@ -147,7 +147,7 @@ std::string_view cut_at_cpu_name(std::string_view path) {
 // Reports whether the package has the same library for other CPUs: a name alone does not show that Python chooses.
 bool has_alternative(const File& file, std::span<const File> files) {
   const std::string_view begin = cut_at_cpu_name(file.path);
-  return !begin.empty() && std::any_of(files.begin(), files.end(), [&](const File& other) {
+  return !begin.empty() && std::ranges::any_of(files, [&](const File& other) {
     return other.path.starts_with(begin) && cut_at_cpu_name(other.path).empty();
   });
 }

@@ -23,8 +23,8 @@ const Package* other_package(const Inventory& inventory) {
   const auto& files = inventory.files;
   const auto is_libtorch = [](const File& file) { return base_name(file.path).starts_with("libtorch_cpu.so"); };
   if (base_name(inventory.artifact).starts_with("torch-")) return nullptr;
-  if (std::any_of(packages.begin(), packages.end(), is_torch)) return nullptr;
-  if (std::any_of(files.begin(), files.end(), is_libtorch)) return nullptr;
+  if (std::ranges::any_of(packages, is_torch)) return nullptr;
+  if (std::ranges::any_of(files, is_libtorch)) return nullptr;
   return &packages.front();
 }
 

@@ -75,7 +75,7 @@ std::optional<int64_t> tightest(const HostSources& sources, const Controller& co
     if (controllers.empty()) {
       for (const auto* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
         tighten_upwards(limit, sources, mount, path, controller.v2);
-    } else if (std::find(names.begin(), names.end(), controller.name) != names.end()) {
+    } else if (std::ranges::find(names, controller.name) != names.end()) {
       for (const auto mount : controller.v1_mounts)
         tighten_upwards(limit, sources, std::string(mount), path, controller.v1);
     }

@@ -117,7 +117,7 @@ void detect_aarch64(const HostSources& sources, const std::vector<int64_t>& onli
   for (const auto midr : midrs) {
     const auto name = core_name(midr);
     auto& classes = cpu.core_classes;
-    const auto found = std::find_if(classes.begin(), classes.end(), [&](const auto& c) { return c.name == name; });
+    const auto found = std::ranges::find_if(classes, [&](const auto& c) { return c.name == name; });
     if (found == classes.end()) {
       classes.push_back({name, 1});
     } else {

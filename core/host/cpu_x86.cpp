@@ -123,7 +123,7 @@ std::vector<CoreClass> hybrid_classes(const HostSources& sources) {
   for (const auto leaf : sources.hybrid_leaves()) {
     const uint32_t type = leaf >> 24;
     const std::string name = type == 0x40 ? "P" : type == 0x20 ? "E" : fmt::format("core type {:#x}", type);
-    const auto found = std::find_if(classes.begin(), classes.end(), [&](const auto& c) { return c.name == name; });
+    const auto found = std::ranges::find_if(classes, [&](const auto& c) { return c.name == name; });
     if (found == classes.end()) {
       classes.push_back({name, 1});
     } else {

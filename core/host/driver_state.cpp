@@ -173,7 +173,7 @@ std::pair<DriverState, std::string> state_without_gpus(const DriverSight& sight)
 }
 
 std::pair<DriverState, std::string> state_with_gpus(const DriverSight& sight, const std::vector<Gpu>& gpus) {
-  const auto bad = std::count_if(gpus.begin(), gpus.end(), [](const auto& gpu) { return gpu.problem.has_value(); });
+  const auto bad = std::ranges::count_if(gpus, [](const auto& gpu) { return gpu.problem.has_value(); });
   const auto problems = join_problems(gpus);
   if (bad == static_cast<int64_t>(gpus.size())) {
     return {DriverState::gpu_bad, fmt::format("{} lists {} GPU{}, and none can be used: {}", driver_text(sight),

@@ -38,12 +38,12 @@ std::optional<int64_t> memory_bytes(const HostSources& sources) {
 
 std::vector<std::string> find_supported_targets(const Cpu& cpu) {
   const auto has = [&](const std::string& feature) {
-    return std::find(cpu.features.begin(), cpu.features.end(), feature) != cpu.features.end();
+    return std::ranges::find(cpu.features, feature) != cpu.features.end();
   };
   std::vector<std::string> ids;
   for (const auto& target : all_targets()) {
     if (target.kind != TargetKind::cpu || target.architecture != cpu.architecture) continue;
-    if (std::all_of(target.requires_features.begin(), target.requires_features.end(), has)) ids.push_back(target.id);
+    if (std::ranges::all_of(target.requires_features, has)) ids.push_back(target.id);
   }
   return ids;
 }

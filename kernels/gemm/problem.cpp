@@ -49,7 +49,7 @@ Result<void> check_matrix(const Problem& problem, std::string_view name, int64_t
 
 Result<void> check_types(const Problem& p) {
   const auto is = [](DType type, std::initializer_list<DType> types) {
-    return std::find(types.begin(), types.end(), type) != types.end();
+    return std::ranges::find(types, type) != types.end();
   };
   bool known = false;
   if (is(p.a, {DType::int8, DType::uint8})) {

@@ -184,8 +184,8 @@ std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& 
   std::vector<size_t> order(files.size());
   std::iota(order.begin(), order.end(), 0);
   // Largest first, so that no thread starts a long task after the others are done.
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return layout.items[a].size_bytes > layout.items[b].size_bytes; });
+  std::ranges::stable_sort(order,
+                           [&](size_t a, size_t b) { return layout.items[a].size_bytes > layout.items[b].size_bytes; });
   MemoryBudget budget;
   run_tasks(order.size(), options.threads, [&](size_t i) {
     files[order[i]] = inspect_item(layout, layout.items[order[i]], options, i, budget, tables);
@@ -362,12 +362,12 @@ std::optional<std::string> find_platform(const std::vector<File>& files) {
 
 // Reports whether a wheel is of torch, not of another package.
 bool holds_libtorch(const std::vector<File>& files) {
-  return std::any_of(files.begin(), files.end(), [](const File& file) { return file.component == "libtorch"; });
+  return std::ranges::any_of(files, [](const File& file) { return file.component == "libtorch"; });
 }
 
 bool names_torch(const ArtifactLayout& layout) {
-  return std::any_of(layout.packages.begin(), layout.packages.end(),
-                     [](const PackageText& text) { return calls_itself_torch(text.folder, text.metadata); });
+  return std::ranges::any_of(layout.packages,
+                             [](const PackageText& text) { return calls_itself_torch(text.folder, text.metadata); });
 }
 
 // Counts the CPU code of all files of a wheel variant and of torch's wheel.

@@ -237,11 +237,10 @@ bool holds_packages(const fs::path& folder) {
 bool holds_only_other_packages(const fs::path& folder) {
   if (!holds_packages(folder) || find_torch({folder})) return false;
   const auto found = find_environments(folder);
-  return std::none_of(found.folders.begin(), found.folders.end(), [](const fs::path& packages) {
+  return std::ranges::none_of(found.folders, [](const fs::path& packages) {
     const auto names = list_entry_names(packages);
-    return std::any_of(names.begin(), names.end(), [](const std::string& name) {
-      return name.ends_with(".dist-info") && calls_itself_torch(name, "");
-    });
+    return std::ranges::any_of(
+        names, [](const std::string& name) { return name.ends_with(".dist-info") && calls_itself_torch(name, ""); });
   });
 }
 

@@ -83,8 +83,7 @@ void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
 // nullopt for an object file: the linker decides later.
 std::optional<bool> wants_executable_stack(const Elf& elf) {
   if (elf.header.e_type == ET_REL) return std::nullopt;
-  const auto header = std::find_if(elf.segments.begin(), elf.segments.end(),
-                                   [](const Elf64_Phdr& segment) { return segment.p_type == PT_GNU_STACK; });
+  const auto header = std::ranges::find(elf.segments, PT_GNU_STACK, &Elf64_Phdr::p_type);
   return header == elf.segments.end() ? elf.header.e_machine == EM_X86_64 : (header->p_flags & PF_X) != 0;
 }
 
@@ -110,14 +109,14 @@ bool hides_its_choice(const File& file) {
       "MAGMA",    "NCCL",   "cuDNN", "cuBLAS", "cuFFT",        "cuSPARSELt",  "cuSPARSE",
       "cuSOLVER", "cuRAND", "NVRTC", "CUPTI",  "CUDA runtime", "NVVM",        "nvJitLink",
       "NVSHMEM",  "cuFile", "NVTX",  "MKL",    "Triton",       "PTX compiler"};
-  return file.component && std::find(kVendors.begin(), kVendors.end(), *file.component) != kVendors.end();
+  return file.component && std::ranges::find(kVendors, *file.component) != kVendors.end();
 }
 
 // Reports whether torch ships the library: it is in a folder of torch's wheels or of a libtorch.
 bool is_bundled(const File& file, const AuditOptions& options) {
   constexpr std::array<std::string_view, 5> kFolders{"torch/", "torch.libs/", "functorch/", "torchgen/", "lib/"};
-  const bool inside = std::any_of(kFolders.begin(), kFolders.end(),
-                                  [&](std::string_view folder) { return file.path.starts_with(folder); });
+  const bool inside =
+      std::ranges::any_of(kFolders, [&](std::string_view folder) { return file.path.starts_with(folder); });
   return (inside || options.all_of_torch) && !hides_its_choice(file);
 }
 
@@ -143,12 +142,12 @@ void inspect_constants(File& file, const Elf& elf) {
   if (!names) return note(file, names.error());
   file.links->opened.emplace();
   for (auto& name : *names) {
-    const bool needed = std::find(file.needed.begin(), file.needed.end(), name) != file.needed.end();
+    const bool needed = std::ranges::find(file.needed, name) != file.needed.end();
     if (!needed && name != file.soname && name != base_name(file.path))
       file.links->opened->push_back({.name = std::move(name)});
   }
   const auto& contains = file.links->contains;
-  if (std::find(contains.begin(), contains.end(), "NCCL") != contains.end()) {
+  if (std::ranges::find(contains, "NCCL") != contains.end()) {
     auto nccl = read_text_version(elf, "NCCL version ");
     if (!nccl) return note(file, nccl.error());
     if (*nccl) file.links->versions["NCCL"] = std::move(**nccl);
@@ -175,7 +174,7 @@ std::optional<Error> why_not_loadable(const File& file, const Elf& elf) {
     return fault(fmt::format("ABI version {}, which no loader knows", abi_version));
   if (elf.header.e_version != EV_CURRENT) return fault(fmt::format("ELF version {}, not 1", elf.header.e_version));
   if (elf.header.e_type != ET_DYN) return fault("an executable, no shared object (ET_DYN)");
-  const auto has = [&](auto test) { return std::any_of(elf.segments.begin(), elf.segments.end(), test); };
+  const auto has = [&](auto test) { return std::ranges::any_of(elf.segments, test); };
   if (!has([](const Elf64_Phdr& segment) { return segment.p_type == PT_DYNAMIC; })) return fault("no dynamic section");
   const bool code =
       has([](const Elf64_Phdr& segment) { return (segment.p_flags & PF_X) != 0 && segment.p_type == PT_LOAD; });

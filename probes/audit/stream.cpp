@@ -244,12 +244,12 @@ bool overlaps(const LeftOut& left, uint64_t offset, uint64_t bytes) {
 bool is_code(const ElfSection& section) {
   constexpr std::array kNames{".text", ".ltext", ".plt", ".iplt", ".init", ".fini", ".bolt"};
   return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
-         std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return section.name.starts_with(name); });
+         std::ranges::any_of(kNames, [&](const char* name) { return section.name.starts_with(name); });
 }
 
 // Reports whether only sections of code have bytes in the range.
 bool are_of_code(const Elf& elf, const LeftOut& left) {
-  return !elf.sections.empty() && std::none_of(elf.sections.begin(), elf.sections.end(), [&](const ElfSection& other) {
+  return !elf.sections.empty() && std::ranges::none_of(elf.sections, [&](const ElfSection& other) {
     const Elf64_Shdr& header = other.header;
     const bool has_bytes = header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL;
     return has_bytes && !is_code(other) && overlaps(left, header.sh_offset, header.sh_size);
@@ -264,7 +264,7 @@ bool share_bytes(const std::vector<ElfSection>& sections) {
     if (header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL && header.sh_size > 0)
       places.emplace_back(header.sh_offset, header.sh_size);
   }
-  std::sort(places.begin(), places.end());
+  std::ranges::sort(places);
   for (size_t i = 1; i < places.size(); ++i) {
     if (places[i].first - places[i - 1].first < places[i - 1].second) return true;
   }
@@ -282,7 +282,7 @@ bool has_dynamic_parts(const Elf& elf, const std::vector<LeftOut>& left_out) {
   }
   const auto dynamic = read_dynamic(elf);  // finds strings by address; zeroed strings are empty
   if (!dynamic || dynamic->soname == "") return false;
-  return std::none_of(dynamic->needed.begin(), dynamic->needed.end(), [](const auto& name) { return name.empty(); });
+  return std::ranges::none_of(dynamic->needed, [](const auto& name) { return name.empty(); });
 }
 
 }  // namespace
@@ -317,7 +317,7 @@ bool left_out_nothing_else(const StreamedMember& member, const std::string& name
   } else {
     add_payloads(read_fatbins(file), file, payloads);
   }
-  return std::all_of(member.left_out.begin(), member.left_out.end(), [&](const LeftOut& left) {
+  return std::ranges::all_of(member.left_out, [&](const LeftOut& left) {
     if (left.code) return elf && are_of_code(*elf, left);
     const auto entry = payloads.find(left.offset);
     return entry != payloads.end() && entry->second == left.bytes;

@@ -46,8 +46,8 @@ std::string render_json(const Report& report) {
 
 // Unread files may hide any fault, so that they always fail.
 int choose_exit_code(const Report& report, bool strict) {
-  const bool unread = std::any_of(report.inventory->files.begin(), report.inventory->files.end(),
-                                  [](const File& file) { return file.problem.has_value(); });
+  const bool unread =
+      std::ranges::any_of(report.inventory->files, [](const File& file) { return file.problem.has_value(); });
   if (unread || !report.inventory->problems.empty()) return kFailed;
   const Outcome outcome = report.verdict ? report.verdict->outcome : Outcome::unknown;
   return outcome == Outcome::fail || (strict && outcome != Outcome::pass) ? kFailed : kPassed;
@@ -85,7 +85,7 @@ int run_table(const AuditArguments& options) {
 int choose_exit_code(const Environment& environment) {
   const auto failed = [](const Distribution& row) { return row.worst == Severity::fail || !row.problems.empty(); };
   const auto& rows = environment.distributions;
-  return !environment.problems.empty() || std::any_of(rows.begin(), rows.end(), failed) ? kFailed : kPassed;
+  return !environment.problems.empty() || std::ranges::any_of(rows, failed) ? kFailed : kPassed;
 }
 
 Result<Environment> make_rows(const AuditArguments& options) {
@@ -158,7 +158,7 @@ void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& 
   if (!host) throw CLI::ValidationError("--for", host.error().message);
   for (const auto& gpu : host->gpus) {
     const auto sm = parse_sm(gpu.capability);
-    if (sm && std::find(gpus.begin(), gpus.end(), *sm) == gpus.end()) gpus.push_back(*sm);
+    if (sm && std::ranges::find(gpus, *sm) == gpus.end()) gpus.push_back(*sm);
   }
   driver = parse_major_minor(host->driver.cuda_version.value_or(""));
   if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU found: " + host->driver.sentence);

@@ -111,7 +111,7 @@ int run_explain(const BenchArguments& options) {
       options.format == Format::json ? json_text(to_json(*list)) : render_plans(*list, text_options()), options.output);
   if (written != kPassed) return written;
   const auto& all = list->gemms;
-  const bool none = std::all_of(all.begin(), all.end(), [](const auto& gemm) { return gemm.kernels.empty(); });
+  const bool none = std::ranges::all_of(all, [](const auto& gemm) { return gemm.kernels.empty(); });
   return none ? kCouldNotRun : kPassed;
 }
 

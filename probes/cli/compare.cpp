@@ -71,7 +71,7 @@ int run(const CompareArguments& options) {
   const int written = write_output(rendered(*list, options), options.output);
   if (written != kPassed) return written;
   const auto& all = list->comparisons;
-  const bool regressed = std::any_of(all.begin(), all.end(), has_regressed);
+  const bool regressed = std::ranges::any_of(all, has_regressed);
   return options.fail_on == FailOn::regressed && regressed ? kFailed : kPassed;
 }
 

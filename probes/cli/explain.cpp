@@ -32,7 +32,7 @@ std::vector<Explained> catalogue() {
   std::vector<Explained> all;
   for (const auto& check : all_checks()) all.push_back({check.id, check.severity, check.remedy, &check});
   for (const auto& check : recipe_checks()) all.push_back({check.id, check.severity, check.remedy});
-  std::sort(all.begin(), all.end(), [](const auto& one, const auto& other) { return one.id < other.id; });
+  std::ranges::sort(all, [](const auto& one, const auto& other) { return one.id < other.id; });
   return all;
 }
 
@@ -123,7 +123,7 @@ int run(const ExplainArguments& options) {
   if (options.id.empty()) return print_all(all, options.format);
   std::string id = options.id;
   std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.id == id; });
+  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.id == id; });
   if (const auto why = explain_retirement(id); !why.empty())
     return print_error(make_error(ErrorCode::usage, "{} is no longer asked: {}", id, why));
   if (found == all.end())

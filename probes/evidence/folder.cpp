@@ -62,8 +62,8 @@ Result<void> fill(const fs::path& partial, const fs::path& folder, const Evidenc
 }
 
 bool is_known(std::string_view name) {
-  return std::find(kDigested.begin(), kDigested.end(), name) != kDigested.end() || name == kStatementFile ||
-         name == kEnvelopeFile || name == kBundleFile;
+  return std::ranges::find(kDigested, name) != kDigested.end() || name == kStatementFile || name == kEnvelopeFile ||
+         name == kBundleFile;
 }
 
 // Returns the digest of a file that the statement records.

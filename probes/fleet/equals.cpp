@@ -27,8 +27,7 @@ using ByValue = std::map<std::string, Having>;
 // Sorts by number of holders; on a tie, the larger value comes first: it is usually the newer version.
 std::vector<std::pair<std::string, Having>> sort_by_holders(const ByValue& values) {
   std::vector<std::pair<std::string, Having>> rows(values.rbegin(), values.rend());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   return rows;
 }
 

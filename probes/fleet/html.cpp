@@ -44,8 +44,8 @@ int rank_severity(Outcome outcome) {
 std::vector<const FleetNode*> worst_first(const Fleet& fleet) {
   std::vector<const FleetNode*> nodes;
   for (const auto& node : fleet.nodes) nodes.push_back(&node);
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   [](const auto* a, const auto* b) { return rank_severity(a->outcome) < rank_severity(b->outcome); });
+  std::ranges::stable_sort(
+      nodes, [](const auto* a, const auto* b) { return rank_severity(a->outcome) < rank_severity(b->outcome); });
   return nodes;
 }
 
@@ -131,7 +131,7 @@ Cell late_cell(const FleetNode& node) {
     medians.push_back(values[values.size() / 2]);
   }
   if (medians.empty()) return {"-", Colour::faint};
-  const double most = *std::max_element(medians.begin(), medians.end());
+  const double most = *std::ranges::max_element(medians);
   return {fmt::format("{:.3g} ms", most), late ? Colour::bad : Colour::good, most};
 }
 
@@ -198,7 +198,7 @@ std::vector<std::string> sort_ends(const Fields& fields) {
   std::vector<std::string> ends;
   for (const auto& [end, rating] : worst) ends.push_back(end);
   if (ends.size() > kMaxEnds) {
-    std::stable_sort(ends.begin(), ends.end(), [&](const auto& a, const auto& b) { return worst[a] < worst[b]; });
+    std::ranges::stable_sort(ends, [&](const auto& a, const auto& b) { return worst[a] < worst[b]; });
     ends.resize(kMaxEnds);
   }
   return ends;
@@ -228,8 +228,8 @@ void add_links(Document& page, const Fleet& fleet) {
     table.rows.push_back({{from}});
     for (const auto& to : ends) table.rows.back().push_back(link_cell(fields, from, to));
   }
-  const auto failed = std::count_if(fleet.links.begin(), fleet.links.end(),
-                                    [](const auto& link) { return link.outcome == Outcome::fail; });
+  const auto failed =
+      std::ranges::count_if(fleet.links, [](const auto& link) { return link.outcome == Outcome::fail; });
   const auto section = page.open_section(
       "Links", fmt::format("{} links were measured, {} failed. \"-\" marks a link that was not measured: pbprobe "
                            "measures only a sample of the links between nodes.{}",
@@ -260,7 +260,7 @@ void add_lateness(Document& page, const Fleet& fleet) {
     }
   }
   if (ranks.empty()) return;
-  std::stable_sort(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(ranks, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<html::TimeLine> lines;
   html::TimeLine usual{"median of all", "snone", {}};
   for (size_t i = 0; i < rounds; ++i) {

@@ -46,7 +46,7 @@ JudgedRanks collect_ranks(const std::vector<NodeReport>& documents) {
       }
     }
   }
-  std::stable_sort(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(ranks, [](const auto& a, const auto& b) {
     return std::tie(a.host, a.row.local_rank) < std::tie(b.host, b.row.local_rank);
   });
   return ranks;
@@ -54,8 +54,7 @@ JudgedRanks collect_ranks(const std::vector<NodeReport>& documents) {
 
 // Numbers the ranks if a document belongs to no job; ranks of a job keep the numbers of the job.
 void number(JudgedRanks& ranks) {
-  const bool job =
-      std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.document->world.has_value(); });
+  const bool job = std::ranges::all_of(ranks, [](const auto& rank) { return rank.document->world.has_value(); });
   for (size_t i = 0; i < ranks.size() && !job; ++i) ranks[i].row.rank = static_cast<int64_t>(i);
 }
 
@@ -136,7 +135,7 @@ int rank_severity(Outcome outcome) {
 
 void conclude(JudgedRank& rank) {
   auto& findings = rank.row.findings;
-  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(findings, [](const auto& a, const auto& b) {
     return std::pair(rank_severity(a.outcome), a.fault) < std::pair(rank_severity(b.outcome), b.fault);
   });
   rank.row.outcome = findings.empty() ? Outcome::pass : findings.front().outcome;
@@ -162,12 +161,10 @@ void add_nodes(Fleet& fleet, JudgedRanks& ranks) {
     node.ranks.push_back(std::move(rank.row));
   }
   for (auto& [host, node] : nodes) {
-    const auto worst = std::min_element(node.ranks.begin(), node.ranks.end(), [](const auto& a, const auto& b) {
-      return rank_severity(a.outcome) < rank_severity(b.outcome);
-    });
+    const auto worst = std::ranges::min_element(
+        node.ranks, [](const auto& a, const auto& b) { return rank_severity(a.outcome) < rank_severity(b.outcome); });
     node.outcome = worst->outcome;
-    for (const auto& rank : node.ranks)
-      node.excluded = node.excluded || std::any_of(rank.findings.begin(), rank.findings.end(), excludes);
+    for (const auto& rank : node.ranks) node.excluded = node.excluded || std::ranges::any_of(rank.findings, excludes);
     node.excluded = node.excluded && !host.starts_with('(');
     if (worst->findings.empty()) {
       node.reason = fmt::format("{} of {} pass", node.ranks.size(), node.ranks.size());

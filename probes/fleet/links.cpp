@@ -93,7 +93,7 @@ const char* find_fix(const SeenLink& link, FleetFault fault) {
 
 // Reports whether the rank is itself slow: then all its links are slower, which proves nothing about the other ends.
 bool is_slow_itself(const JudgedRank& rank) {
-  return std::any_of(rank.row.findings.begin(), rank.row.findings.end(), [](const FleetFinding& finding) {
+  return std::ranges::any_of(rank.row.findings, [](const FleetFinding& finding) {
     return finding.fault == FleetFault::slow && finding.outcome == Outcome::fail;
   });
 }
@@ -117,8 +117,8 @@ void blame(const std::vector<SeenLink>& links, const LinkFault& fault) {
     if (2 * count >= measured[rank] && (count == most || 2 * count > measured[rank])) at_fault.insert(rank);
   }
   for (auto* rank : at_fault) {
-    const auto first = std::find_if(fault.links.begin(), fault.links.end(),
-                                    [&](const SeenLink* link) { return link->from == rank || link->to == rank; });
+    const auto first =
+        std::ranges::find_if(fault.links, [&](const SeenLink* link) { return link->from == rank || link->to == rank; });
     add_finding(rank->row, fault.fault, Outcome::fail,
                 fmt::format("{} of its {} links are {}", bad[rank], measured[rank], fault.adjective),
                 find_fix(**first, fault.fault));

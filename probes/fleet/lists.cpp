@@ -67,8 +67,8 @@ std::string head(std::string_view name, std::string_view help) {
 void add_outcomes(std::string& text, const Fleet& fleet) {
   text += head("pbprobe_fleet_nodes", "Nodes by outcome.");
   for (const auto& [outcome, name] : enum_names(Outcome{})) {
-    const auto count = std::count_if(fleet.nodes.begin(), fleet.nodes.end(),
-                                     [&, wanted = outcome](const FleetNode& node) { return node.outcome == wanted; });
+    const auto count = std::ranges::count_if(
+        fleet.nodes, [&, wanted = outcome](const FleetNode& node) { return node.outcome == wanted; });
     text += fmt::format("pbprobe_fleet_nodes{{outcome=\"{}\"}} {}\n", name, count);
   }
   text += head("pbprobe_node_excluded", "1 if jobs should exclude the node.");

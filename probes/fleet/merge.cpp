@@ -34,7 +34,7 @@ Result<std::vector<fs::path>> list_report_files(const std::vector<fs::path>& nam
       if (it->path().extension() == ".json" && name != kMerged) inside.push_back(it->path());
     }
     if (error) return make_error(ErrorCode::unreadable, "{} cannot be listed: {}", path.string(), error.message());
-    std::sort(inside.begin(), inside.end());
+    std::ranges::sort(inside);
     files.insert(files.end(), inside.begin(), inside.end());
   }
   if (files.empty())

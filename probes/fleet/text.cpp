@@ -37,10 +37,10 @@ std::vector<NamedRank> worst_ranks(const Fleet& fleet) {
     }
   }
   const auto failed = [](const NamedRank& named) {
-    return std::count_if(named.rank->findings.begin(), named.rank->findings.end(),
-                         [](const FleetFinding& finding) { return finding.outcome == Outcome::fail; });
+    return std::ranges::count_if(named.rank->findings,
+                                 [](const FleetFinding& finding) { return finding.outcome == Outcome::fail; });
   };
-  std::stable_sort(ranks.begin(), ranks.end(), [&](const auto& a, const auto& b) { return failed(a) > failed(b); });
+  std::ranges::stable_sort(ranks, [&](const auto& a, const auto& b) { return failed(a) > failed(b); });
   return ranks;
 }
 
@@ -61,8 +61,8 @@ void add_worst(Page& page, const Fleet& fleet) {
 }
 
 void add_nodes(Page& page, const Fleet& fleet) {
-  const auto sound = static_cast<size_t>(std::count_if(
-      fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) { return node.outcome == Outcome::pass; }));
+  const auto sound = static_cast<size_t>(
+      std::ranges::count_if(fleet.nodes, [](const FleetNode& node) { return node.outcome == Outcome::pass; }));
   const bool all = page.verbose() || sound <= kMaxSoundNodes;
   text::Rows rows{{{"node", Colour::faint}, {"", Colour::faint}, {"ranks", Colour::faint}, {"", Colour::faint}}};
   for (const auto& node : fleet.nodes) {

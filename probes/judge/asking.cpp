@@ -18,7 +18,7 @@ bool is_asked(const Check& check, const Facts& facts) {
   if (facts.other && !check.of_any) return false;
   if (facts.wrong_platform && compares_with_machine(check)) return false;
   if (check.by_glibc && is_decided_by_glibc(facts)) return false;
-  return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
+  return std::ranges::all_of(check.needs, [&](Need need) {
     switch (need) {
       case Need::host:
       case Need::run: return !facts.files_only;
@@ -88,7 +88,7 @@ std::vector<Asked> run_checks(const Facts& facts, const std::optional<std::set<s
 
 bool compares_with_machine(const Check& check) {
   const auto has_any = [&](std::initializer_list<Need> list) {
-    return std::any_of(list.begin(), list.end(), [&](Need need) { return needs(check, need); });
+    return std::ranges::any_of(list, [&](Need need) { return needs(check, need); });
   };
   if (check.of_processor) return false;
   if (check.searches_system || has_any({Need::run, Need::preflight, Need::imports, Need::operators})) return true;

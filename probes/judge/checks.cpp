@@ -47,7 +47,7 @@ const std::vector<Check>& table() {
                             variant_checks}) {
       for (auto& check : rows()) all.push_back(std::move(check));
     }
-    std::sort(all.begin(), all.end(), [](const Check& a, const Check& b) { return a.id < b.id; });
+    std::ranges::sort(all, {}, &Check::id);
     return all;
   }();
   return checks;
@@ -103,7 +103,7 @@ std::span<const Check> all_checks() {
 }
 
 const Check* find_check(std::string_view id) {
-  const auto found = std::find_if(table().begin(), table().end(), [&](const Check& check) { return check.id == id; });
+  const auto found = std::ranges::find_if(table(), [&](const Check& check) { return check.id == id; });
   return found == table().end() ? nullptr : &*found;
 }
 
@@ -114,11 +114,11 @@ std::string_view explain_retirement(std::string_view id) {
 }
 
 bool needs(const Check& check, Need need) {
-  return std::find(check.needs.begin(), check.needs.end(), need) != check.needs.end();
+  return std::ranges::find(check.needs, need) != check.needs.end();
 }
 
 bool asks(Need need) {
-  return std::any_of(table().begin(), table().end(), [&](const Check& check) { return needs(check, need); });
+  return std::ranges::any_of(table(), [&](const Check& check) { return needs(check, need); });
 }
 
 std::vector<std::string_view> list_needs(const Check& check) {

@@ -39,7 +39,7 @@ const File* file_with_most_units(const Inventory& inventory) {
 
 bool built_for_other_processor(const Host& host, const Inventory& inventory) {
   if (inventory.platform) return get_processor(*inventory.platform) != host.cpu.architecture;
-  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+  return std::ranges::any_of(inventory.files, [&](const File& file) {
     const bool host_code = file.machine && *file.machine != "cuda";
     return is_own(inventory, file) && host_code && *file.machine != host.cpu.architecture;
   });
@@ -160,9 +160,9 @@ Facts derive_facts(const Report& report) {
 
 const Target* find_foreign_target(const Facts& facts, const std::vector<const Target*>& targets) {
   if (facts.inventory == nullptr || !facts.inventory->platform) return nullptr;
-  const auto other = std::find_if(targets.begin(), targets.end(), [&](const Target* target) {
+  const auto other = std::ranges::find_if(targets, [&](const Target* target) {
     const auto& there = target->platforms;
-    return std::find(there.begin(), there.end(), *facts.inventory->platform) == there.end();
+    return std::ranges::find(there, *facts.inventory->platform) == there.end();
   });
   return other == targets.end() ? nullptr : *other;
 }
@@ -173,7 +173,7 @@ const FalseEntry* first_false_entry(const DeviceCode& code) {
 
 bool has_own_sms(const File& file) {
   constexpr std::array<std::string_view, 4> kNames{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};
-  return file.component && std::find(kNames.begin(), kNames.end(), *file.component) != kNames.end();
+  return file.component && std::ranges::find(kNames, *file.component) != kNames.end();
 }
 
 bool is_other_library(const Facts& facts) {
@@ -274,8 +274,7 @@ std::optional<size_t> gpu_of_run(const Facts& facts) {
 }
 
 bool has_run(const LibtorchRun& run, std::string_view device) {
-  return std::any_of(run.figures.begin(), run.figures.end(),
-                     [&](const LibtorchFigure& figure) { return figure.device == device; });
+  return std::ranges::any_of(run.figures, [&](const LibtorchFigure& figure) { return figure.device == device; });
 }
 
 std::string_view get_processor(std::string_view platform) {

@@ -114,8 +114,7 @@ class Judge {
       const Check* const check = find_check(finding.id);
       return std::pair(finding.severity, check == nullptr || !check->is_cause);
     };
-    std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
-                     [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
+    std::ranges::stable_sort(verdict_.findings, [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
     verdict_.waivers = apply_waivers(terms_.policy.waive, terms_.date, verdict_.findings);
     for (const auto& finding : verdict_.findings) {
       if (finding.waived || finding.severity != Severity::fail) continue;
@@ -188,11 +187,11 @@ class Judge {
 
   void decide() {
     auto& objections = verdict_.objections;
-    std::stable_sort(objections.begin(), objections.end(), [](const Objection& a, const Objection& b) {
+    std::ranges::stable_sort(objections, [](const Objection& a, const Objection& b) {
       return (a.outcome == Outcome::fail) > (b.outcome == Outcome::fail);
     });
-    verdict_.complete = std::none_of(objections.begin(), objections.end(),
-                                     [](const Objection& objection) { return objection.outcome == Outcome::unknown; });
+    verdict_.complete = std::ranges::none_of(
+        objections, [](const Objection& objection) { return objection.outcome == Outcome::unknown; });
     if (!objections.empty()) {
       verdict_.outcome = objections.front().outcome;
       verdict_.reason = objections.front().what;

@@ -105,7 +105,7 @@ ClaimProof prove_sm(const Facts& facts, const Target& target) {
 ClaimProof prove_isa(const Facts& facts, const Target& target) {
   if (auto proof = nothing_ran(facts)) return *proof;
   const auto& here = facts.host->cpu.targets;
-  if (std::find(here.begin(), here.end(), target.id) == here.end())
+  if (std::ranges::find(here, target.id) == here.end())
     return all_unknown(fmt::format("{} is not {}", facts.host->cpu.name, target.id));
   const LibtorchRun& run = *facts.run;
   if (!run.loaded && (run.obstacle || was_only_read(facts)))
@@ -187,7 +187,7 @@ void add_detail(std::string& detail, const std::string& more) {
 
 // Ignores findings in packages beside torch, which have their own rows.
 bool fails_on_cpu(const std::vector<Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+  return std::ranges::any_of(findings, [&](const Finding& finding) {
     return finding.severity == Severity::fail && finding.level == Level::shipped && finding.subject != Subject::gpu &&
            !finding.distribution;
   });
@@ -218,7 +218,7 @@ void fill_gpu(ClaimRow& row, const Facts& facts, size_t index) {
   if (gpu_of_run(facts) == index) {
     row.loaded = row.executed = Outcome::unknown;
     if (facts.run->executed_on_gpu) row.executed = known(*facts.run->executed_on_gpu);
-  } else if (std::any_of(areas.begin(), areas.end(), [&](const LibtorchArea& area) { return area.device == device; })) {
+  } else if (std::ranges::any_of(areas, [&](const LibtorchArea& area) { return area.device == device; })) {
     row.loaded = Outcome::unknown;
     std::string why;
     row.executed = judge_areas(*facts.run, device, why);
@@ -292,11 +292,11 @@ struct Shipped {
     for (const auto& check : all_checks()) {
       if (!which(check)) continue;
       any = true;
-      const bool failed = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+      const bool failed = std::ranges::any_of(findings, [&](const Finding& finding) {
         return finding.id == check.id && finding.severity == Severity::fail;
       });
       if (failed) return Outcome::fail;
-      unknown = unknown || std::find(unanswered.begin(), unanswered.end(), check.id) != unanswered.end();
+      unknown = unknown || std::ranges::find(unanswered, check.id) != unanswered.end();
     }
     return any && !unknown ? Outcome::pass : Outcome::unknown;
   }
@@ -349,7 +349,7 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   std::vector<ClaimRow> rows;
   const auto add = [&](const char* what, const std::string& claimed, Outcome outcome, const std::string& detail,
                        const ClaimProof& proof = {}) {
-    const bool known = std::find(parts.unknown.begin(), parts.unknown.end(), what) == parts.unknown.end();
+    const bool known = std::ranges::find(parts.unknown, what) == parts.unknown.end();
     rows.push_back({.claim = what,
                     .claimed = claimed,
                     .shipped = known ? outcome : Outcome::unknown,

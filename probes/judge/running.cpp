@@ -50,9 +50,8 @@ Answer libtorch_computes(const Facts& facts) {
 
 // Skips failed runs if another check reports why no GPU can work.
 Answer libtorch_computes_on_gpu(const Facts& facts) {
-  const bool expected = std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const GpuOutcome& gpu) {
-    return gpu.code != GpuCode::none && gpu.code != GpuCode::unknown;
-  });
+  const bool expected = std::ranges::any_of(
+      facts.gpus, [](const GpuOutcome& gpu) { return gpu.code != GpuCode::none && gpu.code != GpuCode::unknown; });
   if (!expected || !facts.run->executed) return {};
   if (!gpus_are_usable(facts) || !driver_supports_cuda(facts)) return {};
   if (!facts.run->executed_on_gpu && facts.run->obstacle) return {.seen = {}, .unknown = describe_failed_run(facts)};

@@ -64,7 +64,7 @@ void read_result(const Json& line, OperatorRun& run, Reported& reported) {
     run.refused.push_back(fmt::format("{} in {}, {}: {}", result->name, result->type, way, why.get<std::string>()));
   const bool repeats = line.value("deterministic", true);
   auto& other = run.not_repeated;
-  if (!repeats && std::find(other.begin(), other.end(), result->name) == other.end()) other.push_back(result->name);
+  if (!repeats && std::ranges::find(other, result->name) == other.end()) other.push_back(result->name);
   reported.results.push_back(*result);
   reported.last.reset();
 }
@@ -155,9 +155,7 @@ void blame(OperatorResult& last, const Reported& reported) {
 OperatorState worst(OperatorState one, OperatorState other) {
   constexpr std::array kOrder{OperatorState::not_run, OperatorState::random, OperatorState::right, OperatorState::wrong,
                               OperatorState::crashed};
-  const auto rank = [&](OperatorState state) {
-    return std::find(kOrder.begin(), kOrder.end(), state) - kOrder.begin();
-  };
+  const auto rank = [&](OperatorState state) { return std::ranges::find(kOrder, state) - kOrder.begin(); };
   return rank(one) < rank(other) ? other : one;
 }
 

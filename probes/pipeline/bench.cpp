@@ -27,7 +27,7 @@ Result<Measurements> run_bench(const BenchOptions& options) {
                          .limit_seconds = 2 * options.budget_seconds};
   std::optional<ForeignClosure> foreign;
   const auto& peers = options.bench.against;
-  if (std::find(peers.begin(), peers.end(), "libtorch") != peers.end()) {
+  if (std::ranges::find(peers, "libtorch") != peers.end()) {
     fs::path artifact = options.artifact.value_or(fs::path());
     if (artifact.empty()) {
       PBPROBE_TRY(artifact, find_default_artifact(torch_search_roots(system_env())), "bench --against");

@@ -111,8 +111,8 @@ std::vector<std::string> list_libtorch_files(const fs::path& libtorch_dir) {
     if (name.find("cuda") != std::string::npos || name.find("python") != std::string::npos) continue;
     (name.starts_with("libc10.") || name.starts_with("libtorch_cpu.") ? first : rest).push_back(entry.path.string());
   }
-  std::sort(first.begin(), first.end());
-  std::sort(rest.begin(), rest.end());
+  std::ranges::sort(first);
+  std::ranges::sort(rest);
   first.insert(first.end(), rest.begin(), rest.end());
   return first;
 }

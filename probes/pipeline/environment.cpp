@@ -232,8 +232,7 @@ Result<Environment> make_environment(const EnvironmentRequest& request) {
     if (request.artifacts.size() == 1) return added.error();
     environment.problems.push_back(added.error().message);
   }
-  std::stable_sort(environment.distributions.begin(), environment.distributions.end(),
-                   [](const Distribution& a, const Distribution& b) { return a.name < b.name; });
+  std::ranges::stable_sort(environment.distributions, {}, &Distribution::name);
   return environment;
 }
 

@@ -82,7 +82,7 @@ Result<void> check_attestable(const Report& report) {
         "no evidence was written: the facts are from a document, not from files: gate the artifact itself");
   const auto& files = report.inventory->files;
   const bool whole =
-      std::all_of(files.begin(), files.end(), [](const File& file) { return file.problem || file.sha256.has_value(); });
+      std::ranges::all_of(files, [](const File& file) { return file.problem || file.sha256.has_value(); });
   if (!whole || list_subjects(report).empty())
     return make_error(ErrorCode::unsupported,
                       "no evidence was written: digests of shared objects are missing: gate the artifact itself");

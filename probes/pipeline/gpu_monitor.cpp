@@ -27,8 +27,8 @@ bool names(const std::string& devices, const std::string& device) {
   constexpr std::string_view kCuda = "cuda:";
   if (!devices.starts_with(kCuda)) return false;
   const auto numbers = split(std::string_view(devices).substr(kCuda.size()), ',');
-  return std::any_of(numbers.begin(), numbers.end(),
-                     [&](std::string_view number) { return fmt::format("{}{}", kCuda, number) == device; });
+  return std::ranges::any_of(numbers,
+                             [&](std::string_view number) { return fmt::format("{}{}", kCuda, number) == device; });
 }
 
 // Ignores an MPS server: it computes nothing itself, and pbprobe is one of its clients.
@@ -100,7 +100,7 @@ void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::str
   for (auto& [device, point] : points) {
     if (!point.clock_mhz && !point.power_watts && !point.celsius) continue;
     const auto is_its = [name = std::string_view(device)](const auto& one) { return one.device == name; };
-    auto trace = std::find_if(traces.begin(), traces.end(), is_its);
+    auto trace = std::ranges::find_if(traces, is_its);
     if (trace == traces.end()) trace = traces.insert(traces.end(), {.device = device, .points = {}});
     trace->points.push_back(point);
     is_full |= trace->points.size() >= kMaxPoints;

@@ -78,7 +78,7 @@ Answered read_answer(const std::string& text, Import& tried) {
     if (line.starts_with("ended ")) answered.end = line;
     if (!line.starts_with("mapped ")) continue;
     const std::string path(line.substr(std::strlen("mapped ")));
-    if (std::find(tried.loaded.begin(), tried.loaded.end(), path) == tried.loaded.end()) tried.loaded.push_back(path);
+    if (std::ranges::find(tried.loaded, path) == tried.loaded.end()) tried.loaded.push_back(path);
   }
   return answered;
 }

@@ -100,7 +100,7 @@ std::vector<Mode> list_modes(const Report& report, const OperatorOptions& option
 // Returns what torch may take of unified memory; nullopt if no GPU shares the machine's memory.
 std::optional<int64_t> find_unified_limit(const Report& report) {
   const auto& gpus = report.host->gpus;
-  const bool any = std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.unified_memory == true; });
+  const bool any = std::ranges::any_of(gpus, [](const Gpu& gpu) { return gpu.unified_memory == true; });
   const auto available = any ? available_memory_bytes({}) : std::nullopt;
   return available ? std::optional(get_unified_share(*available)) : std::nullopt;
 }

@@ -187,7 +187,7 @@ class Pipeline {
   // Loading CUDA, cuDNN and cuSOLVER takes time.
   void allow_for_gpu() {
     const auto& gpus = result_.report.host->gpus;
-    const bool any = std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return !gpu.problem; });
+    const bool any = std::ranges::any_of(gpus, [](const Gpu& gpu) { return !gpu.problem; });
     if (any && options_.depth == Depth::quick && options_.budget_seconds <= 0) budget_ = std::chrono::seconds(20);
   }
 
@@ -254,7 +254,7 @@ class Pipeline {
   bool lacks_avx() const {
     if (!result_.report.host || result_.report.host->cpu.architecture != "x86_64") return false;
     const auto& features = result_.report.host->cpu.features;
-    return std::find(features.begin(), features.end(), "avx") == features.end();
+    return std::ranges::find(features, "avx") == features.end();
   }
 
   // Most failing packages are extensions, not torch. The first reading has its own time; later ones use the cache.

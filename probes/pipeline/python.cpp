@@ -74,7 +74,7 @@ std::vector<fs::path> torch_search_roots(const GetEnv& env) {
   roots.emplace_back(".venv");
   std::vector<fs::path> unique;
   for (const auto& root : roots) {
-    if (std::find(unique.begin(), unique.end(), root) == unique.end()) unique.push_back(root);
+    if (std::ranges::find(unique, root) == unique.end()) unique.push_back(root);
   }
   return unique;
 }

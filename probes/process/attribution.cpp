@@ -53,8 +53,7 @@ void run_trial(FaultTrial& trial, const std::string& device, const MeasureReques
     trial.detail = result->problems.front();
   } else if (result->not_run && !result->not_run->empty()) {
     trial.detail = result->not_run->front().what;
-  } else if (std::any_of(result->rows.begin(), result->rows.end(),
-                         [&](const BenchRow& row) { return row.kernel == trial.kernel; })) {
+  } else if (std::ranges::any_of(result->rows, [&](const BenchRow& row) { return row.kernel == trial.kernel; })) {
     trial.outcome = TrialOutcome::passed;
   } else {
     trial.detail = result->notes.empty() ? "it was not launched" : result->notes.back();

@@ -74,7 +74,7 @@ bool is_hardware_xid(std::string_view message) {
   const size_t end = message.find("): ");
   int number = 0;
   if (end != message.npos) std::from_chars(message.data() + end + 3, message.data() + message.size(), number);
-  return std::find(kHardware.begin(), kHardware.end(), number) != kHardware.end();
+  return std::ranges::find(kHardware, number) != kHardware.end();
 }
 
 }  // namespace pbprobe

@@ -17,7 +17,7 @@ namespace pbprobe {
 double quantile(std::span<const double> samples, double fraction) {
   if (samples.empty()) return 0;
   std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(std::floor(place));
   const size_t above = std::min(below + 1, sorted.size() - 1);
@@ -49,8 +49,7 @@ namespace {
 
 // Operations per clock and unit, by the best quarter of the slices: the others shared their cores with something else.
 double ops_per_clock(std::vector<PeakPair> pairs, int64_t units) {
-  std::sort(pairs.begin(), pairs.end(),
-            [](const PeakPair& a, const PeakPair& b) { return a.peak_gflops > b.peak_gflops; });
+  std::ranges::sort(pairs, std::greater(), &PeakPair::peak_gflops);
   pairs.resize(std::max<size_t>(pairs.size() / 4, 1));
   std::vector<double> seen;
   for (const PeakPair& pair : pairs) seen.push_back(pair.peak_gflops / pair.clock_ghz / static_cast<double>(units));
@@ -59,7 +58,7 @@ double ops_per_clock(std::vector<PeakPair> pairs, int64_t units) {
 
 // Describes how the table contradicts the peak; empty if it does not.
 std::string disagreement(double seen, std::span<const int64_t> allowed, bool second_hand) {
-  const bool agrees = std::any_of(allowed.begin(), allowed.end(), [&](int64_t ops) {
+  const bool agrees = std::ranges::any_of(allowed, [&](int64_t ops) {
     return std::abs(seen - static_cast<double>(ops)) <= 0.03 * static_cast<double>(ops);
   });
   if (agrees || second_hand) return "";
@@ -107,9 +106,8 @@ constexpr double kConfidence = 0.95;
 constexpr size_t kResamples = 4000;
 
 const AreaTiming* find(const std::vector<AreaTiming>& timings, const AreaTiming& like) {
-  const auto found = std::find_if(timings.begin(), timings.end(), [&](const AreaTiming& timing) {
-    return timing.area == like.area && timing.device == like.device;
-  });
+  const auto found = std::ranges::find_if(
+      timings, [&](const AreaTiming& timing) { return timing.area == like.area && timing.device == like.device; });
   return found == timings.end() ? nullptr : &*found;
 }
 
@@ -156,7 +154,7 @@ void widen_by_ranks(AreaGain& gain, double confidence) {
   std::vector<double> ratios;
   for (size_t i = 0; i < gain.samples_us.size(); ++i)
     ratios.push_back(gain.baseline_samples_us[i] / gain.samples_us[i]);
-  std::sort(ratios.begin(), ratios.end());
+  std::ranges::sort(ratios);
   const size_t place = find_median_rank(ratios.size(), confidence);
   gain.low = std::min(gain.low, ratios[place - 1]);
   gain.high = std::max(gain.high, ratios[ratios.size() - place]);

@@ -20,8 +20,7 @@ constexpr size_t kMaxComponents = 4;
 
 // "sm_75, 80, 100a": the prefix once.
 std::string chips(std::vector<std::string> names) {
-  std::sort(names.begin(), names.end(),
-            [](const std::string& a, const std::string& b) { return parse_sm(a) < parse_sm(b); });
+  std::ranges::sort(names, [](const std::string& a, const std::string& b) { return parse_sm(a) < parse_sm(b); });
   for (size_t i = 1; i < names.size(); ++i) {
     if (names[i].starts_with("sm_")) names[i].erase(0, 3);
   }
@@ -59,8 +58,8 @@ void add_components(Page& page, const Inventory& inventory) {
     names.stored_bytes += file.device_code->stored_bytes;
   }
   std::vector<std::pair<std::string, Names>> largest(components.begin(), components.end());
-  std::stable_sort(largest.begin(), largest.end(),
-                   [](const auto& a, const auto& b) { return a.second.stored_bytes > b.second.stored_bytes; });
+  std::ranges::stable_sort(largest,
+                           [](const auto& a, const auto& b) { return a.second.stored_bytes > b.second.stored_bytes; });
   const size_t left_out = largest.size() > kMaxComponents ? largest.size() - kMaxComponents : 0;
   largest.resize(largest.size() - left_out);
   for (const auto& [component, names] : largest) page.entry(component, names_line(names), 24);
@@ -128,8 +127,7 @@ std::vector<std::string> device_code_details(const DeviceCode& code) {
 }
 
 void add_device_code(Page& page, const Inventory& inventory) {
-  const bool any = std::any_of(inventory.files.begin(), inventory.files.end(),
-                               [](const File& file) { return file.device_code.has_value(); });
+  const bool any = std::ranges::any_of(inventory.files, [](const File& file) { return file.device_code.has_value(); });
   if (!any) return;
   page.heading("Device code");
   for (const auto& file : inventory.files) {

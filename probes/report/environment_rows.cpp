@@ -179,8 +179,7 @@ void add_all_lacking(Page& page, const Environment& environment) {
 // Reports whether the problems below the table repeat this finding. There, unreadable files have the command that fixes
 // them.
 bool stands_below(const Finding& finding, const Distribution& row) {
-  return std::any_of(row.problems.begin(), row.problems.end(),
-                     [&](const std::string& problem) { return problem.ends_with(finding.what); });
+  return std::ranges::any_of(row.problems, [&](const std::string& problem) { return problem.ends_with(finding.what); });
 }
 
 void add_findings(Page& page, const Environment& environment) {

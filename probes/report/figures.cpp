@@ -146,7 +146,7 @@ void add_summary(Page& page, const Measurements& measurements) {
   std::vector<std::vector<Cell>> rows;
   for (auto& [name, of] : ratios) {
     if (shapes[name.substr(0, name.rfind(','))] < kMany) continue;
-    std::sort(of.begin(), of.end());
+    std::ranges::sort(of);
     double sum = 0;
     for (const double ratio : of) sum += std::log(ratio);
     rows.push_back({{name},
@@ -222,7 +222,7 @@ bool is_fastest(const BenchRow& row, const std::vector<BenchRow>& rows) {
   const auto product = [](const BenchRow& one) {
     return std::tie(one.dtype, one.m, one.n, one.k, one.layout, one.out, one.threads);
   };
-  return std::none_of(rows.begin(), rows.end(), [&](const BenchRow& other) {
+  return std::ranges::none_of(rows, [&](const BenchRow& other) {
     const bool same_device = row.threads > 0 || other.target == row.target;
     return same_device && product(other) == product(row) && other.gflops > row.gflops;
   });

@@ -56,7 +56,7 @@ std::vector<Block> make_blocks(const Verdict& verdict, const Objection* left_out
   }
   // Objections that repeat a finding are skipped.
   const auto is_found = [&](const Objection& objection) {
-    return std::any_of(verdict.findings.begin(), verdict.findings.end(), [&](const Finding& finding) {
+    return std::ranges::any_of(verdict.findings, [&](const Finding& finding) {
       return finding.id == objection.id && finding.what == objection.what;
     });
   };
@@ -67,7 +67,7 @@ std::vector<Block> make_blocks(const Verdict& verdict, const Objection* left_out
     if (left_out != nullptr && objection.outcome == Outcome::unknown) causes.insert(objection.what);
   }
   const auto weight = [](const Block& block) { return block.word == "fail" ? 0 : block.word == "unknown" ? 1 : 2; };
-  std::stable_sort(blocks.begin(), blocks.end(), [&](const Block& a, const Block& b) { return weight(a) < weight(b); });
+  std::ranges::stable_sort(blocks, [&](const Block& a, const Block& b) { return weight(a) < weight(b); });
   return blocks;
 }
 

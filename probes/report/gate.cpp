@@ -25,7 +25,7 @@ std::string at(const std::optional<std::string>& where) {
 
 void add_claims(Page& page, const Verdict& gate) {
   const auto is_claimed = [](const ClaimRow& row) { return row.claimed.has_value(); };
-  if (std::none_of(gate.claims.begin(), gate.claims.end(), is_claimed)) return;
+  if (std::ranges::none_of(gate.claims, is_claimed)) return;
   page.blank();
   text::Rows rows{{{""}}};
   for (const char* title : {"claimed", "required", "proven", "outcome"})

@@ -86,7 +86,7 @@ std::string minimum_cpu_line(const HostCode& code) {
 
 void add_host_code(Page& page, const Inventory& inventory) {
   const auto telling = [](const File& file) { return file.host_code && is_telling(*file.host_code); };
-  if (std::none_of(inventory.files.begin(), inventory.files.end(), telling)) return;
+  if (std::ranges::none_of(inventory.files, telling)) return;
   page.heading("Host code");
   const bool of_torch = other_package(inventory) == nullptr;
   for (const auto& file : inventory.files) {

@@ -88,8 +88,8 @@ void add_names(Page& page, std::string_view label, const std::map<Provider, std:
 
 void add_versions(Page& page, const Inventory& inventory) {
   const auto versions = collect_versions(inventory);
-  const bool compilers = std::any_of(inventory.files.begin(), inventory.files.end(),
-                                     [](const File& file) { return file.compiler.has_value(); });
+  const bool compilers =
+      std::ranges::any_of(inventory.files, [](const File& file) { return file.compiler.has_value(); });
   if (versions.empty() && !inventory.version_floors && !inventory.python_abi && !compilers) return;
   page.heading("Versions");
   if (inventory.python_abi) page.entry("Python ABI", *inventory.python_abi, kLabel);

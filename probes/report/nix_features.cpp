@@ -15,8 +15,8 @@ namespace pbprobe {
 namespace {
 
 bool has_all(const Cpu& cpu, std::initializer_list<std::string_view> features) {
-  return std::all_of(features.begin(), features.end(), [&](std::string_view feature) {
-    return std::find(cpu.features.begin(), cpu.features.end(), feature) != cpu.features.end();
+  return std::ranges::all_of(features, [&](std::string_view feature) {
+    return std::ranges::find(cpu.features, feature) != cpu.features.end();
   });
 }
 
@@ -53,8 +53,7 @@ std::string render_nix_features(const Host& host) {
       if (!march.empty()) names.push_back("gccarch-" + march);
     }
   }
-  if (std::any_of(host.gpus.begin(), host.gpus.end(), [](const Gpu& gpu) { return !gpu.problem; }))
-    names.emplace_back("cuda");
+  if (std::ranges::any_of(host.gpus, [](const Gpu& gpu) { return !gpu.problem; })) names.emplace_back("cuda");
   return names.empty() ? "" : fmt::format("{}\n", fmt::join(names, "\n"));
 }
 

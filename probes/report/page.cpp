@@ -55,13 +55,13 @@ void shorten_title(Rows& rows, size_t column) {
   }
   if (rows.empty() || column >= rows.front().size()) return;
   std::string& title = rows.front()[column].text;
-  while (columns(title) > body && std::count(title.begin(), title.end(), ' ') > 1) title.resize(title.rfind(' '));
+  while (columns(title) > body && std::ranges::count(title, ' ') > 1) title.resize(title.rfind(' '));
 }
 
 void remove_column(Rows& rows, std::string_view title) {
   if (rows.empty()) return;
   const auto& titles = rows.front();
-  const auto found = std::find_if(titles.begin(), titles.end(), [&](const Cell& cell) { return cell.text == title; });
+  const auto found = std::ranges::find(titles, title, &Cell::text);
   if (found == titles.end()) return;
   const auto column = found - titles.begin();
   for (auto& row : rows) {
@@ -120,7 +120,7 @@ std::string shortened(const std::string& text, size_t width, const std::string& 
 
 size_t columns(std::string_view text) {
   return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
+      std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
 }
 
 std::string Page::paint(std::string_view text, Colour colour) const {

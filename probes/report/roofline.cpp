@@ -3,6 +3,7 @@
 #include "probes/report/roofline.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ RoofPoint make_point(const T& row, const std::string& who, std::string_view out)
   std::vector<double> samples = row.samples_us;
   std::erase_if(samples, [](double us) { return us <= 0; });
   if (samples.empty()) return point;
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   point.low = operations(row) / quantile(samples, 0.9) * 1e-3;
   point.high = operations(row) / quantile(samples, 0.1) * 1e-3;
   return point;
@@ -56,7 +57,7 @@ std::optional<double> read_rate(const BenchRow& row) {
   const auto reading = row.peers.find("reading");
   if (reading == row.peers.end() || reading->second.samples_us.empty()) return std::nullopt;
   std::vector<double> samples = reading->second.samples_us;
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   const double us = quantile(samples, 0.5);
   return us > 0 ? std::optional(product(row.k, row.n) * get_type_bytes(row.dtype) / us * 1e-3) : std::nullopt;
 }
@@ -76,7 +77,7 @@ RoofPoint make_point(const ProbeFigure& figure) {
                   .of_libtorch = true};
   std::vector<double> samples = figure.samples;
   if (samples.empty()) return point;
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   point.low = quantile(samples, 0.1) * each;
   point.high = quantile(samples, 0.9) * each;
   return point;
@@ -102,8 +103,7 @@ class Roofs {
     for (auto& [device, one] : roofs_) {
       if (one.points.empty()) continue;
       one.device = device;
-      std::stable_sort(one.ceilings.begin(), one.ceilings.end(),
-                       [](const Ceiling& a, const Ceiling& b) { return a.gflops > b.gflops; });
+      std::ranges::stable_sort(one.ceilings, std::greater(), &Ceiling::gflops);
       for (auto& point : one.points) place(point, one);
       all.push_back(std::move(one));
     }
@@ -135,7 +135,7 @@ class Roofs {
 
   void raise(Roof& roof, const std::string& name, const std::string& dtype, double gflops) {
     const auto same = [&](const Ceiling& one) { return one.name == name; };
-    const auto found = std::find_if(roof.ceilings.begin(), roof.ceilings.end(), same);
+    const auto found = std::ranges::find_if(roof.ceilings, same);
     if (found == roof.ceilings.end())
       roof.ceilings.push_back({name, dtype, gflops});
     else
@@ -163,7 +163,7 @@ class Roofs {
     const auto is_its = [&](const Ceiling& one) {
       return point.ceiling.empty() ? one.dtype == point.dtype : one.name == point.ceiling;
     };
-    const auto ceiling = std::find_if(roof.ceilings.begin(), roof.ceilings.end(), is_its);
+    const auto ceiling = std::ranges::find_if(roof.ceilings, is_its);
     if (ceiling == roof.ceilings.end()) return;
     const double memory = roof.gb_per_s ? point.intensity * *roof.gb_per_s : ceiling->gflops;
     point.roof = std::min(ceiling->gflops, memory);

@@ -12,8 +12,8 @@
 namespace pbprobe::text {
 
 const ClaimRow* find_device_row(const Verdict& verdict, const std::string& begin) {
-  const auto found = std::find_if(verdict.claims.begin(), verdict.claims.end(),
-                                  [&](const ClaimRow& row) { return !row.claimed && row.claim.starts_with(begin); });
+  const auto found = std::ranges::find_if(
+      verdict.claims, [&](const ClaimRow& row) { return !row.claimed && row.claim.starts_with(begin); });
   return found == verdict.claims.end() ? nullptr : &*found;
 }
 
@@ -98,7 +98,7 @@ Rows titles(std::initializer_list<const char*> words) {
 }  // namespace
 
 int64_t tested_gpus(const Verdict& verdict) {
-  return std::count_if(verdict.gpus.begin(), verdict.gpus.end(), [&](const GpuOutcome& gpu) {
+  return std::ranges::count_if(verdict.gpus, [&](const GpuOutcome& gpu) {
     const ClaimRow* row = find_device_row(verdict, format_claim_begin(gpu));
     return row != nullptr && row->executed && row->executed != Outcome::unknown;
   });

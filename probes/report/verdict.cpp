@@ -32,7 +32,7 @@ std::string choose_sign(const Page& page, const std::optional<Verdict>& verdict)
 std::string format_gpus(const Host& host) {
   const Gpu& first = host.gpus.front();
   const auto alike = [&](const Gpu& gpu) { return gpu.name == first.name && gpu.capability == first.capability; };
-  const auto count = std::count_if(host.gpus.begin(), host.gpus.end(), alike);
+  const auto count = std::ranges::count_if(host.gpus, alike);
   std::string text = count > 1 ? fmt::format("{}{}×{}", count, kNoBreak, kNoBreak) : "";
   text += fmt::format("{} ({})", first.name, format_sm(first.capability));
   const auto others = static_cast<std::ptrdiff_t>(host.gpus.size()) - count;
@@ -46,12 +46,12 @@ std::string format_counts(const Verdict& verdict) {
       {Severity::fail, "fault"}, {Severity::warn, "warning"}, {Severity::note, "note"}};
   std::vector<std::string> parts;
   for (const auto& [severity, word] : kWords) {
-    const auto count = std::count_if(verdict.findings.begin(), verdict.findings.end(),
-                                     [of = severity](const Finding& one) { return one.severity == of && !one.waived; });
+    const auto count = std::ranges::count_if(
+        verdict.findings, [of = severity](const Finding& one) { return one.severity == of && !one.waived; });
     if (count > 0) parts.push_back(plural(count, word));
   }
-  const auto open = std::count_if(verdict.objections.begin(), verdict.objections.end(),
-                                  [](const Objection& one) { return one.outcome == Outcome::unknown; });
+  const auto open =
+      std::ranges::count_if(verdict.objections, [](const Objection& one) { return one.outcome == Outcome::unknown; });
   if (open > 0) parts.push_back(fmt::format("{} unanswered", plural(open, "question")));
   return parts.empty() ? "nothing to fix" : fmt::format("{}", fmt::join(parts, ", "));
 }

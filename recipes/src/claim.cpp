@@ -72,7 +72,7 @@ Result<void> read_pair(Claim& claim, std::string_view key, std::string_view valu
   }
   if (key == "blas") {
     const auto& choices = m.blas.choices;
-    if (std::find(choices.begin(), choices.end(), value) == choices.end())
+    if (std::ranges::find(choices, value) == choices.end())
       return make_error(ErrorCode::usage, "blas={}: choose one of {}", value, fmt::join(choices, ", "));
     return set_once(claim.blas, key, std::string(value));
   }

@@ -71,8 +71,7 @@ std::string variants_table(std::string_view stand_in, const Matrix& m) {
 std::string list_instructions(const Target& target) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_name;
   for (const auto& path : target.instructions) {
-    const auto found =
-        std::find_if(by_name.begin(), by_name.end(), [&](const auto& p) { return p.first == path.name; });
+    const auto found = std::ranges::find_if(by_name, [&](const auto& p) { return p.first == path.name; });
     if (found != by_name.end()) {
       found->second.push_back(path.dtype);
     } else {
@@ -94,7 +93,7 @@ std::string gpu_guide(const Matrix& m) {
     std::vector<std::string> drivers;
     for (const auto& line : m.lines) {
       const auto variants = line_variants(line, m.python.default_value);
-      if (std::none_of(variants.begin(), variants.end(), [&](const auto& v) { return v.gpu == target.id; })) continue;
+      if (std::ranges::none_of(variants, [&](const auto& v) { return v.gpu == target.id; })) continue;
       lines.push_back(line.id);
       drivers.push_back(fmt::format("{}", min_driver(line, target, m).value_or(0)));
     }
@@ -114,8 +113,7 @@ std::string cpu_guide(const Matrix& m) {
     std::vector<std::string> workloads;
     std::vector<std::string> not_for;
     for (const auto& workload : m.workloads) {
-      if (std::find(workload.cpus.begin(), workload.cpus.end(), target.id) == workload.cpus.end())
-        not_for.push_back(workload.id);
+      if (std::ranges::find(workload.cpus, target.id) == workload.cpus.end()) not_for.push_back(workload.id);
       for (const auto& id : workload.cpus) {
         if (find_target(id)->architecture != target.architecture) continue;
         if (id == target.id) workloads.push_back(workload.id);

@@ -143,7 +143,7 @@ Result<std::vector<Named>> named_recipes(const fs::path& folder, const Matrix& m
     if (variant) recipes.push_back({entry.path, collect_variant_facts(*variant, m), m.find_line(variant->line)});
   }
   if (code) return make_error(ErrorCode::not_found, "{}: {}", folder.string(), code.message());
-  std::sort(recipes.begin(), recipes.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
+  std::ranges::sort(recipes, [](const auto& a, const auto& b) { return a.file < b.file; });
   return recipes;
 }
 

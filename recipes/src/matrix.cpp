@@ -28,7 +28,7 @@ bool is_sri_hash(std::string_view text) {
   if (!text.starts_with(kPrefix) || text.size() != kPrefix.size() + 44 || text.back() != '=') return false;
   text.remove_prefix(kPrefix.size());
   text.remove_suffix(1);
-  const bool base64 = std::all_of(text.begin(), text.end(), [](char c) {
+  const bool base64 = std::ranges::all_of(text, [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '/';
   });
   // Reject the placeholder hash that packagers write until the first build prints the right one.
@@ -84,7 +84,7 @@ Result<void> check_line(const MatrixLine& line, const std::string& path) {
   if (!is_version(line.torch, 3, 3))
     return make_error(ErrorCode::malformed, "{}.torch: \"{}\" is not like 2.10.0", path, line.torch);
   auto suffix = line.cuda;
-  std::replace(suffix.begin(), suffix.end(), '.', '_');
+  std::ranges::replace(suffix, '.', '_');
   if (line.id != "cuda" + suffix)
     return make_error(ErrorCode::malformed, "{}.id: {} is not cuda{}, which the line's CUDA {} requires", path, line.id,
                       suffix, line.cuda);
@@ -111,7 +111,7 @@ Result<void> check_line(const MatrixLine& line, const std::string& path) {
 }
 
 Result<void> check_choice(const Choice& choice, std::string_view path) {
-  if (std::find(choice.choices.begin(), choice.choices.end(), choice.default_value) == choice.choices.end())
+  if (std::ranges::find(choice.choices, choice.default_value) == choice.choices.end())
     return make_error(ErrorCode::malformed, "{}.default: {} is none of its choices", path, choice.default_value);
   return {};
 }
@@ -198,8 +198,7 @@ std::string matrix_schema() {
 std::vector<std::string> common_platforms(const Target& gpu, const Target& cpu) {
   std::vector<std::string> common;
   for (const auto& platform : gpu.platforms) {
-    if (std::find(cpu.platforms.begin(), cpu.platforms.end(), platform) != cpu.platforms.end())
-      common.push_back(platform);
+    if (std::ranges::find(cpu.platforms, platform) != cpu.platforms.end()) common.push_back(platform);
   }
   return common;
 }

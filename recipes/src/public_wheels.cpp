@@ -69,8 +69,7 @@ bool driver_takes(const Host& host, const PublicWheel& wheel) {
   const auto driver = parse_major_minor(host.driver.cuda_version.value_or(""));
   if (!driver || wheel.cuda.empty()) return true;
   const auto needs = [](const std::string& cuda) { return std::stoll(cuda.substr(0, cuda.find('.'))); };
-  return std::any_of(wheel.cuda.begin(), wheel.cuda.end(),
-                     [&](const std::string& cuda) { return needs(cuda) <= driver->major; });
+  return std::ranges::any_of(wheel.cuda, [&](const std::string& cuda) { return needs(cuda) <= driver->major; });
 }
 
 // Returns the glibc that one tag of a wheel requires: 2.28 for "manylinux_2_28_x86_64".
@@ -83,7 +82,7 @@ std::optional<MajorMinor> parse_manylinux(std::string_view tag) {
   constexpr std::string_view kBegin = "manylinux_";
   if (!tag.starts_with(kBegin)) return std::nullopt;
   std::string version(tag.substr(kBegin.size()));
-  std::replace(version.begin(), version.end(), '_', '.');
+  std::ranges::replace(version, '_', '.');
   return parse_major_minor(version.substr(0, version.find('.', version.find('.') + 1)));
 }
 
@@ -112,7 +111,7 @@ bool glibc_takes(const Host& host, const PublicWheel& wheel) {
 // have code of its generation. Source: CUDA C++ Programming Guide, "Binary compatibility".
 bool is_jetson(const Sm& gpu) {
   constexpr std::array kJetsons{Sm{5, 3}, Sm{6, 2}, Sm{7, 2}, Sm{8, 7}};
-  return std::find(kJetsons.begin(), kJetsons.end(), gpu) != kJetsons.end();
+  return std::ranges::find(kJetsons, gpu) != kJetsons.end();
 }
 
 std::string describe_gpu(const Gpu& gpu) {
@@ -128,8 +127,8 @@ class Wheels {
     sm_ = parse_sm(gpu->capability);
     gpus_ = {gpu};
     for (const auto& one : host.gpus) {
-      const bool known = std::any_of(gpus_.begin(), gpus_.end(),
-                                     [&](const Gpu* other) { return other->capability == one.capability; });
+      const bool known =
+          std::ranges::any_of(gpus_, [&](const Gpu* other) { return other->capability == one.capability; });
       if (!known && parse_sm(one.capability)) gpus_.push_back(&one);
     }
   }
@@ -207,8 +206,7 @@ class Wheels {
 
   // Returns the version of the first wheel for this platform: older ones were not read.
   std::string oldest_torch() const {
-    const auto first = std::find_if(table_.wheels.begin(), table_.wheels.end(),
-                                    [&](const PublicWheel& wheel) { return is_torch(wheel); });
+    const auto first = std::ranges::find_if(table_.wheels, [&](const PublicWheel& wheel) { return is_torch(wheel); });
     return first == table_.wheels.end() ? "" : first->version;
   }
 
@@ -294,7 +292,7 @@ class Wheels {
       all.push_back(describe_code(served, wheel, gpu->capability));
       each.push_back(fmt::format("{}: {}", describe_gpu(*gpu), all.back()));
     }
-    const bool same = std::all_of(all.begin(), all.end(), [&](const std::string& text) { return text == all.front(); });
+    const bool same = std::ranges::all_of(all, [&](const std::string& text) { return text == all.front(); });
     one.sentence = same ? all.front() : fmt::format("{}", fmt::join(each, "; "));
   }
 
@@ -306,8 +304,8 @@ class Wheels {
     for (const auto& wheel : table_.wheels) {
       if (wheel.package == kTorch || wheel.platform != platform_ || !runs_here(wheel)) continue;
       const bool fits = version && (!wheel.torch || satisfies(*version, *wheel.torch));
-      const auto same = std::find_if(taken.begin(), taken.end(),
-                                     [&](const PublicWheel* one) { return one->package == wheel.package; });
+      const auto same =
+          std::ranges::find_if(taken, [&](const PublicWheel* one) { return one->package == wheel.package; });
       if (same == taken.end()) {
         taken.push_back(&wheel);
       } else if (fits || !version || ((*same)->torch && !satisfies(*version, *(*same)->torch))) {
@@ -322,8 +320,8 @@ class Wheels {
     }
     for (const auto& absent : table_.absent) {
       if (absent.platform != platform_) continue;
-      const bool other = std::any_of(taken.begin(), taken.end(),
-                                     [&](const PublicWheel* one) { return one->package == absent.package; });
+      const bool other =
+          std::ranges::any_of(taken, [&](const PublicWheel* one) { return one->package == absent.package; });
       if (!other)
         advice_.not_possible.push_back(fmt::format("{} {} has no wheel for {}: pip compiles it{}", absent.package,
                                                    absent.version, platform_,

@@ -83,7 +83,7 @@ std::span<const RecipeCheck> recipe_checks() {
 }
 
 Finding make_recipe_finding(std::string_view id, std::string what, std::string where) {
-  const auto check = std::find_if(kChecks.begin(), kChecks.end(), [&](const auto& c) { return c.id == id; });
+  const auto check = std::ranges::find_if(kChecks, [&](const auto& c) { return c.id == id; });
   return {.id = std::string(id),
           .subject = Subject::recipe,
           .severity = check->severity,

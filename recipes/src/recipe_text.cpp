@@ -200,7 +200,7 @@ Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, con
   PBPROBE_TRY(const auto variants, list_variants({.line = options.line, .python = options.python}, m));
   const auto* line = m.find_line(options.line);
   if (line == nullptr) return make_error(ErrorCode::usage, "recipes are written for one line at a time");
-  if (std::find(m.blas.choices.begin(), m.blas.choices.end(), options.blas) == m.blas.choices.end())
+  if (std::ranges::find(m.blas.choices, options.blas) == m.blas.choices.end())
     return make_error(ErrorCode::usage, "unknown BLAS \"{}\": choose one of {}", options.blas,
                       fmt::join(m.blas.choices, ", "));
   if (line->source && !line->source->hash)

@@ -48,8 +48,7 @@ std::vector<std::string> usable_cpus(const Host& host, const MatrixLine& line, c
   const auto consider = [&](const std::string& id) {
     const auto* cpu = find_target(id);
     if (cpu == nullptr || !runs(host, *cpu) || contains(usable, id)) return;
-    if (std::any_of(variants.begin(), variants.end(), [&](const auto& v) { return v.gpu == gpu && v.cpu == id; }))
-      usable.push_back(id);
+    if (std::ranges::any_of(variants, [&](const auto& v) { return v.gpu == gpu && v.cpu == id; })) usable.push_back(id);
   };
   for (const auto& id : workload.cpus) consider(id);
   for (const auto& w : matrix().workloads) {
@@ -148,7 +147,7 @@ class Advice {
     for (const auto& line : m_.lines) {
       if (!usable_cpus(host_, line, gpu.id, workload_).empty()) lines.push_back(&line);
     }
-    std::sort(lines.begin(), lines.end(), [&](const auto* a, const auto* b) {
+    std::ranges::sort(lines, [&](const auto* a, const auto* b) {
       if ((a->id == m_.default_line) != (b->id == m_.default_line)) return a->id == m_.default_line;
       return compare_versions(a->cuda, b->cuda) > 0;
     });
@@ -224,7 +223,7 @@ class Advice {
       }
     }
     auto package = "cuda-compat-" + wanted.cuda;
-    std::replace(package.begin(), package.end(), '.', '-');
+    std::ranges::replace(package, '.', '-');
     answer_.todo.push_back(
         fmt::format("driver {} is too old for CUDA {} (it has CUDA {}): install {}, or {} on a data-centre GPU{}",
                     host_.driver.version.value_or("?"), wanted.cuda, *host_.driver.cuda_version,

@@ -14,7 +14,7 @@ namespace pbprobe {
 namespace {
 
 bool covers(const std::vector<std::string>& ids, const std::string& id) {
-  return ids.empty() || std::find(ids.begin(), ids.end(), id) != ids.end();
+  return ids.empty() || std::ranges::find(ids, id) != ids.end();
 }
 
 bool applies(const MatrixRule& rule, const Variant& variant) {

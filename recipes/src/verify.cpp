@@ -321,7 +321,7 @@ Result<Verified> verify_folder(const fs::path& folder, const Matrix& m) {
   if (files.empty())
     return make_error(ErrorCode::not_found,
                       "{}: the folder has no recipe (pytorch*.nix): give a folder such as .flox/pkgs", folder.string());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   Verified verified{.recipes = files.size()};
   for (const auto& file : files) {
     PBPROBE_TRY(const auto text, read_whole_file(file));
@@ -337,8 +337,7 @@ Result<Verified> verify_folder(const fs::path& folder, const Matrix& m) {
 }
 
 bool has_failures(const Verified& verified) {
-  return std::any_of(verified.findings.begin(), verified.findings.end(),
-                     [](const auto& f) { return f.severity == Severity::fail; });
+  return std::ranges::any_of(verified.findings, [](const auto& f) { return f.severity == Severity::fail; });
 }
 
 std::string render_verified(const Verified& verified) {

@@ -76,13 +76,13 @@ Result<std::vector<std::string>> surplus_files(const fs::path& folder, const std
   for (const FolderEntry& entry : list_folder(folder, code)) {
     const auto name = entry.path.filename().string();
     if (entry.path.extension() != ".nix") continue;
-    if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.name == name; })) continue;
+    if (std::ranges::any_of(files, [&](const auto& file) { return file.name == name; })) continue;
     PBPROBE_TRY(const auto text, read_whole_file(entry.path));
     if (text.starts_with(kHead)) names.push_back(name);
   }
   if (code && code != std::errc::no_such_file_or_directory)
     return make_error(ErrorCode::unreadable, "cannot list {}: {}", folder.string(), code.message());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -142,7 +142,7 @@ Result<Written> write_recipes(const fs::path& folder, const std::vector<Generate
       written.removed.push_back(d.name);
       continue;
     }
-    const auto file = std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.name == d.name; });
+    const auto file = std::ranges::find_if(files, [&](const auto& f) { return f.name == d.name; });
     PBPROBE_CHECK(write_whole(folder / d.name, file->text));
     written.written.push_back(d.name);
     --written.unchanged;

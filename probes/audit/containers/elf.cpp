@@ -181,8 +181,7 @@ Result<ElfDynamic> read_dynamic(const Elf& elf) {
 }
 
 const ElfSection* find_section(const Elf& elf, std::string_view name) {
-  const auto found = std::find_if(elf.sections.begin(), elf.sections.end(),
-                                  [&](const ElfSection& section) { return section.name == name; });
+  const auto found = std::ranges::find(elf.sections, name, &ElfSection::name);
   return found == elf.sections.end() ? nullptr : &*found;
 }
 

@@ -187,8 +187,8 @@ struct Range {
 // Returns the first bytes without the second ones.
 std::vector<Range> without(std::vector<Range> ranges, std::vector<Range> taken) {
   const auto by_begin = [](const Range& a, const Range& b) { return a.begin < b.begin; };
-  std::sort(ranges.begin(), ranges.end(), by_begin);
-  std::sort(taken.begin(), taken.end(), by_begin);
+  std::ranges::sort(ranges, by_begin);
+  std::ranges::sort(taken, by_begin);
   std::vector<Range> left;
   uint64_t done = 0;  // up to here all was looked at
   size_t next = 0;

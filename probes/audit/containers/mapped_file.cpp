@@ -196,7 +196,7 @@ void unwatch_range(WatchedRange* range) {
 
 bool is_watched(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
-  return std::any_of(ranges.begin(), ranges.end(), [&](const WatchedRange& range) {
+  return std::ranges::any_of(ranges, [&](const WatchedRange& range) {
     const uintptr_t begin = range.begin.load();
     return begin != 0 && begin <= at && at < range.end.load();
   });

@@ -229,7 +229,7 @@ Error refuse(const Bytes& file, const ZipMember& member, std::string_view fault)
 // Refuses members that share bytes: a small archive could contain a large member many times.
 void refuse_overlaps(ZipArchive& archive) {
   auto& members = archive.members;
-  std::sort(members.begin(), members.end(), [](const ZipMember& a, const ZipMember& b) {
+  std::ranges::sort(members, [](const ZipMember& a, const ZipMember& b) {
     return std::pair(a.header_offset, a.name) < std::pair(b.header_offset, b.name);
   });
   uint64_t end = 0;
@@ -331,8 +331,7 @@ Error explain_unread(const ZipArchive& archive, const UnreadMember& member) {
 }
 
 const ZipMember* find_member(const ZipArchive& archive, std::string_view name) {
-  const auto found = std::find_if(archive.members.begin(), archive.members.end(),
-                                  [&](const ZipMember& member) { return member.name == name; });
+  const auto found = std::ranges::find(archive.members, name, &ZipMember::name);
   return found == archive.members.end() ? nullptr : &*found;
 }
 

@@ -60,7 +60,7 @@ bool has_open_brace(std::string_view text) {
     for (size_t i = 0; i < kStep; ++i) step = static_cast<int8_t>(step + (text[i] == '{') - (text[i] == '}'));
     open += step;
   }
-  return open + std::count(text.begin(), text.end(), '{') > std::count(text.begin(), text.end(), '}');
+  return open + std::ranges::count(text, '{') > std::ranges::count(text, '}');
 }
 
 Result<void> check_ptx(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {

@@ -51,7 +51,7 @@ bool is_idle_narrow(std::span<const uint8_t> code) {
     if (at % kBundle == 0) continue;
     uint64_t word = 0;
     std::memcpy(&word, code.data() + at * kNarrowWordBytes, sizeof word);
-    if (std::find(kIdle.begin(), kIdle.end(), word >> kIdleShift) == kIdle.end()) return false;
+    if (std::ranges::find(kIdle, word >> kIdleShift) == kIdle.end()) return false;
   }
   return true;
 }

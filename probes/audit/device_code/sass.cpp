@@ -153,7 +153,7 @@ Calls count_calls(std::span<const uint8_t> code) {
 // and return memory of the heap. The driver links them by these names.
 bool is_harmless(std::string_view name) {
   constexpr std::array<std::string_view, 4> kNames{"vprintf", "__assertfail", "malloc", "free"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return std::ranges::find(kNames, name) != kNames.end();
 }
 
 // Decides for the kernels of one cubin whether anything comes of them. Reads the call graph at the first call.

@@ -72,8 +72,8 @@ Result<std::set<std::string_view>> list_rooted_capabilities(const Elf& elf) {
 Result<void> follow_capability_roots(const Elf& elf, Census& census) {
   const Functions& functions = census.functions;
   const auto& owners = census.owners;
-  const bool any = std::any_of(owners.begin(), owners.end(),
-                               [](const CodeOwner& owner) { return owner.code_class == CodeClass::unclassified; });
+  const bool any =
+      std::ranges::any_of(owners, [](const CodeOwner& owner) { return owner.code_class == CodeClass::unclassified; });
   if (!any || functions.source == FunctionSource::symtab) return {};
   PBPROBE_TRY(const Roots roots, read_roots(elf));
   const Walk walk(census);

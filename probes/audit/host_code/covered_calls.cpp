@@ -60,7 +60,7 @@ void LoadFollower::find_nameless_cpu_model() {
     const auto compares = [&](std::string_view maker) {
       return std::search(code.begin(), code.end(), maker.begin(), maker.end()) != code.end();
     };
-    const auto names = [&](uint64_t place) { return std::find(data.begin(), data.end(), place) != data.end(); };
+    const auto names = [&](uint64_t place) { return std::ranges::find(data, place) != data.end(); };
     if (!compares("Genu") || !compares("Auth") || !names(first + 4) || !names(first + 12)) continue;
     model_.first = first;
     model_filler_ = start;
@@ -137,7 +137,7 @@ bool LoadFollower::is_zero(uint64_t place, uint64_t bytes) const {
     const uint64_t offset = segment.p_offset + (place - segment.p_vaddr);
     if (offset > elf_.file.size() || bytes > elf_.file.size() - offset) return false;
     const auto content = elf_.file.span().subspan(offset, bytes);
-    return std::all_of(content.begin(), content.end(), [](uint8_t byte) { return byte == 0; });
+    return std::ranges::all_of(content, [](uint8_t byte) { return byte == 0; });
   }
   return true;
 }
@@ -182,10 +182,9 @@ const Sources& LoadFollower::find_sources(size_t function) {
   const auto parts = list_parts(function);
   Sources sources;
   for (const size_t part : parts) add_sources(part, reads_answer, sources);
-  std::sort(sources.functions.begin(), sources.functions.end());
+  std::ranges::sort(sources.functions);
   sources.functions.erase(std::unique(sources.functions.begin(), sources.functions.end()), sources.functions.end());
-  std::erase_if(sources.functions,
-                [&](size_t source) { return std::find(parts.begin(), parts.end(), source) != parts.end(); });
+  std::erase_if(sources.functions, [&](size_t source) { return std::ranges::find(parts, source) != parts.end(); });
   return sources_.emplace(function, std::move(sources)).first->second;
 }
 

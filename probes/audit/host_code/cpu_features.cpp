@@ -23,7 +23,7 @@ std::vector<std::string> list_feature_names(FeatureSet set, std::span<const std:
 FeatureSet make_feature_set(std::span<const std::string> wanted, std::span<const std::string_view> names) {
   FeatureSet set = 0;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (std::find(wanted.begin(), wanted.end(), names[i]) != wanted.end()) set |= FeatureSet{1} << i;
+    if (std::ranges::find(wanted, names[i]) != wanted.end()) set |= FeatureSet{1} << i;
   }
   return set;
 }

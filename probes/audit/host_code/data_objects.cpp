@@ -42,7 +42,7 @@ Result<void> DataObjects::add_symbols(const Elf& elf, const char* table, bool ex
 }
 
 void DataObjects::merge_overlaps() {
-  std::sort(symbols_.begin(), symbols_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::ranges::sort(symbols_, [](const auto& a, const auto& b) { return a.begin < b.begin; });
   size_t kept = 0;
   for (const auto& symbol : symbols_) {
     if (kept > 0 && symbol.begin < symbols_[kept - 1].end) {
@@ -71,8 +71,8 @@ void DataObjects::collect_references() {
   for (const auto& [place, pointer] : pointers_.all()) {
     if (pointer.target >= first && pointer.target <= last) pointed_.push_back(pointer.target);
   }
-  std::sort(taken_.begin(), taken_.end());
-  std::sort(pointed_.begin(), pointed_.end());
+  std::ranges::sort(taken_);
+  std::ranges::sort(pointed_);
 }
 
 // Reports whether a type's description begins with this pointer: the vtable of its class is in the C++ library, and

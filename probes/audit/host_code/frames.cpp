@@ -290,7 +290,7 @@ Result<LandingPads> LandingPads::make(const Elf& elf) {
   PBPROBE_TRY(const SearchTable table, read_search_table(elf));
   for (const auto& entry : table.entries)
     pads.frames_.emplace_back(add_offset(table.address, entry.start), add_offset(table.address, entry.frame));
-  std::sort(pads.frames_.begin(), pads.frames_.end());
+  std::ranges::sort(pads.frames_);
   return pads;
 }
 

@@ -146,7 +146,7 @@ void settle(const Elf& elf, std::vector<Function>& functions, bool marks) {
   const auto key = [](const Function& f) {
     return std::tuple(f.offset, f.section, -static_cast<int>(f.binding), f.name);
   };
-  std::sort(functions.begin(), functions.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  std::ranges::sort(functions, [&](const auto& a, const auto& b) { return key(a) < key(b); });
   size_t kept = 0;
   uint64_t end_of_known = 0;  // end of the last sized function: labels before this offset are inside it
   for (const auto& function : functions) {
@@ -255,7 +255,7 @@ Result<void> add_uncovered(const Elf& elf, std::vector<Function>& functions, con
     PBPROBE_TRY(rest, Uncovered(elf, functions, rest).cut());
   }
   functions.insert(functions.end(), rest.begin(), rest.end());
-  std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  std::ranges::sort(functions, [](const auto& a, const auto& b) { return a.offset < b.offset; });
   return {};
 }
 
@@ -264,8 +264,7 @@ Result<void> add_uncovered(const Elf& elf, std::vector<Function>& functions, con
 void add_flow_ends(const Elf& elf, const Starts& loader, const std::vector<Function>& functions, FunctionEnds& ends) {
   for (const auto* addresses : {&loader.initializers, &loader.terminators, &loader.resolvers}) {
     for (const uint64_t address : *addresses) {
-      const auto found = std::find_if(functions.begin(), functions.end(),
-                                      [&](const Function& function) { return function.address == address; });
+      const auto found = std::ranges::find(functions, address, &Function::address);
       if (found == functions.end()) continue;
       const auto code = elf.file.span().subspan(found->offset, found->size);
       uint64_t& end = ends[address];
@@ -277,9 +276,9 @@ void add_flow_ends(const Elf& elf, const Starts& loader, const std::vector<Funct
 // Ignores a symbol that declares data if the unwinder has a function at its address.
 Result<void> trust_frames(const Elf& elf, std::vector<Function>& functions) {
   const auto is_object = [](const Function& function) { return function.data && !function.name.empty(); };
-  if (std::none_of(functions.begin(), functions.end(), is_object)) return {};
+  if (std::ranges::none_of(functions, is_object)) return {};
   PBPROBE_TRY(auto starts, read_frame_starts(elf));
-  std::sort(starts.begin(), starts.end());
+  std::ranges::sort(starts);
   for (auto& function : functions) {
     if (is_object(function) && std::binary_search(starts.begin(), starts.end(), function.address))
       function.data = false;

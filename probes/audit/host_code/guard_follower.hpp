@@ -79,8 +79,8 @@ class PathFollower {
   // Follows a call with the last byte `last`. Returns nullopt if only the next instruction follows the call.
   std::optional<Next> leave_call(size_t at, uint64_t last, bool returns) {
     const bool ends = !returns || ends_.contains(at);
-    const auto site = std::find_if(sites_.begin(), sites_.end(),
-                                   [&](const CallSite& range) { return last >= range.begin && last < range.end; });
+    const auto site =
+        std::ranges::find_if(sites_, [&](const CallSite& range) { return last >= range.begin && last < range.end; });
     if (!ends && site == sites_.end()) return std::nullopt;
     run(at);
     Next next = site == sites_.end() ? Next{} : follow_branch(at, site->pad, 0);

@@ -68,7 +68,7 @@ class TargetFilter {
       const bool in_data = place >= data_begin_ && place < data_end_;
       return !in_data && (place < code_begin_ || place >= code_end_ || place != target);
     });
-    std::sort(targets.begin(), targets.end());
+    std::ranges::sort(targets);
     targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
     return {targets.begin(), targets.end()};  // without what it was given to grow
   }
@@ -108,7 +108,7 @@ std::optional<Error> find_zeros(const Elf& elf, const Functions& functions) {
     if (function.data || function.label || function.size < kEnough) continue;
     if (elf.sections[function.section].header.sh_type == SHT_NOBITS) continue;  // split debug files keep no code
     const auto begin = get_code(elf, function).first(kEnough);
-    if (std::any_of(begin.begin(), begin.end(), [](uint8_t byte) { return byte != 0; })) continue;
+    if (std::ranges::any_of(begin, [](uint8_t byte) { return byte != 0; })) continue;
     if (++holes == 1) first = &function;
   }
   if (holes == 0) return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<Error> find_zeros(const Elf& elf, const Functions& functions) {
 // Finds an initializer outside the file: tools that know only sections drop code without a section.
 std::optional<Error> find_missing_initializer(const Elf& elf, const Functions& functions) {
   const auto is_there = [&](uint64_t address) {
-    return std::any_of(elf.segments.begin(), elf.segments.end(), [&](const auto& segment) {
+    return std::ranges::any_of(elf.segments, [&](const auto& segment) {
       return segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz;
     });
   };
@@ -221,7 +221,7 @@ class Summary {
   [[nodiscard]] std::vector<size_t> select_worst_functions(const std::vector<size_t>& found) const {
     std::vector<std::pair<int64_t, size_t>> order;
     for (const size_t i : found) order.emplace_back(-sum_instructions(i), i);
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     std::vector<size_t> worst;
     FeatureSet known = 0;
     for (const auto& [_, i] : order) {

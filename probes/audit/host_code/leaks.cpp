@@ -113,7 +113,7 @@ class Leaks {
     for (size_t f = 0; f < families_.size(); ++f) {
       for (const size_t i : families_[f].parts) parts.push_back({functions()[i].address, functions()[i].size, f});
     }
-    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.address < b.address; });
+    std::ranges::sort(parts, {}, &Part::address);
     const auto family_at = [&](uint64_t address) -> Family* {
       const auto after = std::upper_bound(parts.begin(), parts.end(), address,
                                           [](uint64_t value, const Part& part) { return value < part.address; });
@@ -126,8 +126,7 @@ class Leaks {
       for (const uint64_t target : census_.targets[caller]) {
         Family* family = family_at(target);
         if (family == nullptr) continue;
-        if (std::find(family->parts.begin(), family->parts.end(), caller) == family->parts.end())
-          family->callers.push_back(caller);
+        if (std::ranges::find(family->parts, caller) == family->parts.end()) family->callers.push_back(caller);
       }
     }
     PBPROBE_TRY(const auto relocations, read_own_relocations(elf_));
@@ -135,7 +134,7 @@ class Leaks {
       if (Family* family = family_at(relocation.target); family != nullptr) family->exposed = true;
     }
     for (auto& family : families_) {
-      family.exposed = family.exposed || std::any_of(family.parts.begin(), family.parts.end(), [&](size_t i) {
+      family.exposed = family.exposed || std::ranges::any_of(family.parts, [&](size_t i) {
                          return functions()[i].binding != Binding::local;
                        });
     }
@@ -162,8 +161,8 @@ class Leaks {
       for (size_t f = 0; f < families_.size(); ++f) {
         const Family& family = families_[f];
         if (leaks[f]) continue;
-        leaks[f] = family.exposed || std::any_of(family.callers.begin(), family.callers.end(),
-                                                 [&](size_t caller) { return runs_anywhere(family, caller); });
+        leaks[f] = family.exposed ||
+                   std::ranges::any_of(family.callers, [&](size_t caller) { return runs_anywhere(family, caller); });
         if (leaks[f]) own(family, {CodeClass::capability_leak, {}});
         changed = changed || leaks[f];
       }
@@ -242,9 +241,8 @@ void set_aside_replaced(const Elf& elf, const Pointers& pointers, Census& census
 }
 
 Result<void> find_capability_leaks(const Elf& elf, Census& census) {
-  const bool has_capabilities = std::any_of(census.owners.begin(), census.owners.end(), [](const CodeOwner& owner) {
-    return owner.code_class == CodeClass::cpu_capability;
-  });
+  const bool has_capabilities = std::ranges::any_of(
+      census.owners, [](const CodeOwner& owner) { return owner.code_class == CodeClass::cpu_capability; });
   if (!has_capabilities) return {};
   return Leaks(elf, census).find();
 }

@@ -154,21 +154,19 @@ std::optional<size_t> LoadFollower::resolve(uint64_t address) {
 bool LoadFollower::imports_asker() {
   const auto& pointers = pointers_.all();
   if (!imports_asker_) {
-    imports_asker_ =
-        std::any_of(pointers.begin(), pointers.end(), [](const auto& entry) { return is_asker(entry.second.symbol); });
+    imports_asker_ = std::ranges::any_of(pointers, [](const auto& entry) { return is_asker(entry.second.symbol); });
   }
   return *imports_asker_;
 }
 
 bool LoadFollower::file_asks(const Census& census) {
-  if (std::any_of(census.counts.begin(), census.counts.end(), [](const CodeCount& count) { return count.asks; }))
-    return true;
+  if (std::ranges::any_of(census.counts, &CodeCount::asks)) return true;
   return imports_asker();
 }
 
 bool LoadFollower::calls_asker(const CodeTargets& targets) {
   return imports_asker() &&
-         std::any_of(targets.begin(), targets.end(), [&](uint64_t target) { return is_asker(find_import(target)); });
+         std::ranges::any_of(targets, [&](uint64_t target) { return is_asker(find_import(target)); });
 }
 
 std::vector<size_t> LoadFollower::held_functions(size_t function) {
@@ -182,7 +180,7 @@ std::vector<size_t> LoadFollower::held_functions(size_t function) {
 
 bool LoadFollower::holds_imports(size_t function) {
   const CodeTrace& trace = this->trace(function);
-  return std::any_of(trace.data.begin(), trace.data.end(), [&](uint64_t place) {
+  return std::ranges::any_of(trace.data, [&](uint64_t place) {
     const Pointer* pointer = pointers_.at(place);
     return pointer != nullptr && !pointer->symbol.empty() && !is_asker(pointer->symbol);
   });
@@ -202,7 +200,7 @@ std::vector<size_t> LoadFollower::callees(size_t function) {
     const Pointer* pointer = pointers_.at(place);
     if (pointer != nullptr && pointer->symbol.empty()) add(index_at(pointer->target));
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
@@ -225,12 +223,10 @@ bool LoadFollower::find_asker(size_t function) {
     const Pointer* pointer = pointers_.at(place);
     return is_in_cpu_model(place) || (pointer != nullptr && is_asker(pointer->symbol));
   };
-  if (std::any_of(trace.taken.begin(), trace.taken.end(), [&](uint64_t place) { return is_in_cpu_model(place); }))
-    return true;
-  if (std::any_of(trace.data.begin(), trace.data.end(), names_asker)) return true;
-  if (std::any_of(trace.through.begin(), trace.through.end(), names_asker)) return true;
-  return std::any_of(trace.calls.begin(), trace.calls.end(),
-                     [&](uint64_t address) { return is_asker(find_import(address)); });
+  if (std::ranges::any_of(trace.taken, [&](uint64_t place) { return is_in_cpu_model(place); })) return true;
+  if (std::ranges::any_of(trace.data, names_asker)) return true;
+  if (std::ranges::any_of(trace.through, names_asker)) return true;
+  return std::ranges::any_of(trace.calls, [&](uint64_t address) { return is_asker(find_import(address)); });
 }
 
 // Records the writable memory that a function names which asks the CPU: the answer is stored there.
@@ -247,7 +243,7 @@ bool LoadFollower::asks(size_t function) {
   const auto known = asking_.find(function);
   if (known != asking_.end()) return known->second;
   const auto parts = list_parts(function);
-  const bool asks = std::any_of(parts.begin(), parts.end(), [&](size_t part) { return find_question(part); });
+  const bool asks = std::ranges::any_of(parts, [&](size_t part) { return find_question(part); });
   return asking_.emplace(function, asks).first->second;
 }
 
@@ -258,12 +254,11 @@ bool LoadFollower::find_question(size_t function) {
     const auto found = std::lower_bound(answers_.begin(), answers_.end(), std::pair(place & ~uint64_t{15}, size_t{0}));
     return found != answers_.end() && found->first == (place & ~uint64_t{15});
   };
-  if (std::any_of(trace.data.begin(), trace.data.end(), is_answer)) return true;
-  if (std::any_of(trace.taken.begin(), trace.taken.end(), is_answer)) return true;
+  if (std::ranges::any_of(trace.data, is_answer)) return true;
+  if (std::ranges::any_of(trace.taken, is_answer)) return true;
   // A callee may ask instead: get_cpu_capability() does.
   const auto called = callees(function);
-  return std::any_of(called.begin(), called.end(),
-                     [&](size_t callee) { return asks_by_itself(callee) || forwards_answer(callee); });
+  return std::ranges::any_of(called, [&](size_t callee) { return asks_by_itself(callee) || forwards_answer(callee); });
 }
 
 std::optional<size_t> LoadFollower::find_only_callee(size_t function) {
@@ -281,11 +276,10 @@ bool LoadFollower::forwards_answer(size_t function) {
 // BoringSSL's OPENSSL_get_ia32cap() passes a function that asks to pthread_once(), and returns what it stored.
 bool LoadFollower::calls_getter(size_t function) {
   const auto called = callees(function);
-  return std::any_of(called.begin(), called.end(), [&](size_t callee) {
+  return std::ranges::any_of(called, [&](size_t callee) {
     const size_t getter = find_only_callee(callee).value_or(callee);
     const auto held = held_functions(getter);
-    return std::any_of(held.begin(), held.end(), [&](size_t one) { return asks_by_itself(one); }) &&
-           find_question(getter);
+    return std::ranges::any_of(held, [&](size_t one) { return asks_by_itself(one); }) && find_question(getter);
   });
 }
 
@@ -337,7 +331,7 @@ LoadWalk LoadFollower::walk_once() {
 
 void LoadFollower::add_askers(const std::vector<size_t>& askers) {
   for (const size_t function : askers) remember_answers(function);
-  std::sort(answers_.begin(), answers_.end());
+  std::ranges::sort(answers_);
   asking_.clear();
   sources_.clear();
   if (elf_.header.e_machine == EM_AARCH64) guards_.clear();  // they depend on stored answers
@@ -374,8 +368,7 @@ CodeOffender make_offender(const Elf& elf, const Function& function, const CodeC
 }
 
 void keep_worst(std::vector<CodeOffender>& offenders) {
-  std::stable_sort(offenders.begin(), offenders.end(),
-                   [](const auto& a, const auto& b) { return a.instructions > b.instructions; });
+  std::ranges::stable_sort(offenders, [](const auto& a, const auto& b) { return a.instructions > b.instructions; });
   if (offenders.size() > kShownOfFile) offenders.resize(kShownOfFile);
 }
 

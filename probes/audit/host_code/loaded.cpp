@@ -163,8 +163,8 @@ class Completion {
     if (known.empty() || fini == 0) return {};
     for (const auto* more : {&starts.initializers, &starts.terminators, &starts.resolvers})
       known.insert(known.end(), more->begin(), more->end());
-    code_begin_ = *std::min_element(known.begin(), known.end());
-    const uint64_t last = *std::max_element(known.begin(), known.end());
+    code_begin_ = *std::ranges::min_element(known);
+    const uint64_t last = *std::ranges::max_element(known);
     constexpr uint64_t kShort = 32;  // size of DT_FINI's function
     code_end_ = last == fini ? fini + kShort : UINT64_MAX;
     return {};
@@ -204,7 +204,7 @@ class Completion {
       if (header.sh_type == SHT_PROGBITS && is_named_as_code(whole_.sections[i].name)) header.sh_flags |= SHF_EXECINSTR;
       covered.emplace_back(header.sh_addr, header.sh_addr + header.sh_size);
     }
-    std::sort(covered.begin(), covered.end());
+    std::ranges::sort(covered);
     return covered;
   }
 
@@ -219,7 +219,7 @@ class Completion {
     end = std::min(end, code_end_);
     if (begin >= end) return;
     const auto bytes = elf_.file.span().subspan(from.p_offset + (begin - from.p_vaddr), end - begin);
-    if (std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0 || byte == 0x90; })) return;
+    if (std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0 || byte == 0x90; })) return;
     const size_t made = require(fmt::format("segment {}", segment), SHT_PROGBITS, begin, end - begin);
     whole_.sections[made].header.sh_flags |= SHF_EXECINSTR;
   }
@@ -231,7 +231,7 @@ class Completion {
 };
 
 void keep_once(std::vector<uint64_t>& addresses) {
-  std::sort(addresses.begin(), addresses.end());
+  std::ranges::sort(addresses);
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
 }
 
@@ -321,8 +321,7 @@ Result<Pointers> Pointers::read(const Elf& elf) {
         pointers.found_.push_back({entry.r_offset, {.target = 0, .symbol = rest.substr(0, rest.find('\0'))}});
     }));
   }
-  std::stable_sort(pointers.found_.begin(), pointers.found_.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(pointers.found_, [](const auto& a, const auto& b) { return a.first < b.first; });
   return pointers;
 }
 

@@ -94,7 +94,7 @@ class UnnamedCodeClassifier {
   void sort_fresh(size_t first) {
     fresh_.clear();
     for (size_t i = first; i < nodes_.size(); ++i) fresh_.emplace_back(nodes_[i].begin, i);
-    std::sort(fresh_.begin(), fresh_.end());
+    std::ranges::sort(fresh_);
   }
 
   [[nodiscard]] std::optional<size_t> find_fresh(uint64_t address) const {
@@ -216,7 +216,7 @@ class UnnamedCodeClassifier {
   }
 
   [[nodiscard]] bool is_behind_getters(const Node& node) {
-    return node.holders.empty() && std::all_of(node.uses.begin(), node.uses.end(), [&](const Use& use) {
+    return node.holders.empty() && std::ranges::all_of(node.uses, [&](const Use& use) {
              return use.guarded || follower_.calls_getter(use.function);
            });
   }
@@ -227,7 +227,7 @@ class UnnamedCodeClassifier {
     const size_t i = *node.function;
     const auto& starts = census_.functions.initializers;
     const bool starts_itself = functions()[i].resolver || functions()[i].address == elf_.header.e_entry ||
-                               std::find(starts.begin(), starts.end(), functions()[i].address) != starts.end();
+                               std::ranges::find(starts, functions()[i].address) != starts.end();
     return is_inner(i) && !census_.entered[i] && !starts_itself;
   }
 
@@ -236,7 +236,7 @@ class UnnamedCodeClassifier {
   void find_unused() {
     // The large code model computes addresses from constants.
     constexpr std::string_view kLarge[] = {".ltext", ".lrodata", ".ldata", ".lbss"};
-    const bool large = std::any_of(elf_.sections.begin(), elf_.sections.end(), [&](const ElfSection& section) {
+    const bool large = std::ranges::any_of(elf_.sections, [&](const ElfSection& section) {
       return std::any_of(std::begin(kLarge), std::end(kLarge),
                          [&](std::string_view name) { return section.name.starts_with(name); });
     });
@@ -268,9 +268,8 @@ class UnnamedCodeClassifier {
       changed = false;
       for (auto& node : nodes_) {
         if (!node.unused) continue;
-        node.unused =
-            std::all_of(node.uses.begin(), node.uses.end(), is_unused) &&
-            std::all_of(node.holders.begin(), node.holders.end(), [&](size_t holder) { return nodes_[holder].unused; });
+        node.unused = std::ranges::all_of(node.uses, is_unused) &&
+                      std::ranges::all_of(node.holders, [&](size_t holder) { return nodes_[holder].unused; });
         changed = changed || !node.unused;
       }
     }
@@ -288,9 +287,10 @@ class UnnamedCodeClassifier {
       changed = false;
       for (auto& node : nodes_) {
         if (!node.guarded) continue;
-        node.guarded = std::all_of(node.uses.begin(), node.uses.end(), is_guarded) &&
-                       std::all_of(node.holders.begin(), node.holders.end(),
-                                   [&](size_t holder) { return nodes_[holder].guarded || nodes_[holder].unused; });
+        node.guarded =
+            std::ranges::all_of(node.uses, is_guarded) && std::ranges::all_of(node.holders, [&](size_t holder) {
+              return nodes_[holder].guarded || nodes_[holder].unused;
+            });
         changed = changed || !node.guarded;
       }
     }
@@ -308,9 +308,8 @@ class UnnamedCodeClassifier {
       for (size_t i = 0; i < nodes_.size(); ++i) {
         const Node& node = nodes_[i];
         if (!node.guarded || entered[i]) continue;
-        entered[i] =
-            std::any_of(node.uses.begin(), node.uses.end(), enters) ||
-            std::any_of(node.holders.begin(), node.holders.end(), [&](size_t holder) { return entered[holder]; });
+        entered[i] = std::ranges::any_of(node.uses, enters) ||
+                     std::ranges::any_of(node.holders, [&](size_t holder) { return entered[holder]; });
         changed = changed || entered[i];
       }
     }

@@ -106,9 +106,9 @@ class NameRefuter {
       if (!function(i).resolver || !follower_.asks(i) || follower_.holds_imports(i)) continue;
       const auto candidates = follower_.held_functions(i);
       const auto features = [&](size_t candidate) { return census_.counts[candidate].features; };
-      const auto least = std::find_if(candidates.begin(), candidates.end(), [&](size_t candidate) {
-        return std::all_of(candidates.begin(), candidates.end(),
-                           [&](size_t other) { return (features(candidate) & ~features(other)) == 0; });
+      const auto least = std::ranges::find_if(candidates, [&](size_t candidate) {
+        return std::ranges::all_of(candidates,
+                                   [&](size_t other) { return (features(candidate) & ~features(other)) == 0; });
       });
       if (least != candidates.end()) enter(*least);
     }

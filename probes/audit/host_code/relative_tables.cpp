@@ -15,7 +15,7 @@ class Image {
   explicit Image(const Elf& elf) : elf_(elf) {}
 
   [[nodiscard]] bool contains(uint64_t address) const {
-    return std::any_of(elf_.segments.begin(), elf_.segments.end(), [&](const auto& segment) {
+    return std::ranges::any_of(elf_.segments, [&](const auto& segment) {
       return segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_memsz;
     });
   }
@@ -54,7 +54,7 @@ std::vector<uint64_t> find_taken_addresses(const Elf& elf) {
         taken.push_back(relative_target(bytes.data() + at, kLength, header.sh_addr + at));
     }
   }
-  std::sort(taken.begin(), taken.end());
+  std::ranges::sort(taken);
   taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
   return taken;
 }
@@ -65,7 +65,7 @@ std::vector<bool> find_table_targets(const Elf& elf, const std::vector<std::pair
   constexpr size_t kMostEntries = 4096;
   std::vector<std::pair<uint64_t, size_t>> starts;
   for (size_t i = 0; i < ranges.size(); ++i) starts.emplace_back(ranges[i].first, i);
-  std::sort(starts.begin(), starts.end());
+  std::ranges::sort(starts);
   std::vector<bool> found(ranges.size());
   const Image image(elf);
   for (const uint64_t table : find_taken_addresses(elf)) {

@@ -45,7 +45,7 @@ bool is_in(uint32_t word, Mask mask) {
 }
 
 bool is_in_any(uint32_t word, std::span<const Mask> masks) {
-  return std::any_of(masks.begin(), masks.end(), [&](Mask mask) { return is_in(word, mask); });
+  return std::ranges::any_of(masks, [&](Mask mask) { return is_in(word, mask); });
 }
 
 uint32_t read_bits(uint32_t word, uint32_t low, uint32_t bits) {
@@ -87,8 +87,7 @@ std::vector<uint32_t> find_loops(std::span<const uint32_t> words) {
     ends[at - static_cast<uint32_t>(-*distance)] = at;
   }
   std::vector<std::pair<uint32_t, uint32_t>> loops(ends.begin(), ends.end());
-  std::stable_sort(loops.begin(), loops.end(),
-                   [](const auto& a, const auto& b) { return a.second - a.first < b.second - b.first; });
+  std::ranges::stable_sort(loops, [](const auto& a, const auto& b) { return a.second - a.first < b.second - b.first; });
   std::vector<uint32_t> innermost(words.size(), kNoLoop);
   std::vector<uint32_t> open(words.size() + 1);  // the next word that no smaller loop has
   std::iota(open.begin(), open.end(), 0U);
@@ -118,9 +117,8 @@ class LengthReader {
   [[nodiscard]] VectorLengths get_lengths() const {
     if (asks_) return VectorLengths::any;
     if (sets_long_predicate_ || steps_far()) return VectorLengths::longer;
-    const bool unbounded = std::any_of(ranges_.begin(), ranges_.end(), [&](uint32_t size) {
-      return !split_ || (1ULL << std::min(*split_, 32U)) << size > kLeastBytes;
-    });
+    const bool unbounded = std::ranges::any_of(
+        ranges_, [&](uint32_t size) { return !split_ || (1ULL << std::min(*split_, 32U)) << size > kLeastBytes; });
     const bool whole = accesses_whole_ || unbounded || (spills_ && !allots_by_length_);
     return whole ? VectorLengths::undecided : VectorLengths::any;
   }
@@ -217,7 +215,7 @@ class LengthReader {
   // Reports whether a loop steps through memory by more than 16 bytes a vector, even if all its loads or all its stores
   // are of the same array.
   [[nodiscard]] bool steps_far() const {
-    return std::any_of(accesses_.begin(), accesses_.end(), [&](const auto& entry) {
+    return std::ranges::any_of(accesses_, [&](const auto& entry) {
       const auto& [place, accesses] = entry;
       const auto moves = steps_.find(place.first);
       if (place.first == kNoLoop || moves == steps_.end()) return false;

@@ -61,8 +61,7 @@ size_t LoadFollower::find_main(size_t function) {
     const Function& whole = functions_.all[main];
     if (whole.binding == Binding::local && !whole.source.empty() && whole.source != self.source) continue;
     const auto& calls = trace(main).calls;
-    if (std::any_of(calls.begin(), calls.end(), [&](uint64_t target) { return contains(self, target); }))
-      mains.push_back(main);
+    if (std::ranges::any_of(calls, [&](uint64_t target) { return contains(self, target); })) mains.push_back(main);
   }
   return mains_[function] = mains.size() == 1 ? mains.front() : function;
 }
@@ -146,7 +145,7 @@ void LoadFollower::separate_shared_parts(const Census& census) {
   std::vector<size_t> parts;
   for (const auto& [name, split] : splits_) parts.insert(parts.end(), split.parts.begin(), split.parts.end());
   if (parts.empty()) return;
-  std::sort(parts.begin(), parts.end());
+  std::ranges::sort(parts);
   const uint64_t begin = functions_.all[parts.front()].address;
   const uint64_t end = functions_.all[parts.back()].address + functions_.all[parts.back()].size;
   for (size_t caller = 0; caller < census.targets.size(); ++caller) {

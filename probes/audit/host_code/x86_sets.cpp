@@ -126,7 +126,7 @@ constexpr std::string_view kUnknownSets[] = {"INVALID",   "AMD",  "KNCE",     "K
                                              "KNCSTREAM", "KNCV", "KNC_MISC", "KNC_PF_HINT"};
 
 bool has(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ bool has_module_suffix(std::string_view suffix) {
   suffix.remove_suffix(kEnd.size());
   if (suffix.empty()) return true;
   return suffix.rfind('.') == 0 &&
-         std::any_of(kTags.begin(), kTags.end(), [&](std::string_view tag) { return suffix.starts_with(tag); });
+         std::ranges::any_of(kTags, [&](std::string_view tag) { return suffix.starts_with(tag); });
 }
 
 bool is_torch_library(const std::string& name) {
@@ -208,9 +208,8 @@ std::vector<fs::path> Extensions::find_preloads(const fs::path& first, PreloadTi
   }
   if (major.empty()) return {};
   auto libraries = find_preloaded(torch_, major, time);
-  const auto other = std::find_if(libraries.begin(), libraries.end(), [&](const fs::path& library) {
-    return others_.contains(library.filename().string());
-  });
+  const auto other = std::ranges::find_if(
+      libraries, [&](const fs::path& library) { return others_.contains(library.filename().string()); });
   libraries.erase(other, libraries.end());
   return libraries;
 }
@@ -233,8 +232,9 @@ bool Extensions::is_module(const fs::path& path) {
   const std::string name = path.filename().string();
   const size_t end = name.find('.');
   return has_module_suffix(std::string_view(name).substr(std::min(end, name.size()))) &&
-         std::any_of(kModuleEntries.begin(), kModuleEntries.end(),
-                     [&](std::string_view begin) { return exports(path, std::string(begin) + name.substr(0, end)); });
+         std::ranges::any_of(kModuleEntries, [&](std::string_view begin) {
+           return exports(path, std::string(begin) + name.substr(0, end));
+         });
 }
 
 bool Extensions::is_extension(const fs::path& path) {
@@ -248,13 +248,13 @@ bool Extensions::needs_torch(const Item& item) {
   const auto& entry = store_.at(item.disk);
   if (entry.object == nullptr || entry.object->machine() != folders_.machine) return false;
   const auto& needed = entry.object->dynamic().needed;
-  return std::any_of(needed.begin(), needed.end(), is_torch_library);
+  return std::ranges::any_of(needed, is_torch_library);
 }
 
 std::optional<std::string> Extensions::find_module_name(const Item& item) {
   if (!is_module(item.disk)) return std::nullopt;
   std::string name = item.path.substr(0, item.path.find('.', item.path.rfind('/') + 1));
-  std::replace(name.begin(), name.end(), '/', '.');
+  std::ranges::replace(name, '/', '.');
   return name;
 }
 
@@ -266,7 +266,7 @@ std::pair<Loading, Process> Extensions::open_after_torch(const InstalledPackage&
 
 bool Extensions::links_torch(const File& file) const {
   if (file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable > 0) return true;
-  return std::any_of(file.needed.begin(), file.needed.end(), is_torch_library);
+  return std::ranges::any_of(file.needed, is_torch_library);
 }
 
 // Assumes that the package opens libraries outside the search path first: ctypes.CDLL of
@@ -281,11 +281,10 @@ std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, co
     process = before;
     for (const auto& library : assumed) (void)process.open(libraries_[library].front(), false);
     loading = process.open(path, false);
-    const auto there = std::find_if(
-        loading.missing_libraries.begin(), loading.missing_libraries.end(), [&](const MissingLibrary& library) {
-          const bool tried = std::find(assumed.begin(), assumed.end(), library.name) != assumed.end();
-          return !tried && libraries_.contains(library.name);
-        });
+    const auto there = std::ranges::find_if(loading.missing_libraries, [&](const MissingLibrary& library) {
+      const bool tried = std::ranges::find(assumed, library.name) != assumed.end();
+      return !tried && libraries_.contains(library.name);
+    });
     if (there == loading.missing_libraries.end()) break;
     assumed.push_back(there->name);
   }
@@ -311,7 +310,7 @@ void Extensions::take_siblings(const InstalledPackage& package, Loading& loading
              exports(item.disk, symbol.name);
     };
     const auto& items = package.layout.items;
-    const auto sibling = std::find_if(items.begin(), items.end(), defines);
+    const auto sibling = std::ranges::find_if(items, defines);
     if (sibling == items.end()) return false;
     siblings.insert(sibling->path);
     return true;
@@ -325,7 +324,7 @@ void Extensions::take_torch(const InstalledPackage& package, const fs::path& pat
   const auto& file = store_.at(path);
   if (loading.unresolved.empty() || file.object == nullptr) return;
   const auto& needed = file.object->dynamic().needed;
-  if (std::any_of(needed.begin(), needed.end(), is_torch_library)) return;
+  if (std::ranges::any_of(needed, is_torch_library)) return;
   if (torch_.empty() && !required_packages(package.layout.packages.front().metadata).contains("torch")) {
     // A name of another library can have the digest of a name in torch, so that the name itself counts too.
     const auto is_of_torch = [](const UnresolvedSymbol& symbol) {
@@ -338,7 +337,7 @@ void Extensions::take_torch(const InstalledPackage& package, const fs::path& pat
   std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
     const SymbolReference reference{.name = symbol.name, .hash = compute_gnu_hash(symbol.name)};
     const auto& objects = with_torch_->objects();
-    const auto found = std::find_if(objects.begin(), objects.end(), [&](const auto& object) {
+    const auto found = std::ranges::find_if(objects, [&](const auto& object) {
       return is_torch_library(object->path.filename().string()) && object->object->resolves(reference);
     });
     if (symbol.needed_by != path.string() || found == objects.end()) return false;
@@ -375,9 +374,9 @@ std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& packa
 // Marks libraries of CUDA that the package opens as it runs, unless a process that imported torch before finds them.
 void Extensions::mark_unopened(const InstalledPackage& package, std::vector<File>& files, const Loading& loading,
                                Process& process) {
-  const bool opens_cuda = std::any_of(files.begin(), files.end(), [](const File& file) {
+  const bool opens_cuda = std::ranges::any_of(files, [](const File& file) {
     const auto opened = file.links ? file.links->opened.value_or(std::vector<Dependency>()) : std::vector<Dependency>();
-    return std::any_of(opened.begin(), opened.end(), [](const Dependency& one) { return is_cuda_library(one.name); });
+    return std::ranges::any_of(opened, [](const Dependency& one) { return is_cuda_library(one.name); });
   });
   if (!opens_cuda || !loading.missing_libraries.empty() || is_torch_package(package)) return;
   Process after_torch = with_torch_ ? load(package, loading.path, *with_torch_).second : process;
@@ -396,8 +395,7 @@ bool Extensions::needs_other_cuda(const Loading& loading) const {
     return begin.ends_with(".so.") && found != libraries_.end() && found->first.starts_with(begin);
   };
   const auto& missing = loading.missing_libraries;
-  return std::all_of(missing.begin(), missing.end(), is_of_cuda) &&
-         std::any_of(missing.begin(), missing.end(), has_other_major);
+  return std::ranges::all_of(missing, is_of_cuda) && std::ranges::any_of(missing, has_other_major);
 }
 
 // Keeps of a library that a package opens itself only what no other library in its process could provide: symbols whose
@@ -406,9 +404,8 @@ bool Extensions::needs_other_cuda(const Loading& loading) const {
 bool Extensions::is_decided(const InstalledPackage& package, const File& file, Loading& loading) const {
   if (!loading.missing_libraries.empty()) return needs_other_cuda(loading);
   const auto& own = package.layout.items;
-  const bool needs_package = std::any_of(file.needed.begin(), file.needed.end(), [&](const std::string& name) {
-    const bool of_package =
-        std::any_of(own.begin(), own.end(), [&](const Item& item) { return item.disk.filename() == name; });
+  const bool needs_package = std::ranges::any_of(file.needed, [&](const std::string& name) {
+    const bool of_package = std::ranges::any_of(own, [&](const Item& item) { return item.disk.filename() == name; });
     return libraries_.contains(name) && !of_package && !find_component(name);
   });
   std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {

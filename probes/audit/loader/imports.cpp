@@ -46,7 +46,7 @@ std::vector<std::string> list_paths(const Process& process) {
 }
 
 bool holds(const std::vector<std::string>& all, const std::string& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
+  return std::ranges::find(all, one) != all.end();
 }
 
 std::string without_digits(std::string text) {
@@ -122,15 +122,14 @@ void Imports::compare(Import& tried) {
   }
   const auto explained = list_paths(process);
   const auto is_own = [&](const std::string& path) {
-    return std::any_of(path_.begin(), path_.end(), [&](const InstalledPackages& installed) {
-      return path.starts_with(installed.folder.string() + "/");
-    });
+    return std::ranges::any_of(
+        path_, [&](const InstalledPackages& installed) { return path.starts_with(installed.folder.string() + "/"); });
   };
   for (const auto& path : tried.loaded) {
     if (holds(tried.predicted, path) || holds(explained, path)) continue;
     if (is_driver_library(get_file_name(path)) || is_glibc_plugin(path)) continue;
-    const bool named = std::any_of(tried.others.begin(), tried.others.end(),
-                                   [&](const OtherLibrary& other) { return other.loaded == path; });
+    const bool named =
+        std::ranges::any_of(tried.others, [&](const OtherLibrary& other) { return other.loaded == path; });
     const bool twin = names.contains(get_file_name(path));
     if (!named && (twin || !is_own(path))) tried.unpredicted.push_back(path);
   }

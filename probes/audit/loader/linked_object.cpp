@@ -269,12 +269,13 @@ bool LinkedObject::resolves_by_musl(const SymbolReference& reference) const {
 
 std::string LinkedObject::c_library() const {
   const auto& needed = dynamic_.needed;
-  const bool glibc = std::find(needed.begin(), needed.end(), "libc.so.6") != needed.end() ||
-                     std::any_of(needed_versions_.begin(), needed_versions_.end(),
-                                 [](const NeededVersion& version) { return version.version.starts_with("GLIBC_"); });
+  const bool glibc = std::ranges::find(needed, "libc.so.6") != needed.end() ||
+                     std::ranges::any_of(needed_versions_, [](const NeededVersion& version) {
+                       return version.version.starts_with("GLIBC_");
+                     });
   if (glibc) return std::string(kGlibc);
   const bool musl = interpreter_.find("/ld-musl-") != interpreter_.npos ||
-                    std::any_of(needed.begin(), needed.end(), [](const std::string& library) {
+                    std::ranges::any_of(needed, [](const std::string& library) {
                       return library == "libc.so" || library.starts_with("libc.musl-");
                     });
   return musl ? std::string(kMusl) : "";
@@ -282,7 +283,7 @@ std::string LinkedObject::c_library() const {
 
 bool LinkedObject::defines_version(const std::string& version) const {
   if (defined_versions_.empty()) return true;
-  return std::find(defined_versions_.begin(), defined_versions_.end(), version) != defined_versions_.end();
+  return std::ranges::find(defined_versions_, version) != defined_versions_.end();
 }
 
 }  // namespace pbprobe

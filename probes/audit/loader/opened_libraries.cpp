@@ -42,15 +42,15 @@ class OpenedLibraries {
     for (const auto& opened : *file.links->opened) {
       const std::string stem = get_stem(opened.name);
       // A file that needs a library opens no other version of it, though it may name one.
-      const bool needed = std::any_of(file.needed.begin(), file.needed.end(),
-                                      [&](const std::string& name) { return get_stem(name) == stem; });
+      const bool needed =
+          std::ranges::any_of(file.needed, [&](const std::string& name) { return get_stem(name) == stem; });
       if (needed || !is_cuda_library(opened.name) || stem == get_stem(family) || own_.contains(stem)) continue;
       for (auto& name : list_tried_names(opened.name, get_library_number(family)))
         tried[stem].push_back(std::move(name));
     }
     for (const auto& [stem, names] : tried) {
-      const bool found = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        return std::any_of(loaded.begin(), loaded.end(), [&](const auto& one) {
+      const bool found = std::ranges::any_of(names, [&](const std::string& name) {
+        return std::ranges::any_of(loaded, [&](const auto& one) {
           return one.first->find(name) != nullptr || one.first->find_for_dlopen(name, *one.second);
         });
       });
@@ -108,7 +108,7 @@ bool is_cuda_library(const std::string& name) {
                                                          "cuSOLVER", "CUDA runtime", "NVRTC",  "nvJitLink",  "cuRAND",
                                                          "CUPTI",    "NCCL",         "NVSHMEM"};
   const auto component = find_component(name);
-  return component && std::find(kComponents.begin(), kComponents.end(), *component) != kComponents.end();
+  return component && std::ranges::find(kComponents, *component) != kComponents.end();
 }
 
 std::string get_library_number(const std::string& name) {

@@ -100,7 +100,7 @@ using Installed = std::map<std::string, std::vector<fs::path>>;
 // Rules that do not start from the file that needs the library.
 bool is_from_outside(std::string_view how) {
   constexpr std::array<std::string_view, 3> kRules{"LD_LIBRARY_PATH", "ld.so.cache", "the system's default folders"};
-  return std::find(kRules.begin(), kRules.end(), how) != kRules.end();
+  return std::ranges::find(kRules, how) != kRules.end();
 }
 
 // A copy of the same release does no harm.

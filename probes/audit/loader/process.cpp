@@ -36,7 +36,7 @@ std::vector<std::string> split_folders(const std::string& list) {
 std::vector<std::string> folders_of_musl(const fs::path& root, uint16_t machine) {
   const auto list = read_whole_file(inside_root(root, fmt::format("/etc/ld-musl-{}.path", machine_name(machine))));
   std::string text = list ? *list : "/lib:/usr/local/lib:/usr/lib";
-  std::replace(text.begin(), text.end(), '\n', ':');
+  std::ranges::replace(text, '\n', ':');
   return split_folders(text);
 }
 
@@ -44,13 +44,12 @@ std::vector<std::string> folders_of_musl(const fs::path& root, uint16_t machine)
 // "libc.musl-x86_64.so.1".
 bool is_musl_library(std::string_view name) {
   constexpr std::array<std::string_view, 7> kOwn{"c.", "pthread.", "rt.", "m.", "dl.", "util.", "xnet."};
-  return name.starts_with("lib") && std::any_of(kOwn.begin(), kOwn.end(), [&](std::string_view begin) {
-           return name.substr(3).starts_with(begin);
-         });
+  return name.starts_with("lib") &&
+         std::ranges::any_of(kOwn, [&](std::string_view begin) { return name.substr(3).starts_with(begin); });
 }
 
 bool contains(const std::vector<const LoadedObject*>& list, const LoadedObject* object) {
-  return std::find(list.begin(), list.end(), object) != list.end();
+  return std::ranges::find(list, object) != list.end();
 }
 
 // Returns the rule by which the loader found a library; nullopt if the library was opened by its path.
@@ -247,8 +246,8 @@ void Process::relocate(const LoadedObject& object, const std::vector<const Loade
     };
   };
   for (const auto& reference : object.object->references()) {
-    if (reference.weak || std::any_of(global_.begin(), global_.end(), resolves(reference)) ||
-        std::any_of(scope.begin(), scope.end(), resolves(reference)))
+    if (reference.weak || std::ranges::any_of(global_, resolves(reference)) ||
+        std::ranges::any_of(scope, resolves(reference)))
       continue;
     UnresolvedSymbol symbol{.name = std::string(reference.name), .needed_by = object.path.string()};
     if (reference.version != nullptr) {

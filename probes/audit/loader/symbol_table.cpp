@@ -100,9 +100,8 @@ class SymbolSearch {
   // Reports whether the file links a library that has the symbol, and gets another one of that name without it.
   bool lost_by_shadow(const File& file, const WantedSymbol& symbol) const {
     if (shadowed_.empty() || defined_.contains(compute_symbol_hash(symbol.name))) return false;
-    return std::any_of(shadowed_.begin(), shadowed_.end(), [&](const auto& one) {
-      return std::find(file.needed.begin(), file.needed.end(), one.first) != file.needed.end() &&
-             one.second->defines(symbol.name);
+    return std::ranges::any_of(shadowed_, [&](const auto& one) {
+      return std::ranges::find(file.needed, one.first) != file.needed.end() && one.second->defines(symbol.name);
     });
   }
 
@@ -120,7 +119,7 @@ class SymbolSearch {
 
   // Reports whether each library of torch that the file needs was read.
   bool knows_torch(const File& file) const {
-    return std::all_of(file.needed.begin(), file.needed.end(), [&](const std::string& name) {
+    return std::ranges::all_of(file.needed, [&](const std::string& name) {
       const auto component = find_component(name);
       return own_.contains(name) || is_system_library(name) || is_driver_library(name) ||
              (component && *component != kOwn);
@@ -130,9 +129,9 @@ class SymbolSearch {
   // System libraries have versions for their symbols.
   bool needs_only_read_libraries(const File& file) const {
     const auto& needed = file.needed;
-    return std::any_of(needed.begin(), needed.end(), [&](const auto& name) { return own_.contains(name); }) &&
-           std::all_of(needed.begin(), needed.end(),
-                       [&](const auto& name) { return names_.contains(name) || is_system_library(name); });
+    return std::ranges::any_of(needed, [&](const auto& name) { return own_.contains(name); }) &&
+           std::ranges::all_of(needed,
+                               [&](const auto& name) { return names_.contains(name) || is_system_library(name); });
   }
 
   // Python calls PyInit__C of torch/_C.cpython-313-x86_64-linux-gnu.so.
@@ -163,7 +162,7 @@ Result<SymbolTable> read_symbol_table(const Bytes& file) {
   PBPROBE_CHECK(visit_symbols(elf, ".dynsym", [&](std::string_view name, const Elf64_Sym& symbol) {
     if (is_definition(symbol)) table.defined.push_back(compute_symbol_hash(name));
   }));
-  std::sort(table.defined.begin(), table.defined.end());
+  std::ranges::sort(table.defined);
   PBPROBE_TRY(const LinkedObject object, LinkedObject::read(file));
   for (const auto& reference : object.references()) {
     if (reference.weak) continue;
@@ -175,8 +174,7 @@ Result<SymbolTable> read_symbol_table(const Bytes& file) {
 
 std::vector<Loading> find_unresolved(const std::vector<File>& files, const SymbolTables& tables) {
   const auto shadowed = find_shadowed(files);
-  const bool of_torch =
-      std::any_of(files.begin(), files.end(), [](const File& file) { return file.component == kOwn; });
+  const bool of_torch = std::ranges::any_of(files, [](const File& file) { return file.component == kOwn; });
   if (!of_torch && shadowed.empty()) return {};
   return SymbolSearch(files, tables, shadowed).run();
 }

@@ -120,8 +120,7 @@ void Closure::resolve_by_loaders(size_t index) {
   File& file = files[index];
   if (!file.links) return;
   const auto& own = file.links->dependencies;
-  const bool open =
-      std::any_of(own.begin(), own.end(), [](const Dependency& d) { return d.provider == Provider::unresolved; });
+  const bool open = std::ranges::any_of(own, [](const Dependency& d) { return d.provider == Provider::unresolved; });
   if (!open) return;
   const std::vector<size_t> chain = above(index);
   for (auto& dependency : file.links->dependencies) {
@@ -250,7 +249,7 @@ bool is_missing_part(const Dependency& opened) {
 }
 
 bool is_documented(std::string_view name) {
-  return std::find(kDocumentedParts.begin(), kDocumentedParts.end(), get_stem(name)) != kDocumentedParts.end();
+  return std::ranges::find(kDocumentedParts, get_stem(name)) != kDocumentedParts.end();
 }
 
 // Returns the stems of all parts that the package of `file` installed; nullopt if no RECORD lists the file.
@@ -280,7 +279,7 @@ void remove_optional_parts(std::vector<File>& files, const fs::path& packages) {
   for (auto& file : files) {
     if (!file.links || !file.links->opened) continue;
     auto& opened = *file.links->opened;
-    if (std::none_of(opened.begin(), opened.end(), is_missing_part)) continue;
+    if (std::ranges::none_of(opened, is_missing_part)) continue;
     const auto recorded = packages.empty() ? std::nullopt : find_recorded_parts(file.path, packages);
     std::erase_if(opened, [&](const Dependency& one) {
       if (!is_missing_part(one)) return false;

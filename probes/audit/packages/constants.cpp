@@ -52,7 +52,7 @@ Result<void> visit_constants(const Elf& elf, const Visit& visit) {
 }
 
 bool is_library_name(std::string_view name) {
-  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+  const bool plain = std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '-' || c == '+';
   });
@@ -98,7 +98,7 @@ Result<std::optional<std::string>> read_text_version(const Elf& elf, std::string
     visit_strings(text, words, [&](std::string_view word, char) {
       word.remove_prefix(words.size());
       const std::string_view number = word.substr(0, word.find_first_not_of("0123456789."));
-      if (std::count(number.begin(), number.end(), '.') == 2) version = std::string(number);
+      if (std::ranges::count(number, '.') == 2) version = std::string(number);
       return !version;
     });
   }));

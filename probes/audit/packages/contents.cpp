@@ -143,9 +143,8 @@ std::optional<uint64_t> returned_by_x86(const Bytes& code) {
     const auto word = code.read<uint32_t>(at, "instruction");
     if (!word) return std::nullopt;
     if ((*word & 0xffU) == 0xc3) return value;
-    const auto frame = std::find_if(kFrame.begin(), kFrame.end(), [&](const auto& one) {
-      return (*word & (0xffffffffU >> (32 - 8 * one.second))) == one.first;
-    });
+    const auto frame = std::ranges::find_if(
+        kFrame, [&](const auto& one) { return (*word & (0xffffffffU >> (32 - 8 * one.second))) == one.first; });
     if (frame != kFrame.end()) {
       at += frame->second;
     } else if ((*word & 0xffffU) == 0xb848 && !value) {
@@ -290,8 +289,7 @@ struct TakenNames {
 };
 
 bool starts_module(std::string_view name) {
-  return std::any_of(kModuleEntries.begin(), kModuleEntries.end(),
-                     [&](std::string_view begin) { return name.starts_with(begin); });
+  return std::ranges::any_of(kModuleEntries, [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
 }  // namespace
@@ -326,10 +324,9 @@ Result<Contents> read_contents(const Elf& elf) {
   for (size_t i = 0; i < kSignatures.size(); ++i) {
     auto& names = contents.components;
     const std::string component(kSignatures[i].component);
-    if (counts[i] >= kEnough && std::find(names.begin(), names.end(), component) == names.end())
-      names.push_back(component);
+    if (counts[i] >= kEnough && std::ranges::find(names, component) == names.end()) names.push_back(component);
   }
-  std::sort(contents.components.begin(), contents.components.end());
+  std::ranges::sort(contents.components);
   contents.versions = versions.read(elf);
   contents.torch_symbols = taken.summary();
   return contents;

@@ -40,7 +40,7 @@ using FileId = std::pair<dev_t, ino_t>;
 
 bool holds_info(const fs::path& folder) {
   const auto names = list_entry_names(folder);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(kInfo); });
+  return std::ranges::any_of(names, [](const std::string& name) { return name.ends_with(kInfo); });
 }
 
 // Returns the environment that packages write to: it also has bin, lib and share.
@@ -213,7 +213,7 @@ class Packages {
   std::set<std::string> imported_names(const std::string& info, ArtifactLayout& layout) {
     std::string name =
         make_package(info, layout.packages.front().metadata).name.value_or(info.substr(0, info.find('-')));
-    std::replace(name.begin(), name.end(), '-', '_');
+    std::ranges::replace(name, '-', '_');
     std::set<std::string> names{name};
     const std::string listed = read_text(info, "top_level.txt", layout);
     for (const std::string_view line : split_lines(listed)) names.emplace(line);

@@ -34,7 +34,7 @@ constexpr uint64_t kMaxListBytes = 1 << 20;
 void add(const fs::path& root, std::vector<fs::path>& folders) {
   const auto packages = packages_folder(root);
   std::error_code error;
-  const bool known = packages && std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) {
+  const bool known = packages && std::ranges::any_of(folders, [&](const fs::path& folder) {
                        return fs::equivalent(folder, *packages, error);  // lib may be a link to usr/lib
                      });
   if (packages && !known) folders.push_back(*packages);
@@ -109,8 +109,8 @@ class SysPath {
   void add(const fs::path& folder, bool always) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) return;
-    const bool known = std::any_of(folders_.begin(), folders_.end(),
-                                   [&](const fs::path& one) { return fs::equivalent(one, folder, error); });
+    const bool known =
+        std::ranges::any_of(folders_, [&](const fs::path& one) { return fs::equivalent(one, folder, error); });
     const auto packages = packages_folder(folder);
     if (known || (!always && packages != folder && !torch_folder(folder))) return;
     folders_.push_back(folder);
@@ -120,7 +120,7 @@ class SysPath {
   void add_site(const fs::path& folder, bool always) {
     add(folder, always);
     auto names = list_entry_names(folder);
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     for (const auto& name : names) {
       if (!name.ends_with(".pth") || name.starts_with(".")) continue;
       const auto text = read_whole_file(folder / name, kMaxConfigBytes);
@@ -184,7 +184,7 @@ std::optional<fs::path> find_packages_above_torch(const Inventory& inventory) {
   const auto packages = packages_folder(inventory.artifact);
   if (!packages || torch_folder(*packages)) return std::nullopt;
   const auto folders = sys_path(*packages);
-  const bool above = std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) {
+  const bool above = std::ranges::any_of(folders, [&](const fs::path& folder) {
     std::error_code error;
     return fs::equivalent(folder / "torch/lib", *inventory.libtorch_dir, error);
   });

@@ -53,8 +53,8 @@ bool is_libtorch_name(std::string_view name) {
 // Debian's folder holds every library of the system.
 bool is_debian_torch_name(std::string_view name) {
   constexpr std::array kOwnNames{"libtorch", "libc10", "libcaffe2", "libshm"};
-  return is_shared_object_name(name) && std::any_of(kOwnNames.begin(), kOwnNames.end(),
-                                                    [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return is_shared_object_name(name) &&
+         std::ranges::any_of(kOwnNames, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 bool is_there(const fs::path& path) {
@@ -64,7 +64,7 @@ bool is_there(const fs::path& path) {
 
 bool holds_libtorch(const fs::path& folder) {
   const auto names = list_entry_names(folder);
-  return std::any_of(names.begin(), names.end(), is_libtorch_name);
+  return std::ranges::any_of(names, is_libtorch_name);
 }
 
 // Returns build/lib of a checkout that was built and not installed into torch/lib.
@@ -312,7 +312,7 @@ namespace {
 void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayout& layout) {
   const std::string name = fs::path(member.name).filename().string();
   const std::string folder = fs::path(member.name).parent_path().string();
-  const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const auto among = [&](const auto& names) { return std::ranges::find(names, name) != names.end(); };
   const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch" ||
                                                 folder == "libtorch" || folder == "libtorch/share/cmake/Torch");
   // A wheel contains one package; the metadata of a second package is read too, with any name.
@@ -351,8 +351,7 @@ bool holds_program(const ZipArchive& archive, const ZipMember& member) {
 
 // Reports whether the wheel's tags and content are of another system. A Linux library under such a tag is a fault.
 bool belongs_to_other_system(const fs::path& path, const Wheel& wheel, const ArtifactLayout& layout) {
-  return is_for_other_system(path.filename().string()) &&
-         std::none_of(layout.items.begin(), layout.items.end(), [&](const Item& item) {
+  return is_for_other_system(path.filename().string()) && std::ranges::none_of(layout.items, [&](const Item& item) {
            return item.member == nullptr || read_head(wheel.archive, *item.member).starts_with(ELFMAG);
          });
 }
@@ -364,9 +363,9 @@ void name_package_without_metadata(const fs::path& path, const Wheel& wheel, Art
   };
   const auto& members = wheel.archive.members;
   const auto& unread = wheel.archive.unread;
-  if (!layout.packages.empty() || std::any_of(members.begin(), members.end(), of_torch)) return;
-  if (std::any_of(unread.begin(), unread.end(), of_torch)) return;
-  const auto info = std::find_if(members.begin(), members.end(), [](const ZipMember& member) {
+  if (!layout.packages.empty() || std::ranges::any_of(members, of_torch)) return;
+  if (std::ranges::any_of(unread, of_torch)) return;
+  const auto info = std::ranges::find_if(members, [](const ZipMember& member) {
     return member.name.substr(0, member.name.find('/')).ends_with(".dist-info");
   });
   layout.packages.push_back(

@@ -70,7 +70,7 @@ std::vector<fs::path> find_nix_outputs(const fs::path& artifact) {
   std::vector<fs::path> outputs;
   for (const char* output : kOutputs) {
     const auto path = find_store_path(plain.string() + output);
-    if (path && std::find(outputs.begin(), outputs.end(), *path) == outputs.end()) outputs.push_back(*path);
+    if (path && std::ranges::find(outputs, *path) == outputs.end()) outputs.push_back(*path);
   }
   return outputs;
 }

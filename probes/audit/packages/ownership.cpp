@@ -79,10 +79,9 @@ std::optional<std::string> Owners::other_owner(const std::string& path, const st
 bool Owners::is_overlay(const std::string& path, const std::string& info, uint64_t size, const File* read) const {
   const auto found = claims_.find(path);
   if (found == claims_.end() || found->second.size() < 2) return false;
-  const auto own =
-      std::find_if(packages_.begin(), packages_.end(), [&](const Package& one) { return one.info == info; });
+  const auto own = std::ranges::find(packages_, info, &Package::info);
   if (own == packages_.end() || own->name == "torch") return false;
-  return std::any_of(found->second.begin(), found->second.end(), [&](const Claim& claim) {
+  return std::ranges::any_of(found->second, [&](const Claim& claim) {
     const Package& other = packages_[claim.package];
     return other.info != info && other.required.contains(own->name) && claim.file->size_bytes &&
            difference(*claim.file, size, read).empty();
@@ -96,9 +95,9 @@ std::vector<std::string> Owners::describe_foreign_libraries(const std::string& i
   for (const auto& file : files) {
     if (!is_installed_in_torch(file.path)) continue;
     const auto found = claims_.find(file.path);
-    const bool owned = found != claims_.end() &&
-                       std::any_of(found->second.begin(), found->second.end(),
-                                   [&](const Claim& claim) { return packages_[claim.package].info == info; });
+    const bool owned = found != claims_.end() && std::ranges::any_of(found->second, [&](const Claim& claim) {
+                         return packages_[claim.package].info == info;
+                       });
     owns_any = owns_any || owned;
     if (owned) continue;
     const std::string writer = found == claims_.end() ? "no package" : packages_[found->second.front().package].info;

@@ -75,7 +75,7 @@ std::optional<std::string> version_of_file(std::string_view path) {
   if (at == std::string_view::npos) return std::nullopt;
   const std::string_view version = path.substr(at + kMark.size());
   const bool numbers = version.find_first_not_of("0123456789.") == std::string_view::npos;
-  if (!numbers || std::count(version.begin(), version.end(), '.') < 2) return std::nullopt;  // a SONAME, no version
+  if (!numbers || std::ranges::count(version, '.') < 2) return std::nullopt;  // a SONAME, no version
   return std::string(version);
 }
 
@@ -195,7 +195,7 @@ std::vector<StatedVersion> list_stated_versions(const Package& package) {
 
 std::optional<StatedVersion> version_stated_by_wheel(const std::string& file_name) {
   constexpr std::string_view kExtension = ".whl";
-  const auto dashes = std::count(file_name.begin(), file_name.end(), '-');
+  const auto dashes = std::ranges::count(file_name, '-');
   if (!file_name.ends_with(kExtension) || (dashes != 4 && dashes != 5)) return std::nullopt;
   const size_t begin = file_name.find('-') + 1;
   std::string version = file_name.substr(begin, file_name.find('-', begin) - begin);
@@ -233,7 +233,7 @@ std::map<std::string, std::string> required_versions(std::string_view metadata) 
     const Requirement requirement = parse_requirement(text);
     if (!requirement.versions.starts_with("==") || requirement.condition.find("extra==") != std::string::npos) return;
     std::string name = requirement.name;
-    std::replace(name.begin(), name.end(), '-', '_');
+    std::ranges::replace(name, '-', '_');
     const std::string rest = requirement.versions.substr(2);
     const std::string version = rest.substr(0, rest.find_first_not_of("0123456789."));
     const auto component = component_named(name);
@@ -329,8 +329,7 @@ std::optional<std::string> component_of_store_package(std::string_view package) 
   const bool prefixed = package.starts_with("cuda") && dash != std::string_view::npos &&
                         package.substr(4, dash - 4).find_first_not_of("0123456789.") == std::string_view::npos;
   if (prefixed) package.remove_prefix(dash + 1);
-  const auto found = std::find_if(kStorePackages.begin(), kStorePackages.end(),
-                                  [&](const auto& entry) { return entry.first == package; });
+  const auto found = std::ranges::find_if(kStorePackages, [&](const auto& entry) { return entry.first == package; });
   return found == kStorePackages.end() ? std::nullopt : std::optional<std::string>(found->second);
 }
 

@@ -51,7 +51,7 @@ std::string strip_module_suffix(const std::string& path) {
 bool is_imported(const Item& item) {
   const std::string name = item.disk.filename().string();
   const auto object = LinkedObject::open(item.disk);
-  return object && std::any_of(kModuleEntries.begin(), kModuleEntries.end(), [&](std::string_view begin) {
+  return object && std::ranges::any_of(kModuleEntries, [&](std::string_view begin) {
            const std::string entry = std::string(begin) + name.substr(0, name.find('.'));
            return object->resolves({.name = entry, .hash = compute_gnu_hash(entry)});
          });
@@ -62,7 +62,7 @@ bool is_opened_by_itself(const Item& item) {
   const auto object = LinkedObject::open(item.disk);
   if (!object) return false;
   const auto& needed = object->dynamic().needed;
-  return std::any_of(needed.begin(), needed.end(), [](const std::string& library) {
+  return std::ranges::any_of(needed, [](const std::string& library) {
     return library.starts_with("libtorch") || library.starts_with("libc10");
   });
 }
@@ -77,13 +77,13 @@ std::vector<std::string> list_wheel_tags(const InstalledPackage& package) {
 // all kinds as data.
 bool has_platform_tag(const InstalledPackage& package) {
   const auto tags = list_wheel_tags(package);
-  return std::any_of(tags.begin(), tags.end(), [](const std::string& tag) { return !tag.ends_with("-any"); });
+  return std::ranges::any_of(tags, [](const std::string& tag) { return !tag.ends_with("-any"); });
 }
 
 bool is_for_musl_only(const InstalledPackage& package) {
   const auto tags = list_wheel_tags(package);
-  return !tags.empty() && std::all_of(tags.begin(), tags.end(),
-                                      [](const std::string& tag) { return tag.find("-musllinux") != tag.npos; });
+  return !tags.empty() &&
+         std::ranges::all_of(tags, [](const std::string& tag) { return tag.find("-musllinux") != tag.npos; });
 }
 
 std::string c_library_of_file(const fs::path& path) {
@@ -295,8 +295,8 @@ Processors::Processors(const InstalledPackages& installed, const fs::path& root)
     expected_ = torch;
     known_by_ = "torch";
   } else {
-    const auto most = std::max_element(packages.begin(), packages.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::ranges::max_element(packages, [](const auto& a, const auto& b) { return a.second < b.second; });
     const bool tie = packages.size() == 2 && packages.begin()->second == packages.rbegin()->second;
     expected_ = tie ? "" : most->first;
     known_by_ = "most packages";

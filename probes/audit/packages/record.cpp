@@ -73,8 +73,8 @@ Record parse_record(std::string_view text) {
 std::string hex_of_record(std::string_view hash) {
   if (!hash.starts_with(kSha256)) return "";
   std::string text(hash.substr(kSha256.size()));
-  std::replace(text.begin(), text.end(), '-', '+');
-  std::replace(text.begin(), text.end(), '_', '/');
+  std::ranges::replace(text, '-', '+');
+  std::ranges::replace(text, '_', '/');
   text.resize((text.size() + 3) / 4 * 4, '=');
   const auto bytes = decode_base64(text);
   return bytes ? encode_hex({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";

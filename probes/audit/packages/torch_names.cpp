@@ -31,7 +31,7 @@ bool is_known_torch_library(std::string_view library) {
       "libtorch_python.so", "libtorch_global_deps.so", "libcaffe2_nvrtc.so",
       "libshm.so",          "libtorch_nvshmem.so",
   };
-  return std::find(kTorchLibraries.begin(), kTorchLibraries.end(), library) != kTorchLibraries.end();
+  return std::ranges::find(kTorchLibraries, library) != kTorchLibraries.end();
 }
 
 // Reports whether the library was not read: it may define names in torch's namespaces.
@@ -86,8 +86,8 @@ Names find_undefined(const ArtifactLayout& layout, const AuditOptions& options, 
 
 bool is_torch_layout(const ArtifactLayout& layout) {
   if (layout.torch_dir || layout.libtorch_dir) return true;
-  return std::any_of(layout.packages.begin(), layout.packages.end(),
-                     [](const PackageText& text) { return calls_itself_torch(text.folder, text.metadata); });
+  return std::ranges::any_of(layout.packages,
+                             [](const PackageText& text) { return calls_itself_torch(text.folder, text.metadata); });
 }
 
 void settle(File& file, const Names& undefined) {
@@ -96,7 +96,7 @@ void settle(File& file, const Names& undefined) {
   if (!symbols.unknown) return;
   std::vector<std::string>& unknown = *symbols.unknown;
   std::erase_if(unknown, [&](const std::string& name) { return !undefined.contains(name); });
-  const bool decided = file.component != "libtorch" && std::none_of(needed.begin(), needed.end(), is_foreign);
+  const bool decided = file.component != "libtorch" && std::ranges::none_of(needed, is_foreign);
   if (unknown.empty() || !decided) return symbols.unknown.reset();
   std::stable_partition(unknown.begin(), unknown.end(), has_old_string);
   unknown.resize(std::min(unknown.size(), kMaxNames));
@@ -106,8 +106,8 @@ void settle(File& file, const Names& undefined) {
 }  // namespace
 
 void settle_unknown_torch_names(const ArtifactLayout& layout, const AuditOptions& options, std::vector<File>& files) {
-  const bool any = std::any_of(files.begin(), files.end(),
-                               [](const File& file) { return file.links && file.links->torch_symbols.unknown; });
+  const bool any =
+      std::ranges::any_of(files, [](const File& file) { return file.links && file.links->torch_symbols.unknown; });
   if (!any) return;
   const Names undefined = is_torch_layout(layout) ? Names() : find_undefined(layout, options, files);
   for (auto& file : files) {

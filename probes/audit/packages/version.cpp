@@ -26,7 +26,7 @@ std::optional<std::string> cuda_of_version(std::string_view version) {
   const size_t mark = version.find("+cu");
   if (mark == std::string_view::npos) return std::nullopt;
   const std::string_view digits = version.substr(mark + 3);
-  const bool number = std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool number = std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0; });
   if (!number || digits.size() < 2) return std::nullopt;
   return std::string(digits.substr(0, digits.size() - 1)) + "." + digits.back();
 }
@@ -250,13 +250,13 @@ bool is_import(const Tokens& statement) {
   const bool begins = is(statement[0], "import") || is(statement[0], "from");
   return begins && all_match(statement, 1, [](const Token& token) {
            constexpr std::array<std::string_view, 5> kOurs{"__version__", "cuda", "git_version", "*", "="};
-           return std::none_of(kOurs.begin(), kOurs.end(), [&](std::string_view name) { return is(token, name); });
+           return std::ranges::none_of(kOurs, [&](std::string_view name) { return is(token, name); });
          });
 }
 
 bool is_constant(const Token& token) {
   constexpr std::array<std::string_view, 3> kNames{"None", "True", "False"};
-  if (token.kind == Kind::name) return std::find(kNames.begin(), kNames.end(), token.text) != kNames.end();
+  if (token.kind == Kind::name) return std::ranges::find(kNames, token.text) != kNames.end();
   return token.kind != Kind::sign || std::string_view("[](){},:-").find(token.text) != std::string_view::npos;
 }
 
@@ -264,8 +264,7 @@ bool is_constant(const Token& token) {
 std::optional<size_t> place_of_value(const Tokens& statement) {
   if (statement.size() < 2 || statement[0].kind != Kind::name) return std::nullopt;
   if (!is(statement[1], "=") && !is(statement[1], ":")) return std::nullopt;
-  const auto equals =
-      std::find_if(statement.begin(), statement.end(), [](const Token& token) { return is(token, "="); });
+  const auto equals = std::ranges::find_if(statement, [](const Token& token) { return is(token, "="); });
   return static_cast<size_t>(equals - statement.begin()) + 1;
 }
 

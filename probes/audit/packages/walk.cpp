@@ -68,7 +68,7 @@ void Walk::entry(const FolderEntry& entry, const std::string& prefix) {
 }
 
 void Walk::folder(const fs::path& path, const std::string& prefix, const FileId& id) {
-  if (std::find(above.begin(), above.end(), id) != above.end()) {
+  if (std::ranges::find(above, id) != above.end()) {
     layout.problems.push_back(fmt::format("{}: a link back to a folder above it: not followed", prefix));
     return;
   }
@@ -95,7 +95,7 @@ void walk_shared_objects(const fs::path& folder, const std::string& prefix, Walk
 
 bool may_be_program(std::string_view name) {
   constexpr std::array kTexts{".h", ".hpp", ".cuh", ".py", ".pyi", ".pyc", ".cmake"};
-  return std::none_of(kTexts.begin(), kTexts.end(), [&](std::string_view end) { return name.ends_with(end); });
+  return std::ranges::none_of(kTexts, [&](std::string_view end) { return name.ends_with(end); });
 }
 
 bool is_program(std::string_view head) {
@@ -105,7 +105,7 @@ bool is_program(std::string_view head) {
 }
 
 void settle_items(ArtifactLayout& layout) {
-  std::sort(layout.items.begin(), layout.items.end(), [](const Item& a, const Item& b) { return a.path < b.path; });
+  std::ranges::sort(layout.items, {}, &Item::path);
   std::set<FileId> by_name;  // files with a name that is not a link
   std::error_code error;
   for (const auto& item : layout.items) {
@@ -125,7 +125,7 @@ std::vector<std::string> list_entry_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : list_folder(folder, error)) names.push_back(entry.path.filename().string());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

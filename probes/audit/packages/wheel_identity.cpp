@@ -193,8 +193,7 @@ class Identity {
     if (asked && !are_specifiers(*asked))
       return fault("METADATA requires Python \"{}\", which is no version: pip refuses the wheel", *asked);
     if (!asked) return;
-    const bool stable = std::all_of(name_->abi.begin(), name_->abi.end(),
-                                    [](const std::string& abi) { return abi.starts_with("abi3"); });
+    const bool stable = std::ranges::all_of(name_->abi, [](const std::string& abi) { return abi.starts_with("abi3"); });
     for (const auto& tag : name_->python) {
       const auto minor = find_minor(tag);
       if (minor && !takes_python(*asked, *minor, stable ? kNewestMinor : *minor))
@@ -231,7 +230,7 @@ class Identity {
           // Accepts "linux" too: the wheels of torchvision are renamed. ask_tags() checks the promise of the name.
           const std::string plain = fmt::format("{}-{}-linux{}", python, abi, find_named_processor(platform));
           const auto known = [&](const std::string& one) { return one == tag || one == plain; };
-          if (std::none_of(tags.begin(), tags.end(), known)) missing.push_back(std::move(tag));
+          if (std::ranges::none_of(tags, known)) missing.push_back(std::move(tag));
         }
       }
     }
@@ -274,7 +273,7 @@ class Identity {
       std::map<std::string, std::vector<std::string>> broken;  // files by what they need
       for (const auto& file : files_) {
         if (!file.links) continue;
-        if (policy->is_musl() && std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end()) {
+        if (policy->is_musl() && std::ranges::find(file.needed, "libc.so.6") != file.needed.end()) {
           broken["libc.so.6 of glibc"].push_back(file.path);
           continue;
         }
@@ -296,7 +295,7 @@ class Identity {
     NewerVersions newer;
     for (const auto& [set, needed] : file.links->version_floors) {
       const auto newest = policy.find_newest(set);
-      const bool bundled = set != "GLIBC" && std::any_of(files_.begin(), files_.end(), [](const File& other) {
+      const bool bundled = set != "GLIBC" && std::ranges::any_of(files_, [](const File& other) {
                              return other.soname && other.soname->starts_with("libstdc++");
                            });
       const auto version = parse_python_version(needed);
@@ -312,7 +311,7 @@ class Identity {
     if (dependency.provider == Provider::artifact || dependency.provider == Provider::driver) return true;
     if (dependency.name.find('/') != std::string::npos) return true;  // another check reports it
     const auto component = find_component(dependency.name);
-    if (component && std::find(kOfSystem.begin(), kOfSystem.end(), *component) == kOfSystem.end()) return true;
+    if (component && std::ranges::find(kOfSystem, *component) == kOfSystem.end()) return true;
     const std::string root = file.path.substr(0, file.path.find('/'));
     const auto leaves = [&](const std::string& folder) {  // leads to the folder of another package
       const auto place = std::filesystem::path(expand_origin(folder, file.path.substr(0, file.path.rfind('/'))));
@@ -320,10 +319,10 @@ class Identity {
       if (folder.find("ORIGIN") == std::string::npos || where.starts_with(root) || where == ".") return false;
       return of_torch_ ? !where.starts_with("nvidia/") : !where.starts_with("..");  // find_component() knows them
     };
-    if (std::any_of(file.runpath.begin(), file.runpath.end(), leaves)) return true;
-    if (std::any_of(file.rpath.begin(), file.rpath.end(), leaves)) return true;
-    return std::any_of(packages.begin(), packages.end(),
-                       [&](const std::string& package) { return ships_library(package, dependency.name); });
+    if (std::ranges::any_of(file.runpath, leaves)) return true;
+    if (std::ranges::any_of(file.rpath, leaves)) return true;
+    return std::ranges::any_of(packages,
+                               [&](const std::string& package) { return ships_library(package, dependency.name); });
   }
 
   // Python imports a module only by a name for itself and its processor.
@@ -337,7 +336,7 @@ class Identity {
       const std::string module = file.path.substr(0, file.path.size() - name.size() + name.find('.'));
       modules[module].insert(python);
       const auto table = tables_.find(file.path);
-      if (table != tables_.end() && std::none_of(kModuleEntries.begin(), kModuleEntries.end(), [&](auto begin) {
+      if (table != tables_.end() && std::ranges::none_of(kModuleEntries, [&](auto begin) {
             return table->second.defines(std::string(begin) + name.substr(0, name.find('.')));
           }))
         loaded_by_path.insert(module);
@@ -382,7 +381,7 @@ class Identity {
   }
 
   [[nodiscard]] bool is_defined(const std::string& symbol) const {
-    return std::any_of(tables_.begin(), tables_.end(), [&](const auto& one) { return one.second.defines(symbol); });
+    return std::ranges::any_of(tables_, [&](const auto& one) { return one.second.defines(symbol); });
   }
 
   void ask_stable_abi(const std::string& path, const SymbolTable& table) {

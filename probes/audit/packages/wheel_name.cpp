@@ -39,7 +39,7 @@ std::optional<WheelName> parse_wheel_name(std::string file) {
 
 bool is_for_other_system(const std::string& wheel) {
   const auto name = parse_wheel_name(wheel);
-  return name && std::none_of(name->platform.begin(), name->platform.end(), [](const std::string& platform) {
+  return name && std::ranges::none_of(name->platform, [](const std::string& platform) {
            return platform == "any" || platform.find("linux") != platform.npos;
          });
 }

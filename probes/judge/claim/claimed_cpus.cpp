@@ -36,7 +36,7 @@ Names keys(const std::map<std::string, int64_t>& counts) {
 // Returns the first offender of `code_class` (nullopt: any class) that needs a feature outside `there`, or nullptr.
 const CodeOffender* beyond(const std::vector<CodeOffender>& offenders, std::optional<CodeClass> code_class,
                            const Names& there) {
-  const auto found = std::find_if(offenders.begin(), offenders.end(), [&](const CodeOffender& offender) {
+  const auto found = std::ranges::find_if(offenders, [&](const CodeOffender& offender) {
     return (!code_class || offender.code_class == *code_class) && !missing_features(offender.features, there).empty();
   });
   return found == offenders.end() ? nullptr : &*found;
@@ -188,7 +188,7 @@ void check_module_names(const Inventory& inventory, Answer& answer) {
     const auto name = base_name(file.path);
     if (!is_own(inventory, file) || !file.machine || name.find(".cpython-") == name.npos) continue;
     const bool other = name.find("-linux-") != name.npos && name.find("-" + *file.machine + "-linux-") == name.npos;
-    const bool glibc = std::find(file.needed.begin(), file.needed.end(), "libc.so.6") != file.needed.end();
+    const bool glibc = std::ranges::find(file.needed, "libc.so.6") != file.needed.end();
     const bool musl = name.find("-linux-musl") != name.npos;
     if (!other && !(glibc && musl)) continue;
     answer.seen.push_back(

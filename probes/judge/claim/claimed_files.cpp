@@ -22,8 +22,7 @@ const std::vector<IgnoredFiles>& get_ignored_files(const Facts& facts) {
 
 bool is_ignored(const Facts& facts, const File& file) {
   const auto& ignored = get_ignored_files(facts);
-  return std::any_of(ignored.begin(), ignored.end(),
-                     [&](const IgnoredFiles& one) { return names_path(one.files, file.path); });
+  return std::ranges::any_of(ignored, [&](const IgnoredFiles& one) { return names_path(one.files, file.path); });
 }
 
 // Returns the last pattern that matches `file`; nullptr if only the whole claim covers `file`.
@@ -68,8 +67,8 @@ std::vector<size_t> ignored_counts(const Facts& facts) {
   std::vector<size_t> counts;
   const auto& files = facts.inventory->files;
   for (const auto& ignored : get_ignored_files(facts))
-    counts.push_back(static_cast<size_t>(std::count_if(
-        files.begin(), files.end(), [&](const File& file) { return names_path(ignored.files, file.path); })));
+    counts.push_back(static_cast<size_t>(
+        std::ranges::count_if(files, [&](const File& file) { return names_path(ignored.files, file.path); })));
   return counts;
 }
 

@@ -36,15 +36,13 @@ bool matches_sm(std::string_view cubin, const Target& target) {
 }
 
 bool is_target_cubin(std::string_view cubin, const Target& target) {
-  return cubin == format_base_sm(target) ||
-         std::find(target.siblings.begin(), target.siblings.end(), cubin) != target.siblings.end();
+  return cubin == format_base_sm(target) || std::ranges::find(target.siblings, cubin) != target.siblings.end();
 }
 
 std::string join_sms(const std::map<std::string, int64_t>& cubins) {
   std::vector<std::string_view> names;
   for (const auto& [name, count] : cubins) names.push_back(name);
-  std::sort(names.begin(), names.end(),
-            [](std::string_view a, std::string_view b) { return parse_sm(a) < parse_sm(b); });
+  std::ranges::sort(names, [](std::string_view a, std::string_view b) { return parse_sm(a) < parse_sm(b); });
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -52,8 +50,8 @@ std::string join_sms(const std::map<std::string, int64_t>& cubins) {
 std::map<std::string, int64_t> find_unclaimed_cubins(const Facts& facts, const DeviceCode& code) {
   std::map<std::string, int64_t> others = code.cubin;
   std::erase_if(others, [&](const auto& entry) {
-    return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                       [&](const Target* target) { return is_target_cubin(entry.first, *target); });
+    return std::ranges::any_of(facts.claimed_gpus,
+                               [&](const Target* target) { return is_target_cubin(entry.first, *target); });
   });
   return others;
 }
@@ -61,14 +59,13 @@ std::map<std::string, int64_t> find_unclaimed_cubins(const Facts& facts, const D
 // Counts such cubins in units that also hold a claimed SM. claimed_sm_is_throughout() reports the other units.
 std::map<std::string, int64_t> count_mixed_extras(const Facts& facts, const DeviceCode& code) {
   const auto is_claimed = [&](const std::string& cubin) {
-    return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                       [&](const Target* target) { return matches_sm(cubin, *target); });
+    return std::ranges::any_of(facts.claimed_gpus, [&](const Target* target) { return matches_sm(cubin, *target); });
   };
   const auto others = find_unclaimed_cubins(facts, code);
   std::map<std::string, int64_t> beside;
   for (const auto& [set, count] : code.unit_sets) {
     const auto cubins = list_unit_cubins(set);
-    if (std::none_of(cubins.begin(), cubins.end(), is_claimed)) continue;
+    if (std::ranges::none_of(cubins, is_claimed)) continue;
     for (const auto& cubin : cubins) {
       if (others.contains(cubin)) beside[cubin] += count;
     }
@@ -80,10 +77,10 @@ std::map<std::string, int64_t> count_mixed_extras(const Facts& facts, const Devi
 bool are_of_linked_library(const File& file, const std::map<std::string, int64_t>& others) {
   if (!file.links) return false;
   const auto& contains = file.links->contains;
-  const bool any = std::any_of(contains.begin(), contains.end(),
-                               [](const std::string& name) { return has_own_sms(File{.component = name}); });
+  const bool any =
+      std::ranges::any_of(contains, [](const std::string& name) { return has_own_sms(File{.component = name}); });
   const int64_t units = count_sm_units(*file.device_code, Sm{}).all;
-  return any && std::all_of(others.begin(), others.end(), [&](const auto& entry) { return entry.second * 2 < units; });
+  return any && std::ranges::all_of(others, [&](const auto& entry) { return entry.second * 2 < units; });
 }
 
 // Returns the target's first instruction path after plain FMA: "wgmma".
@@ -94,8 +91,8 @@ std::string first_tensor_instruction(const Target& target) {
 void add_trap_kernels(const Facts& facts, const File& file, const std::map<std::string, SmCensus>& censuses,
                       Answer& answer) {
   for (const auto& [cubin, census] : censuses) {
-    const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                                     [&, name = cubin](const Target* target) { return matches_sm(name, *target); });
+    const bool claimed = std::ranges::any_of(
+        facts.claimed_gpus, [&, name = cubin](const Target* target) { return matches_sm(name, *target); });
     if (!claimed || census.trap_kernels == 0) continue;
     answer.seen.push_back({say("{} {} of {} for {} {} nothing but trap: {}", census.trap_kernels,
                                select_by_number(census.trap_kernels, "kernel", "kernels"), base_name(file.path), cubin,
@@ -128,7 +125,7 @@ std::set<std::string> without_code(const Inventory& inventory) {
   std::set<std::string> due;
   for (const auto& file : inventory.files) {
     const auto is_file = [&](std::string_view name) { return base_name(file.path).starts_with(name); };
-    const bool has_code = std::any_of(kHaveCode.begin(), kHaveCode.end(), is_file);
+    const bool has_code = std::ranges::any_of(kHaveCode, is_file);
     if (has_own_sms(file) && !file.problem && has_code) due.insert(*file.component);
   }
   for (const auto& file : inventory.files) {
@@ -173,8 +170,8 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
       answer.seen.push_back({std::move(what), file.path});
     }
   }
-  const bool damaged = std::any_of(facts.inventory->files.begin(), facts.inventory->files.end(),
-                                   [&](const File& file) { return is_own(*facts.inventory, file) && file.problem; });
+  const bool damaged = std::ranges::any_of(
+      facts.inventory->files, [&](const File& file) { return is_own(*facts.inventory, file) && file.problem; });
   if (!any_file && facts.cuda_build && !damaged)
     answer.seen.push_back({say("{} is claimed, and libtorch holds no device code", facts.claimed_gpus.front()->id)});
   return answer;
@@ -237,7 +234,7 @@ Answer no_ptx_beside_claimed_sms(const Facts& facts) {
 
 bool has_runnable_code(const DeviceCode& code, const Target& target) {
   const auto chip = get_target_sm(target);
-  return std::any_of(code.cubin.begin(), code.cubin.end(), [&](const auto& entry) {
+  return std::ranges::any_of(code.cubin, [&](const auto& entry) {
     const auto cubin = parse_sm(entry.first);
     return cubin && chip && cubin_runs_on(*cubin, *chip);
   });
@@ -252,8 +249,8 @@ std::optional<Sentence> fault_of_file(const File& file, const Target& target) {
     return say("{} is claimed, and {} holds machine code only for {}, none of which runs there", target.id, name,
                join_sms(code->cubin));
   }
-  const bool has_code = std::any_of(kEachHasCode.begin(), kEachHasCode.end(),
-                                    [&](std::string_view begin) { return name.starts_with(begin); });
+  const bool has_code =
+      std::ranges::any_of(kEachHasCode, [&](std::string_view begin) { return name.starts_with(begin); });
   if (!has_code || (code && !code->ptx.empty())) return std::nullopt;
   return say("{} is claimed, and {} holds no device code at all", target.id, name);
 }

@@ -56,9 +56,7 @@ constexpr std::array<BlasSign, 4> kBlas{{
 }};
 
 bool shows(const File& file, const BlasSign& sign) {
-  const auto names = [](const std::vector<std::string>& list, auto test) {
-    return std::any_of(list.begin(), list.end(), test);
-  };
+  const auto names = [](const std::vector<std::string>& list, auto test) { return std::ranges::any_of(list, test); };
   if (names(file.needed, [&](const std::string& name) { return name.starts_with(sign.file); })) return true;
   return file.links && names(file.links->contains, [&](const std::string& name) { return name == sign.content; });
 }
@@ -151,7 +149,7 @@ Answer blas_is_claimed(const Facts& facts) {
     return cannot_tell(
         "no BLAS was found in libtorch_cpu.so, neither among the libraries that it needs nor by its symbols",
         "audit libtorch_cpu.so before it is stripped");
-  const bool has_claimed = std::find(found.begin(), found.end(), *facts.claim->blas) != found.end();
+  const bool has_claimed = std::ranges::find(found, *facts.claim->blas) != found.end();
   if (has_claimed && found.size() == 1) return {};
   const Sentence has =
       say("BLAS {} is claimed, and libtorch_cpu.so has {}", *facts.claim->blas, fmt::join(found, " and "));

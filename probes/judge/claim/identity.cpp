@@ -87,7 +87,7 @@ void ask_installed(Answer& answer, const RecordedFiles& recorded) {
          first.path});
   }
   const auto& missing = recorded.first_missing;
-  const bool breaks_import = std::any_of(missing.begin(), missing.end(), [](const std::string& path) {
+  const bool breaks_import = std::ranges::any_of(missing, [](const std::string& path) {
     return path.ends_with(".py");  // small installations leave headers and stubs out
   });
   if (breaks_import || (recorded.reinstall && recorded.missing > 0))

@@ -31,8 +31,7 @@ std::string listed(const std::set<std::string>& code) {
 std::optional<Seen> nothing_judged(const Facts& facts, const ClaimedFiles& whole) {
   if (!whole.inventory.files.empty() || facts.inventory->files.empty()) return std::nullopt;
   const auto parts = files_of_patterns(facts);
-  const bool named =
-      std::any_of(parts.begin(), parts.end(), [](const ClaimedFiles& part) { return !part.inventory.files.empty(); });
+  const bool named = std::ranges::any_of(parts, [](const ClaimedFiles& part) { return !part.inventory.files.empty(); });
   if (named) return std::nullopt;
   return Seen{.what = say("the claim file ignores every file of {}: nothing proves the claim", facts.torch),
               .remedy = "ignore single files only"};
@@ -44,7 +43,7 @@ void ask_nothing_else(Answer& answer, const Facts& facts, const ClaimedFiles& wh
     std::set<std::string> others = holder.cubins();
     std::erase_if(others, [&](const std::string& name) {
       const auto sm = parse_sm(name);
-      return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(), [&](const Target* target) {
+      return std::ranges::any_of(facts.claimed_gpus, [&](const Target* target) {
         const auto chip = get_target_sm(*target);
         return sm && chip && same_capability(*sm, *chip);
       });
@@ -123,7 +122,7 @@ Answer torch_is_as_claimed(const Facts& facts) {
                          facts.torch, *asked),
              .remedy = "require a version: torch==2.11.0"};
   if (!answer.unknown) answer.unknown = nothing_judged(facts, whole);
-  const bool shown = asked || std::any_of(whole.inventory.files.begin(), whole.inventory.files.end(), takes_torch);
+  const bool shown = asked || std::ranges::any_of(whole.inventory.files, takes_torch);
   if (!shown && answer.seen.empty() && !answer.unknown)
     answer.unknown =
         Seen{.what = say("no file of {} uses symbols of torch, and METADATA does not require torch", facts.torch),
@@ -142,7 +141,7 @@ std::string strip_module_tag(const std::string& path) {
 const File* find_untagged_module(const Inventory& inventory) {
   std::set<std::string_view> needed;
   for (const auto& file : inventory.files) needed.insert(file.needed.begin(), file.needed.end());
-  const auto found = std::find_if(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+  const auto found = std::ranges::find_if(inventory.files, [&](const File& file) {
     const auto name = base_name(file.path);
     return file.links && file.links->uses_python == true && python_of_module(name).empty() && !needed.contains(name);
   });
@@ -163,8 +162,7 @@ Answer ask_python(const std::string& claimed, const ClaimedFiles& part) {
   const std::string tag = format_python_tag(claimed);
   Answer answer;
   for (const auto& [module, files] : modules) {
-    if (std::any_of(files.begin(), files.end(), [&](const auto& one) { return imports_module(tag, one.first); }))
-      continue;
+    if (std::ranges::any_of(files, [&](const auto& one) { return imports_module(tag, one.first); })) continue;
     std::vector<std::string> seen;
     for (const auto& [python, path] : files) seen.push_back(python);
     answer.seen.push_back({say("Python {} ({}) is claimed, and extension modules of {} are for {}", claimed, tag,
@@ -251,7 +249,7 @@ void ask_any_code(Answer& answer, const std::string& claimed, const std::vector<
                   const ClaimedFiles& part) {
   const auto& files = part.inventory.files;
   if (!holders.empty() || files.empty()) return;
-  const auto unread = std::find_if(files.begin(), files.end(), [](const File& file) { return file.problem; });
+  const auto unread = std::ranges::find_if(files, [](const File& file) { return file.problem.has_value(); });
   if (unread != files.end()) {
     answer.unknown = Seen{
         .what = say("{} is claimed, and file {} in {} could not be read", claimed, base_name(unread->path), part.name)};
@@ -322,7 +320,7 @@ Answer ask_torch_symbols(const std::string& claimed, const ClaimedFiles& part) {
   for (const auto& file : part.inventory.files) {
     if (!file.links || !file.links->torch_symbols.releases) continue;
     const auto& releases = *file.links->torch_symbols.releases;
-    if (std::find(releases.begin(), releases.end(), release) != releases.end()) continue;
+    if (std::ranges::find(releases, release) != releases.end()) continue;
     const auto& unknown = file.links->torch_symbols.unknown;
     answer.seen.push_back(
         {unknown

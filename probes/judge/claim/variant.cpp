@@ -69,8 +69,8 @@ bool is_cpu_property(const VariantProperty& property) {
 
 // Compares the unguarded host code with the CPU properties, if the variant states any.
 void ask_cpu(Answer& answer, const WheelVariant& variant, const Inventory& inventory) {
-  const bool stated = std::any_of(variant.properties.begin(), variant.properties.end(), is_cpu_property);
-  const bool version = std::any_of(variant.properties.begin(), variant.properties.end(), [](const auto& property) {
+  const bool stated = std::ranges::any_of(variant.properties, is_cpu_property);
+  const bool version = std::ranges::any_of(variant.properties, [](const auto& property) {
     return property.provider == "aarch64" && property.feature == "version";
   });
   if (!stated || version) return;  // pbprobe has no table of the features of Arm architecture versions
@@ -96,12 +96,11 @@ void ask_cpu(Answer& answer, const WheelVariant& variant, const Inventory& inven
 void ask_blas(Answer& answer, const VariantProperty& property, const Inventory& inventory) {
   const std::string name = property.value == "mkl" ? "MKL" : property.value == "openblas" ? "OpenBLAS" : "";
   if (property.feature != "library" || name.empty()) return;
-  const bool there = std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+  const bool there = std::ranges::any_of(inventory.files, [&](const File& file) {
     const std::string library = "lib" + property.value;
     const auto named = [&](const std::string& one) { return one.starts_with(library); };
-    return std::any_of(file.needed.begin(), file.needed.end(), named) ||
-           (file.links &&
-            std::find(file.links->contains.begin(), file.links->contains.end(), name) != file.links->contains.end());
+    return std::ranges::any_of(file.needed, named) ||
+           (file.links && std::ranges::find(file.links->contains, name) != file.links->contains.end());
   });
   if (!there)
     answer.seen.push_back(

@@ -13,16 +13,16 @@ std::vector<std::string> known_cpu_capabilities() {
   std::vector<std::string> capabilities;
   for (const auto& target : all_targets()) {
     if (target.torch_cpu_capability &&
-        std::find(capabilities.begin(), capabilities.end(), *target.torch_cpu_capability) == capabilities.end())
+        std::ranges::find(capabilities, *target.torch_cpu_capability) == capabilities.end())
       capabilities.push_back(*target.torch_cpu_capability);
   }
   return capabilities;
 }
 
 bool contains_fbgemm(const Inventory& inventory) {
-  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+  return std::ranges::any_of(inventory.files, [&](const File& file) {
     return is_own(inventory, file) && file.links &&
-           std::find(file.links->contains.begin(), file.links->contains.end(), "FBGEMM") != file.links->contains.end();
+           std::ranges::find(file.links->contains, "FBGEMM") != file.links->contains.end();
   });
 }
 
@@ -31,7 +31,7 @@ bool contains_fbgemm(const Inventory& inventory) {
 Answer cpu_has_target(const Facts& facts) {
   const Cpu& cpu = facts.host->cpu;
   if (!cpu.targets.empty()) return {};
-  const bool has_avx = std::find(cpu.features.begin(), cpu.features.end(), "avx") != cpu.features.end();
+  const bool has_avx = std::ranges::find(cpu.features, "avx") != cpu.features.end();
   if (cpu.architecture != "x86_64" || has_avx || facts.inventory == nullptr || !contains_fbgemm(*facts.inventory))
     return {.seen = {{.what = say("{} has the CPU features of none of pbprobe's targets", cpu.name)}}};
   return {.seen = {{.what = say("{} has no avx: torch computes with its code for every CPU, and dynamically quantized "
@@ -48,11 +48,11 @@ Answer takes_best_cpu_capability(const Facts& facts) {
   for (const auto& id : facts.host->cpu.targets) {
     const Target* target = find_target(id);
     if (target == nullptr || !target->torch_cpu_capability) continue;
-    const auto at = std::find(capabilities.begin(), capabilities.end(), *target->torch_cpu_capability);
+    const auto at = std::ranges::find(capabilities, *target->torch_cpu_capability);
     if (expected == capabilities.end() || at > expected) expected = at;
   }
   if (expected == capabilities.end()) return {};
-  const auto seen = std::find(capabilities.begin(), capabilities.end(), capability);
+  const auto seen = std::ranges::find(capabilities, capability);
   const bool is_default = capability == "DEFAULT" || capability == "NO AVX";
   if (!is_default && (seen == capabilities.end() || seen >= expected)) return {};
   return {

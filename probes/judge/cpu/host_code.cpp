@@ -18,8 +18,7 @@ using Names = std::vector<std::string>;
 constexpr size_t kMostFiles = 4;  // a fault of the build repeats in each file
 
 bool was_counted(const Inventory& inventory) {
-  return std::any_of(inventory.files.begin(), inventory.files.end(),
-                     [&](const File& file) { return is_libtorch(inventory, file); });
+  return std::ranges::any_of(inventory.files, [&](const File& file) { return is_libtorch(inventory, file); });
 }
 
 std::optional<Seen> not_counted(const Facts& facts) {
@@ -31,9 +30,8 @@ std::optional<Seen> not_counted(const Facts& facts) {
 std::string example(const HostCode& code, const Names& features, const std::set<CodeClass>& classes) {
   for (const auto& offender : code.offenders) {
     if (!classes.contains(offender.code_class)) continue;
-    const bool needs = std::any_of(offender.features.begin(), offender.features.end(), [&](const auto& name) {
-      return std::find(features.begin(), features.end(), name) != features.end();
-    });
+    const bool needs = std::ranges::any_of(
+        offender.features, [&](const auto& name) { return std::ranges::find(features, name) != features.end(); });
     if (needs) return fmt::format("{} ({})", offender.function, offender.section);
   }
   return {};
@@ -96,7 +94,7 @@ Names list_allowed_features(const std::string& capability, const Facts& facts) {
   if (least == nullptr) return allowed;
   for (const auto& row : all_targets()) {
     const auto& claims = facts.claimed_cpus;
-    const bool claimed = std::find(claims.begin(), claims.end(), &row) != claims.end();
+    const bool claimed = std::ranges::find(claims, &row) != claims.end();
     const bool beyond = best && row.kind == TargetKind::cpu && row.architecture == least->architecture;
     if (&row != least && !claimed && !beyond) continue;
     const Names more = list_target_features(row);
@@ -205,7 +203,7 @@ Answer no_capability_leaks(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(*facts.inventory, file)) continue;
     const auto& offenders = file.host_code->offenders;
-    const auto first = std::find_if(offenders.begin(), offenders.end(), [&](const CodeOffender& offender) {
+    const auto first = std::ranges::find_if(offenders, [&](const CodeOffender& offender) {
       return offender.code_class == CodeClass::capability_leak &&
              (facts.host == nullptr || !missing_features(offender.features, facts.host->cpu.features).empty());
     });
@@ -250,7 +248,7 @@ Answer has_its_cpu_capabilities(const Facts& facts) {
     return is_libtorch(inventory, file) && base_name(file.path).starts_with(kLibtorchCpu) &&
            !file.host_code->cpu_capabilities.empty();
   };
-  const auto cpu = std::find_if(inventory.files.begin(), inventory.files.end(), has_names);
+  const auto cpu = std::ranges::find_if(inventory.files, has_names);
   if (cpu == inventory.files.end()) return {};  // the audit counted no code, or found no names of CPU capabilities
   Answer answer;
   std::set<std::string> asked;

@@ -48,8 +48,7 @@ Names list_names(const std::map<std::string, int64_t>& counts) {
 }
 
 bool shares(const Names& a, const Names& b) {
-  return std::any_of(a.begin(), a.end(),
-                     [&](const auto& name) { return std::find(b.begin(), b.end(), name) != b.end(); });
+  return std::ranges::any_of(a, [&](const auto& name) { return std::ranges::find(b, name) != b.end(); });
 }
 
 bool is_libtorch(const Inventory& inventory, const File& file) {
@@ -76,8 +75,8 @@ bool is_built_for(const Inventory& inventory, const Target& target) {
   if (!target.marks) return false;
   const auto kernels = list_kernel_files(inventory, target);
   return shares(used_by_libtorch(inventory, target), *target.marks) &&
-         std::all_of(kernels.begin(), kernels.end(),
-                     [&](const File* file) { return shares(list_names(file->host_code->unguarded), *target.marks); });
+         std::ranges::all_of(
+             kernels, [&](const File* file) { return shares(list_names(file->host_code->unguarded), *target.marks); });
 }
 
 std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& target) {
@@ -112,8 +111,8 @@ Names unused_marks_of_flags(const Inventory& inventory, const Target& target, co
   Names absent;
   for (const auto& mark : target.marks.value_or(Names{})) {
     const auto& flags = target.recipe_flags;
-    const bool own_flag = std::find(flags.begin(), flags.end(), "-m" + mark) != flags.end();
-    if (own_flag && std::find(used.begin(), used.end(), mark) == used.end()) absent.push_back(mark);
+    const bool own_flag = std::ranges::find(flags, "-m" + mark) != flags.end();
+    if (own_flag && std::ranges::find(used, mark) == used.end()) absent.push_back(mark);
   }
   return all < kEnoughCode ? Names{} : absent;
 }

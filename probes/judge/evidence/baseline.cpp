@@ -27,10 +27,9 @@ std::string find_shown_libraries(const Inventory& inventory, std::initializer_li
   for (const Sign& sign : signs) {
     if (file == nullptr) break;
     const auto begins = [&](const std::string& name) { return name.starts_with(sign.needed); };
-    const bool needed = std::any_of(file->needed.begin(), file->needed.end(), begins);
+    const bool needed = std::ranges::any_of(file->needed, begins);
     const auto contains = file->links ? file->links->contains : std::vector<std::string>();
-    if (needed || std::find(contains.begin(), contains.end(), sign.contained) != contains.end())
-      shown.push_back(sign.name);
+    if (needed || std::ranges::find(contains, sign.contained) != contains.end()) shown.push_back(sign.name);
   }
   return shown.empty() ? "unknown" : fmt::format("{}", fmt::join(shown, " and "));
 }
@@ -57,7 +56,7 @@ std::string find_onednn(const Inventory& inventory) {
   if (file == nullptr || !file->links) return "unknown";
   if (const auto own = version_of_onednn(*file)) return *own;
   const auto is_onednn = [](std::string_view name) { return name.starts_with("libdnnl.so"); };
-  if (std::any_of(file->needed.begin(), file->needed.end(), is_onednn)) {
+  if (std::ranges::any_of(file->needed, is_onednn)) {
     for (const auto& other : inventory.files) {
       if (!is_onednn(base_name(other.path)) || !other.links) continue;
       if (const auto own = version_of_onednn(other)) return *own;
@@ -65,7 +64,7 @@ std::string find_onednn(const Inventory& inventory) {
     return "unknown";
   }
   const auto& contains = file->links->contains;
-  const bool known = !contains.empty() && std::find(contains.begin(), contains.end(), "oneDNN") == contains.end();
+  const bool known = !contains.empty() && std::ranges::find(contains, "oneDNN") == contains.end();
   return known ? "none" : "unknown";
 }
 
@@ -120,14 +119,12 @@ Measured summarize_gains(const std::optional<BaselineComparison>& comparison, st
   if (!comparison->differences.empty())
     return {.detail =
                 fmt::format("not comparable with {}: {}", comparison->path, fmt::join(comparison->differences, ", "))};
-  const bool any = std::any_of(comparison->gains.begin(), comparison->gains.end(),
-                               [&](const AreaGain& gain) { return gain.device == device; });
+  const bool any = std::ranges::any_of(comparison->gains, [&](const AreaGain& gain) { return gain.device == device; });
   if (!any) return {.detail = comparison->problem.value_or(fmt::format("nothing was measured on {}", device))};
   const std::string lost = join_cubin_names(*comparison, device, GainClass::less);
   if (!lost.empty()) return {Outcome::fail, fmt::format("slower than the baseline: {}", lost)};
-  const auto disturbed = std::find_if(comparison->gains.begin(), comparison->gains.end(), [&](const AreaGain& gain) {
-    return gain.device == device && gain.disturbed.has_value();
-  });
+  const auto disturbed = std::ranges::find_if(
+      comparison->gains, [&](const AreaGain& gain) { return gain.device == device && gain.disturbed.has_value(); });
   if (disturbed != comparison->gains.end())
     return {.detail = fmt::format("not judged, since others used the GPU: {}", *disturbed->disturbed)};
   const std::string more = join_cubin_names(*comparison, device, GainClass::more);

@@ -28,7 +28,7 @@ constexpr double kByChance = 0.05;
 void add_set(std::vector<FactChange>& facts, const char* about, const NameList& before, const NameList& after) {
   const auto missing = [&](const NameList& from, const NameList& in, Change change) {
     for (const auto& name : from) {
-      if (std::find(in.begin(), in.end(), name) == in.end())
+      if (std::ranges::find(in, name) == in.end())
         facts.push_back({.about = about, .change = change, .what = name, .regressed = change == Change::lost});
     }
   };
@@ -99,7 +99,7 @@ void add_versions(std::vector<FactChange>& facts, const Inventory& before, const
 // only the base instruction set.
 std::ptrdiff_t rank_cpu_target(const std::string& cpu) {
   const auto& all = all_targets();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Target& target) { return target.id == cpu; });
+  const auto found = std::ranges::find(all, cpu, &Target::id);
   return found == all.end() ? -1 : found - all.begin();
 }
 
@@ -195,8 +195,7 @@ void add_other_sms(std::vector<FactChange>& facts, const Report& before, const R
   const auto other = sms_by_component(*after.inventory);
   const auto unstated = [&](const std::set<std::string>& names) {
     NameList left(names.begin(), names.end());
-    std::erase_if(left,
-                  [&](const auto& name) { return std::find(stated.begin(), stated.end(), name) != stated.end(); });
+    std::erase_if(left, [&](const auto& name) { return std::ranges::find(stated, name) != stated.end(); });
     return left;
   };
   for (const auto& [component, names] : one) {
@@ -265,8 +264,8 @@ double ways(size_t n, size_t m) {
 
 FigureChange compare_figure(const std::string& name, const std::vector<double>& before,
                             const std::vector<double>& after, size_t figures) {
-  const auto [least, most] = std::minmax_element(before.begin(), before.end());
-  const auto [least_after, most_after] = std::minmax_element(after.begin(), after.end());
+  const auto [least, most] = std::ranges::minmax_element(before);
+  const auto [least_after, most_after] = std::ranges::minmax_element(after);
   FigureChange figure{.what = name,
                       .before_us = find_median(before),
                       .after_us = find_median(after),
@@ -287,8 +286,8 @@ void add_figures(Comparison& comparison, const Report& before, const Report& aft
   }
   const Samples one = collect_samples(*before.measurements);
   const Samples other = collect_samples(*after.measurements);
-  const auto both = static_cast<size_t>(
-      std::count_if(one.begin(), one.end(), [&](const auto& figure) { return other.contains(figure.first); }));
+  const auto both =
+      static_cast<size_t>(std::ranges::count_if(one, [&](const auto& figure) { return other.contains(figure.first); }));
   for (const auto& [name, samples] : one) {
     const auto same = other.find(name);
     if (same != other.end()) comparison.figures.push_back(compare_figure(name, samples, same->second, both));
@@ -309,9 +308,9 @@ std::set<OperatorKey> list_faults(const OperatorRun& run) {
 // Reports whether the run compared the operator in this type.
 bool has_compared(const OperatorRun& run, const OperatorKey& key) {
   const std::string &name = key.first, &type = key.second;  // clang 14 captures no structured binding
-  const bool omitted = std::find(run.omitted.begin(), run.omitted.end(), name) != run.omitted.end();
+  const bool omitted = std::ranges::find(run.omitted, name) != run.omitted.end();
   return run.times_us.contains(name) && !omitted &&
-         std::none_of(run.results.begin(), run.results.end(), [&](const OperatorResult& result) {
+         std::ranges::none_of(run.results, [&](const OperatorResult& result) {
            return result.name == name && result.type == type && result.state == OperatorState::not_run;
          });
 }
@@ -393,10 +392,9 @@ Comparison compare_reports(const Report& before, const Report& after) {
 }
 
 bool has_regressed(const Comparison& comparison) {
-  return std::any_of(comparison.facts.begin(), comparison.facts.end(),
-                     [](const FactChange& fact) { return fact.regressed; }) ||
-         std::any_of(comparison.figures.begin(), comparison.figures.end(),
-                     [](const FigureChange& figure) { return figure.shift == Shift::slower; });
+  return std::ranges::any_of(comparison.facts, &FactChange::regressed) ||
+         std::ranges::any_of(comparison.figures,
+                             [](const FigureChange& figure) { return figure.shift == Shift::slower; });
 }
 
 }  // namespace pbprobe

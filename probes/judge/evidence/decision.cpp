@@ -51,8 +51,8 @@ std::vector<Objection> found_later(const Report& report, const Terms& terms) {
   const Verdict today = judge(report, whole);
   std::vector<Objection> later;
   for (const auto& objection : today.objections) {
-    const bool found = std::any_of(today.findings.begin(), today.findings.end(),
-                                   [&](const Finding& finding) { return finding.id == objection.id; });
+    const bool found =
+        std::ranges::any_of(today.findings, [&](const Finding& finding) { return finding.id == objection.id; });
     if (found && !terms.asked->contains(objection.id)) later.push_back(objection);
   }
   return later;
@@ -101,7 +101,7 @@ void add_later(const std::vector<Objection>& later, Verdict& verdict) {
   if (later.empty()) return;
   auto& objections = verdict.objections;
   objections.insert(objections.end(), later.begin(), later.end());
-  std::stable_sort(objections.begin(), objections.end(), [](const Objection& a, const Objection& b) {
+  std::ranges::stable_sort(objections, [](const Objection& a, const Objection& b) {
     return (a.outcome == Outcome::fail) > (b.outcome == Outcome::fail);
   });
   verdict.outcome = objections.front().outcome;

@@ -47,8 +47,7 @@ int rank_check_state(CheckState state) {
 
 void add_checks(std::vector<CheckRow>& checks, const std::vector<CheckRow>& more) {
   for (const auto& other : more) {
-    const auto same =
-        std::find_if(checks.begin(), checks.end(), [&](const CheckRow& check) { return check.id == other.id; });
+    const auto same = std::ranges::find(checks, other.id, &CheckRow::id);
     if (same == checks.end()) {
       checks.push_back(other);
       continue;
@@ -62,7 +61,7 @@ void add_checks(std::vector<CheckRow>& checks, const std::vector<CheckRow>& more
 
 void add_findings(std::vector<Finding>& findings, const std::vector<Finding>& more) {
   for (const auto& other : more) {
-    const bool known = std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
+    const bool known = std::ranges::any_of(findings, [&](const Finding& one) {
       return one.waived == other.waived && one.id == other.id && one.severity == other.severity &&
              one.what == other.what && one.where == other.where;
     });
@@ -106,12 +105,11 @@ Verdict join_verdicts(const std::vector<Verdict>& verdicts, std::optional<Level>
     add_checks(all.checks, verdicts[i].checks);
   }
   join_claims(all, verdicts, require);
-  std::stable_sort(all.objections.begin(), all.objections.end(), [](const Objection& a, const Objection& b) {
+  std::ranges::stable_sort(all.objections, [](const Objection& a, const Objection& b) {
     return (a.outcome == Outcome::fail) > (b.outcome == Outcome::fail);
   });
   const auto is_known = [](const Objection& objection) { return objection.outcome != Outcome::unknown; };
-  all.complete = std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& one) { return one.complete; }) &&
-                 std::all_of(all.objections.begin(), all.objections.end(), is_known);
+  all.complete = std::ranges::all_of(verdicts, &Verdict::complete) && std::ranges::all_of(all.objections, is_known);
   all.outcome = all.objections.empty() ? Outcome::pass : all.objections.front().outcome;
   all.reason = all.objections.empty() ? fmt::format("{} runs together prove what is claimed", verdicts.size())
                                       : all.objections.front().what;

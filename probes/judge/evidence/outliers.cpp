@@ -54,7 +54,7 @@ OutlierRule outlier_rule(const std::vector<double>& values, bool lower_is_better
   OutlierRule rule{.median = find_median(values)};
   if (values.size() < kLeastForRate) {
     if (values.empty()) return rule;
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    const auto [least, most] = std::ranges::minmax_element(values);
     rule.median = lower_is_better ? *least : *most;
     rule.threshold = policy.straggler * rule.median;
     return rule;

@@ -25,7 +25,7 @@ bool is_for(std::string_view cubin, const Sm& wanted) {
 
 // Reports whether a unit holds only code with a suffix for other chips. Such a unit is not meant for `wanted`.
 bool is_only_for_others(const std::vector<std::string>& cubins, const Sm& wanted) {
-  return !cubins.empty() && std::all_of(cubins.begin(), cubins.end(), [&](const std::string& name) {
+  return !cubins.empty() && std::ranges::all_of(cubins, [&](const std::string& name) {
     const auto sm = parse_sm(name);
     return sm && sm->suffix != '\0' && !same_capability(*sm, wanted);
   });
@@ -43,8 +43,7 @@ HeldUnits translation_units(const DeviceCode& code, const Sm& wanted) {
   int64_t exceptions = 0;
   for (const auto& [set, count] : code.unit_sets) {
     const auto cubins = list_unit_cubins(set);
-    const bool with =
-        std::any_of(cubins.begin(), cubins.end(), [&](const std::string& name) { return is_for(name, wanted); });
+    const bool with = std::ranges::any_of(cubins, [&](const std::string& name) { return is_for(name, wanted); });
     const bool exception = !with && is_only_for_others(cubins, wanted);
     units.with += with ? count : 0;
     units.all += exception ? 0 : count;

@@ -20,22 +20,21 @@ bool is_relevant(const Facts& facts, const std::string& name) {
   const auto sm = parse_sm(name);
   if (!sm) return false;
   const auto matches = [&](const std::optional<Sm>& other) { return other && same_capability(*other, *sm); };
-  return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                     [&](const Target* target) { return matches(get_target_sm(*target)); }) ||
-         std::any_of(facts.gpus.begin(), facts.gpus.end(),
-                     [&](const GpuOutcome& gpu) { return matches(parse_sm(gpu.capability)); });
+  return std::ranges::any_of(facts.claimed_gpus,
+                             [&](const Target* target) { return matches(get_target_sm(*target)); }) ||
+         std::ranges::any_of(facts.gpus, [&](const GpuOutcome& gpu) { return matches(parse_sm(gpu.capability)); });
 }
 
 bool affects(const CompilerDefect& defect, const std::string& name) {
   const auto sm = parse_sm(name);
-  return std::any_of(defect.sms.begin(), defect.sms.end(), [&](const std::string& other) {
+  return std::ranges::any_of(defect.sms, [&](const std::string& other) {
     const auto affected = parse_sm(other);
     return sm && affected && same_capability(*sm, *affected);
   });
 }
 
 bool is_listed(const std::vector<std::string>& names, const std::string& name) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& one) {
+  return std::ranges::any_of(names, [&](const std::string& one) {
     return one == name || one.starts_with(name + " ");  // a variant of the operator
   });
 }
@@ -50,7 +49,7 @@ std::string describe_evidence(const Facts& facts, const CompilerDefect& defect) 
   for (const auto& name : defect.operators) {
     if (!runs || run == runs->end() || run->problem || is_listed(run->omitted, name)) continue;
     if (!run->only.empty() && !is_listed(run->only, name)) continue;
-    const auto bad = std::any_of(run->results.begin(), run->results.end(), [&](const OperatorResult& result) {
+    const auto bad = std::ranges::any_of(run->results, [&](const OperatorResult& result) {
       return is_listed({result.name}, name) && result.state != OperatorState::not_run;
     });
     const bool repeats = !is_listed(run->not_repeated, name);
@@ -85,8 +84,8 @@ void add_cubins(const Facts& facts, const File& file, const CompilerDefect& defe
 bool is_called(const Facts& facts, const File& file, const std::string& sm) {
   const auto newer = [&] {
     const auto& files = facts.inventory->files;
-    return std::any_of(files.begin(), files.end(),
-                       [](const File& one) { return one.compiler && base_name(one.path) == "ptxas-blackwell"; });
+    return std::ranges::any_of(
+        files, [](const File& one) { return one.compiler && base_name(one.path) == "ptxas-blackwell"; });
   };
   const bool is_newer = base_name(file.path) == "ptxas-blackwell";
   return parse_sm(sm)->major >= 10 ? is_newer || !newer() : !is_newer;

@@ -31,7 +31,7 @@ Units count_sm_units(const DeviceCode& code, const Sm& chip) {
   for (const auto& [set, count] : code.unit_sets) {
     const auto cubins = list_unit_cubins(set);
     units.all += count;
-    if (std::any_of(cubins.begin(), cubins.end(), is_for_chip)) units.with += count;
+    if (std::ranges::any_of(cubins, is_for_chip)) units.with += count;
   }
   units.all += code.units_without_code;
   return units;

@@ -16,15 +16,15 @@ constexpr int64_t kManyKernels = 1000;
 constexpr int64_t kFewKernels = 20;
 
 bool begins_any(const std::vector<std::string>& names, std::initializer_list<std::string_view> begins) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return std::any_of(begins.begin(), begins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return std::ranges::any_of(begins, [&](std::string_view begin) { return name.starts_with(begin); });
   });
 }
 
 // Reports whether the artifact says that it is a CUDA build, or libtorch's files need CUDA libraries.
 bool says_cuda(const Facts& facts) {
   const auto& files = facts.inventory->files;
-  return facts.cuda_build || std::any_of(files.begin(), files.end(), [](const File& file) {
+  return facts.cuda_build || std::ranges::any_of(files, [](const File& file) {
            return file.component == kLibtorch &&
                   begins_any(file.needed, {kLibtorchCuda, "libc10_cuda.so", "libcudart.so"});
          });

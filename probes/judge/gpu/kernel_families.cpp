@@ -44,7 +44,7 @@ Loss find_loss(const Families& held, const Families& wanted) {
     loss.missing += missing;
     families.emplace_back(-missing, family);
   }
-  std::sort(families.begin(), families.end());
+  std::ranges::sort(families);
   std::vector<std::string> named;
   for (const auto& [missing, family] : families) {
     if (named.size() < kNamedFamilies) named.push_back(fmt::format("{} ({})", family, -missing));
@@ -78,7 +78,7 @@ std::vector<Sm> list_common_sms(const Censuses& censuses) {
     const auto sm = parse_sm(name);
     if (sm && sm->suffix == '\0' && census.families && census.cubins * 2 >= most) sms.push_back(*sm);
   }
-  std::sort(sms.begin(), sms.end());
+  std::ranges::sort(sms);
   return sms;
 }
 
@@ -108,7 +108,7 @@ std::optional<Sentence> compare_with_other_sms(const Censuses& censuses, const S
 Families without_switched_off(Families wanted, const Censuses& censuses) {
   for (const std::string_view prefix : kSwitchedFamilies) {
     const auto has_prefix = [&](const auto& family) { return family.first.starts_with(prefix); };
-    const bool any = std::any_of(censuses.begin(), censuses.end(), [&](const auto& census) {
+    const bool any = std::ranges::any_of(censuses, [&](const auto& census) {
       const auto& families = census.second.families;
       return families && std::any_of(families->begin(), families->end(), has_prefix);
     });

@@ -73,7 +73,7 @@ std::map<std::string, DeviceCode> code_by_component(const Inventory& inventory) 
 
 bool anything_runs(const DeviceCode& code, const Sm& gpu) {
   const auto any = [&](const auto& cubins, auto runs) {
-    return std::any_of(cubins.begin(), cubins.end(), [&](const auto& entry) {
+    return std::ranges::any_of(cubins, [&](const auto& entry) {
       const auto cubin = parse_sm(entry.first);
       return cubin && runs(*cubin, gpu);
     });
@@ -178,8 +178,8 @@ Answer has_device_code(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   if (!inventory.cuda_version || facts.main_file != nullptr) return {};
   if (!facts.claimed_gpus.empty()) return {};  // PB314
-  const bool damaged = std::any_of(inventory.files.begin(), inventory.files.end(),
-                                   [&](const File& file) { return is_own(inventory, file) && file.problem; });
+  const bool damaged =
+      std::ranges::any_of(inventory.files, [&](const File& file) { return is_own(inventory, file) && file.problem; });
   if (damaged) return {};  // already reported, with its reason
   return {.seen = {{.what = say("{} is built with CUDA {}, and none of libtorch's files holds device code", facts.torch,
                                 *inventory.cuda_version)}}};
@@ -189,7 +189,7 @@ Answer other_libraries_run(const Facts& facts) {
   Answer answer;
   if (!asks_gpus(facts)) return answer;
   for (const auto& [component, code] : code_by_component(*facts.inventory)) {
-    if (std::find(kNeededLibraries.begin(), kNeededLibraries.end(), component) == kNeededLibraries.end()) continue;
+    if (std::ranges::find(kNeededLibraries, component) == kNeededLibraries.end()) continue;
     for (const auto& group : gpu_groups(facts)) {
       const GpuOutcome& gpu = facts.gpus[group.first];
       const auto capability = parse_sm(gpu.capability);

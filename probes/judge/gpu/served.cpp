@@ -47,7 +47,7 @@ Kernels collect_kernels(const Inventory& inventory) {
 
 template <class Which>
 bool any(const std::set<Sm>& sms, Which which) {
-  return std::any_of(sms.begin(), sms.end(), which);
+  return std::ranges::any_of(sms, which);
 }
 
 GpuCode choose_gpu_code(const Code& code, const Sm& gpu) {
@@ -105,7 +105,7 @@ class UnsupportedKernels {
   std::vector<LackingKernels> most_first() && {
     std::vector<LackingKernels> all;
     for (auto& [only_for, group] : groups_) all.push_back(std::move(group.first));
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.kernels > b.kernels; });
+    std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.kernels > b.kernels; });
     return all;
   }
 

@@ -32,10 +32,9 @@ ChangedNames find_changed_names(const Environment& environment) {
 // Reports whether the file that needs a symbol links a changed library.
 bool links_changed(const Report& report, const std::string& needed_by, const ChangedNames& names) {
   if (!report.inventory) return false;
-  return std::any_of(report.inventory->files.begin(), report.inventory->files.end(), [&](const File& file) {
+  return std::ranges::any_of(report.inventory->files, [&](const File& file) {
     return needed_by.ends_with("/" + file.path) &&
-           std::any_of(file.needed.begin(), file.needed.end(),
-                       [&](const std::string& name) { return names.changed.contains(name); });
+           std::ranges::any_of(file.needed, [&](const std::string& name) { return names.changed.contains(name); });
   });
 }
 

@@ -46,10 +46,10 @@ std::set<std::string_view> list_sonames(const std::vector<const ToolkitRelease*>
 // Reports whether an update of this release brings that version, or does not list the component.
 bool may_bring(const std::vector<const ToolkitRelease*>& updates, std::string_view component,
                std::string_view version) {
-  return std::any_of(updates.begin(), updates.end(), [&](const ToolkitRelease* update) {
+  return std::ranges::any_of(updates, [&](const ToolkitRelease* update) {
     const auto& entries = update->components;
     const auto is_it = [&](const ToolkitComponent& entry) { return entry.component == component; };
-    const auto found = std::find_if(entries.begin(), entries.end(), is_it);
+    const auto found = std::ranges::find_if(entries, is_it);
     return found == entries.end() || fits_release(*found, version);
   });
 }
@@ -115,7 +115,7 @@ std::vector<const File*> find_compilers_without_sm(const Inventory& inventory, c
   for (const auto& file : inventory.files) {
     if (!file.compiler || base_name(file.path).find(".alt.") != std::string_view::npos) continue;
     const auto& knows = file.compiler->knows;
-    const bool knows_it = std::any_of(knows.begin(), knows.end(), [&](const std::string& name) {
+    const bool knows_it = std::ranges::any_of(knows, [&](const std::string& name) {
       const auto cubin = parse_sm(name);
       return cubin && same_capability(*cubin, gpu);
     });
@@ -126,11 +126,10 @@ std::vector<const File*> find_compilers_without_sm(const Inventory& inventory, c
 
 // Reports whether each GPU that the compiler knows is newer: CUDA 13 dropped Volta and older chips.
 bool has_dropped(const Compiler& compiler, const Sm& gpu) {
-  return !compiler.knows.empty() &&
-         std::none_of(compiler.knows.begin(), compiler.knows.end(), [&](const std::string& name) {
-           const auto known = parse_sm(name);
-           return known && Sm{known->major, known->minor} < Sm{gpu.major, gpu.minor};
-         });
+  return !compiler.knows.empty() && std::ranges::none_of(compiler.knows, [&](const std::string& name) {
+    const auto known = parse_sm(name);
+    return known && Sm{known->major, known->minor} < Sm{gpu.major, gpu.minor};
+  });
 }
 
 Seen ignorance(const File& file, const Sm& gpu, std::string_view chip) {
@@ -148,10 +147,10 @@ Seen ignorance(const File& file, const Sm& gpu, std::string_view chip) {
 bool another_knows(const Inventory& inventory, const File& file, const Sm& gpu) {
   if (file.component != "PTX compiler") return false;
   const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
-  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& other) {
+  return std::ranges::any_of(inventory.files, [&](const File& other) {
     return other.compiler && other.path.starts_with(folder) &&
            other.path.find('/', folder.size()) == std::string::npos &&
-           std::any_of(other.compiler->knows.begin(), other.compiler->knows.end(), [&](const std::string& name) {
+           std::ranges::any_of(other.compiler->knows, [&](const std::string& name) {
              const auto cubin = parse_sm(name);
              return cubin && same_capability(*cubin, gpu);
            });
@@ -252,9 +251,8 @@ Answer openmp_is_one(const Facts& facts) {
     for (const auto& dependency : list_dependencies(*file)) {
       constexpr std::array kRuntimes{"libgomp", "libiomp5", "libomp"};
       const std::string stem(get_soname_stem(dependency.name));
-      const bool runtime = std::any_of(kRuntimes.begin(), kRuntimes.end(), [&](const char* name) {
-        return stem == name || stem.starts_with(std::string(name) + "-");
-      });
+      const bool runtime = std::ranges::any_of(
+          kRuntimes, [&](const char* name) { return stem == name || stem.starts_with(std::string(name) + "-"); });
       if (runtime) runtimes.emplace(dependency.path.value_or(dependency.name), file);
     }
   }

@@ -41,9 +41,8 @@ std::string describe_sms(const Distribution& row) {
 std::string name_broken_packages(const Report& report) {
   std::vector<std::string> names;
   for (const auto& row : report.environment->distributions) {
-    const bool broken = std::any_of(row.findings.begin(), row.findings.end(), [&](const Finding& finding) {
-      return is_explained_by_change(report, row, finding);
-    });
+    const bool broken = std::ranges::any_of(
+        row.findings, [&](const Finding& finding) { return is_explained_by_change(report, row, finding); });
     if (broken) names.push_back(row.name);
   }
   if (names.empty()) return "";

@@ -46,7 +46,7 @@ Answer libraries_come_as_predicted(const Facts& facts) {
   for (const auto& import : *facts.report.imports) {
     if (import.problem) continue;
     for (const auto& library : import.others) {
-      if (std::find(named.begin(), named.end(), library.name) != named.end()) continue;
+      if (std::ranges::find(named, library.name) != named.end()) continue;
       named.push_back(library.name);
       const std::string instead =
           library.loaded ? "has loaded " + *library.loaded : "has loaded no library of this name";
@@ -69,7 +69,7 @@ Answer nothing_else_comes(const Facts& facts) {
                        import.module, *import.refused_by_files),
            .where = import.path});
     for (const auto& path : import.unpredicted) {
-      if (std::find(named.begin(), named.end(), path) != named.end()) continue;
+      if (std::ranges::find(named, path) != named.end()) continue;
       named.push_back(path);
       answer.seen.push_back(
           {.what = say("{} is loaded by the import of {}, and no file of that module needs it", path, import.module),

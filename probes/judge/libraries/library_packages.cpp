@@ -69,7 +69,7 @@ InToolkit find_in_toolkit(std::string_view soname) {
   for (const auto& release : all_cuda_releases()) {
     for (const auto& component : release.components) {
       const auto& names = component.sonames;
-      if (std::find(names.begin(), names.end(), soname) == names.end()) continue;
+      if (std::ranges::find(names, soname) == names.end()) continue;
       found.component = component.component;
       if (const auto version = parse_major_minor(release.release)) found.majors.insert(version->major);
     }

@@ -19,8 +19,8 @@ namespace {
 
 // Reports whether the module finds a library only for another processor (PB178).
 bool lacks_for_processor(const Loading& loading) {
-  return std::any_of(loading.missing_libraries.begin(), loading.missing_libraries.end(),
-                     [](const MissingLibrary& library) { return library.other_processor.has_value(); });
+  return std::ranges::any_of(loading.missing_libraries,
+                             [](const MissingLibrary& library) { return library.other_processor.has_value(); });
 }
 
 LoadFaultKind find_fault_kind(const Loading& loading) {
@@ -48,23 +48,22 @@ std::vector<const Loading*> find_unloadable(const Inventory& inventory) {
 
 bool is_in_installed_release(const Inventory& inventory, const UnresolvedSymbol& symbol) {
   const auto installed = parse_major_minor(get_release(inventory.torch_beside.value_or("")));
-  return installed && std::find(symbol.releases.begin(), symbol.releases.end(),
-                                fmt::format("{}.{}", installed->major, installed->minor)) != symbol.releases.end();
+  return installed && std::ranges::find(symbol.releases, fmt::format("{}.{}", installed->major, installed->minor)) !=
+                          symbol.releases.end();
 }
 
 bool is_torch_name(const Inventory& inventory, const Loading& loading, const UnresolvedSymbol& symbol) {
   for (const auto& file : inventory.files) {
     if (file.path != loading.path || !file.links) continue;
     const auto& first = file.links->torch_symbols.first;
-    if (std::find(first.begin(), first.end(), symbol.name) != first.end()) return true;
+    if (std::ranges::find(first, symbol.name) != first.end()) return true;
   }
   return !symbol.releases.empty() && classify_torch_name(symbol.name) != TorchName::none;
 }
 
 bool links_torch(const Inventory& inventory, const Loading& loading) {
-  const auto file = std::find_if(inventory.files.begin(), inventory.files.end(),
-                                 [&](const File& one) { return one.path == loading.path; });
-  return file != inventory.files.end() && std::any_of(file->needed.begin(), file->needed.end(), [](const auto& name) {
+  const auto file = std::ranges::find(inventory.files, loading.path, &File::path);
+  return file != inventory.files.end() && std::ranges::any_of(file->needed, [](const auto& name) {
            return name.starts_with("libtorch") || name.starts_with("libc10");
          });
 }
@@ -97,40 +96,37 @@ LoadFault find_fault(const Inventory& inventory) {
 bool is_library_of_cuda(const MissingLibrary& library) {
   constexpr std::array<std::string_view, 8> kOfCuda{"libcudart.",   "libcublas",   "libcufft.", "libcurand.",
                                                     "libcusparse.", "libcusolver", "libnvrtc",  "libnvJitLink."};
-  return std::any_of(kOfCuda.begin(), kOfCuda.end(),
-                     [&](std::string_view begin) { return library.name.starts_with(begin); });
+  return std::ranges::any_of(kOfCuda, [&](std::string_view begin) { return library.name.starts_with(begin); });
 }
 
 }  // namespace
 
 bool is_gpu_part(const Inventory& inventory, const LoadFault& fault) {
   const auto uses_python = [&](const Loading& loading) {
-    return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+    return std::ranges::any_of(inventory.files, [&](const File& file) {
       return file.path == loading.path && file.links && file.links->uses_python.value_or(true);
     });
   };
   const auto& all = *inventory.loading;
   const bool module_loads =
-      std::any_of(all.begin(), all.end(), [&](const Loading& one) { return one.loads() && uses_python(one); });
+      std::ranges::any_of(all, [&](const Loading& one) { return one.loads() && uses_python(one); });
   const auto is_for_gpu = [](const MissingLibrary& library) {
     return is_library_of_cuda(library) || library.name.starts_with("libcudnn");
   };
   const auto faulty = find_unloadable(inventory);
-  return fault.of_torch == nullptr && module_loads &&
-         std::none_of(faulty.begin(), faulty.end(), [&](const Loading* one) {
+  return fault.of_torch == nullptr && module_loads && std::ranges::none_of(faulty, [&](const Loading* one) {
            const auto& missing = one->missing_libraries;
            return missing.empty() || uses_python(*one) || links_torch(inventory, *one) ||
-                  !std::all_of(missing.begin(), missing.end(), is_for_gpu);
+                  !std::ranges::all_of(missing, is_for_gpu);
          });
 }
 
 bool is_optional_part(const Inventory& inventory, const LoadFault& fault) {
   const auto& all = *inventory.loading;
-  const auto loads = std::count_if(all.begin(), all.end(), [](const Loading& one) { return one.loads(); });
+  const auto loads = std::ranges::count_if(all, [](const Loading& one) { return one.loads(); });
   if (fault.of_torch != nullptr || 2 * static_cast<size_t>(loads) <= all.size()) return false;
   for (const Loading* loading : find_unloadable(inventory)) {
-    const bool of_cuda =
-        std::any_of(loading->missing_libraries.begin(), loading->missing_libraries.end(), is_library_of_cuda);
+    const bool of_cuda = std::ranges::any_of(loading->missing_libraries, is_library_of_cuda);
     if (loading->missing_libraries.empty() || of_cuda || links_torch(inventory, *loading)) return false;
   }
   return true;

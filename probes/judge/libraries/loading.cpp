@@ -105,7 +105,7 @@ std::vector<std::string> find_missing_names(const Inventory& inventory, const Lo
   std::vector<std::string> names;
   const auto add = [&](const Loading& loading) {
     for (const auto& library : loading.missing_libraries) {
-      if (std::find(names.begin(), names.end(), library.name) == names.end()) names.push_back(library.name);
+      if (std::ranges::find(names, library.name) == names.end()) names.push_back(library.name);
     }
   };
   add(first);
@@ -126,7 +126,7 @@ std::string name_libraries(std::span<const ProvidedLibrary> libraries) {
 
 // Reports whether the package has the file in variants that differ only in numbers, as libbitsandbytes_cuda126.so.
 bool has_variants_for_cuda(const Inventory& inventory, const Loading& loading) {
-  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+  return std::ranges::any_of(inventory.files, [&](const File& file) {
     return file.path != loading.path && without_numbers(file.path) == without_numbers(loading.path);
   });
 }
@@ -137,7 +137,7 @@ bool belongs_to_torch(const ProvidedLibrary& library) {
 
 // Returns the remedy for libraries that belong to another torch than the installed one; nullopt if none does.
 std::optional<std::string> describe_other_torch(const Inventory& inventory, std::span<const ProvidedLibrary> missing) {
-  const auto is_any = [&](auto&& holds) { return std::any_of(missing.begin(), missing.end(), holds); };
+  const auto is_any = [&](auto&& holds) { return std::ranges::any_of(missing, holds); };
   const auto asked = get_torch_requirement(inventory);
   if (!inventory.torch_beside) return fmt::format("install torch{} beside it", asked ? " " + *asked : "");
   const bool of_cuda = is_any([](const ProvidedLibrary& one) { return one.name.find("_cuda.so") != one.name.npos; });
@@ -195,7 +195,7 @@ Answer check_missing_libraries(const Facts& facts, Part part) {
   const auto missing = find_packages(find_missing_names(*facts.inventory, *fault->loading),
                                      torch ? std::optional(torch->major) : std::nullopt);
   const bool one_needs_all =
-      std::all_of(own.begin(), own.end(), [&](const MissingLibrary& one) { return one.needed_by == first.needed_by; });
+      std::ranges::all_of(own, [&](const MissingLibrary& one) { return one.needed_by == first.needed_by; });
   std::set<std::string> own_names;
   for (const auto& library : own) own_names.insert(library.name);
   const std::span all(missing);
@@ -212,10 +212,10 @@ Answer check_missing_libraries(const Facts& facts, Part part) {
       .remedy = make_install_command(missing, facts.inventory->torch_beside.value_or(""))};
   const auto needed = all.first(own_names.size());
   if (seen.remedy) *seen.remedy += ", or the build of it for the installed libraries";
-  if (std::none_of(needed.begin(), needed.end(), [](const auto& library) { return library.package.has_value(); }))
+  if (std::ranges::none_of(needed, [](const auto& library) { return library.package.has_value(); }))
     seen.remedy = describe_unknown_libraries(*facts.inventory, needed);
   if (auto remedy = describe_cuda_remedy(*facts.inventory, *fault->loading)) seen.remedy = std::move(remedy);
-  if (std::any_of(needed.begin(), needed.end(), belongs_to_torch)) {
+  if (std::ranges::any_of(needed, belongs_to_torch)) {
     if (auto remedy = describe_other_torch(*facts.inventory, missing)) seen.remedy = std::move(remedy);
   }
   return {.seen = {std::move(seen)}};
@@ -354,7 +354,7 @@ Answer check_shared_cuda(const Facts& facts) {
   const auto torch = local_cuda(inventory.torch_beside.value_or(""));
   if (!torch || (inventory.loading && !find_unloadable(inventory).empty())) return {};
   for (const auto& file : inventory.files) {
-    const bool linked = std::any_of(file.needed.begin(), file.needed.end(), [](const std::string& name) {
+    const bool linked = std::ranges::any_of(file.needed, [](const std::string& name) {
       return name.starts_with("libtorch") || name.starts_with("libc10");
     });
     for (const auto& library : file.needed) {
@@ -406,7 +406,7 @@ Answer files_belong_to_packages(const Facts& facts) {
     const std::string folder = file.path.substr(0, file.path.find('/'));
     if (folder.ends_with(".egg")) continue;
     ++files;
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
   }
   if (folders.empty()) return {};
   const std::string more = folders.size() > 3 ? fmt::format(" and {} more", folders.size() - 3) : "";

@@ -25,8 +25,7 @@ std::string_view get_store_folder(const StoreClosure& closure) {
 }
 
 bool holds(const StoreClosure& closure, std::string_view path) {
-  return std::any_of(closure.paths.begin(), closure.paths.end(),
-                     [&](const StorePath& entry) { return is_inside(path, entry.path); });
+  return std::ranges::any_of(closure.paths, [&](const StorePath& entry) { return is_inside(path, entry.path); });
 }
 
 std::optional<Seen> unknown_closure(const StoreClosure& closure) {
@@ -58,10 +57,9 @@ void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) 
   for (const auto* folders : {&file.rpath, &file.runpath}) {
     for (const auto& folder : *folders) {
       if (!folder.starts_with(get_store_folder(closure)) || holds(closure, folder)) continue;
-      const bool known = file.links && std::any_of(file.links->dependencies.begin(), file.links->dependencies.end(),
-                                                   [&](const Dependency& dependency) {
-                                                     return dependency.path && is_inside(*dependency.path, folder);
-                                                   });
+      const bool known = file.links && std::ranges::any_of(file.links->dependencies, [&](const Dependency& dependency) {
+                           return dependency.path && is_inside(*dependency.path, folder);
+                         });
       if (known) continue;
       answer.seen.push_back({say("{} searches the folder {} for libraries, which the artifact's Nix closure lacks",
                                  base_name(file.path), folder),

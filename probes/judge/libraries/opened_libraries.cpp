@@ -30,8 +30,8 @@ std::vector<UnopenedLibrary> collect_unopened(const Inventory& inventory) {
   for (const auto& file : inventory.files) {
     if (!file.links || !file.links->opened) continue;
     for (const auto& opened : *file.links->opened) {
-      const bool known = std::any_of(all.begin(), all.end(),
-                                     [&](const UnopenedLibrary& one) { return one.opened->name == opened.name; });
+      const bool known =
+          std::ranges::any_of(all, [&](const UnopenedLibrary& one) { return one.opened->name == opened.name; });
       if (opened.by == kUnopened && !known) all.push_back({&file, &opened});
     }
   }
@@ -61,7 +61,7 @@ std::string describe_remedy(const Facts& facts, const std::vector<UnopenedLibrar
   std::vector<std::string> packages;
   std::optional<std::string> other;
   const auto add = [](std::vector<std::string>& all, std::string one) {
-    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+    if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
   };
   for (size_t i = 0; i < missing.size(); ++i) {
     if (is_installed(missing[i])) {

@@ -22,13 +22,13 @@ namespace {
 
 bool is_libtorch_file(std::string_view name) {
   constexpr std::array<std::string_view, 4> kBegins{"libtorch", "libc10", "libcaffe2", "libshm"};
-  return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
 // Reports whether the artifact has a link to nowhere of this name: it should bring the library along.
 bool is_broken_link(const Inventory& inventory, const std::string& name) {
   const auto links = inventory.broken_links.value_or(std::vector<std::string>());
-  return std::any_of(links.begin(), links.end(), [&](const std::string& link) { return base_name(link) == name; });
+  return std::ranges::any_of(links, [&](const std::string& link) { return base_name(link) == name; });
 }
 
 // Reports whether no file of the artifact has the name of this libtorch file. The loader looks for file names, not for
@@ -39,8 +39,8 @@ bool is_missing_part(const Inventory& inventory, const Dependency& dependency) {
   if (!is_libtorch_file(dependency.name)) return false;
   const bool large = dependency.name == kLibtorchCpu || dependency.name == kLibtorchCuda;
   if (large && file_named(inventory, dependency.name) == nullptr) return false;
-  return std::none_of(inventory.files.begin(), inventory.files.end(),
-                      [&](const File& file) { return base_name(file.path) == dependency.name; });
+  return std::ranges::none_of(inventory.files,
+                              [&](const File& file) { return base_name(file.path) == dependency.name; });
 }
 
 // Returns the libraries that a process has loaded after it imported torch/_C.
@@ -67,7 +67,7 @@ std::set<std::string_view> names_after_import(const Inventory& inventory) {
 bool is_unreachable(const Inventory& inventory, const Dependency& dependency,
                     const std::set<std::string_view>& loaded) {
   if (dependency.provider != Provider::unresolved || loaded.contains(dependency.name)) return false;
-  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+  return std::ranges::any_of(inventory.files, [&](const File& file) {
     return is_own(inventory, file) && base_name(file.path) == dependency.name;
   });
 }

@@ -21,9 +21,8 @@ bool links_torch(const Distribution& row) {
 bool concerns_changed_file(const Distribution& row, const Finding& finding) {
   if (!row.recorded || !finding.where) return false;
   const auto& changed = row.recorded->changed_libraries;
-  return std::any_of(changed.begin(), changed.end(), [&](const ChangedLibrary& library) {
-    return library.other_owner && library.path == *finding.where;
-  });
+  return std::ranges::any_of(
+      changed, [&](const ChangedLibrary& library) { return library.other_owner && library.path == *finding.where; });
 }
 
 }  // namespace
@@ -33,8 +32,8 @@ bool is_torch(const Distribution& row) {
 }
 
 bool is_record(const Report& report) {
-  return std::any_of(report.problems.begin(), report.problems.end(),
-                     [](const std::string& problem) { return problem.starts_with(kRecordedMachine); });
+  return std::ranges::any_of(report.problems,
+                             [](const std::string& problem) { return problem.starts_with(kRecordedMachine); });
 }
 
 bool is_cuda_row(const Distribution& row) {
@@ -91,8 +90,7 @@ RowCode find_row_code(const Distribution& row, const Sm& gpu) {
       }
       const GpuCode kind = is_ptx ? GpuCode::ptx : same_capability(*sm, gpu) ? GpuCode::native : GpuCode::same_major;
       constexpr std::array kBestFirst{GpuCode::native, GpuCode::same_major, GpuCode::ptx, GpuCode::none};
-      code.best = *std::find_if(kBestFirst.begin(), kBestFirst.end(),
-                                [&](GpuCode one) { return one == kind || one == code.best; });
+      code.best = *std::ranges::find_if(kBestFirst, [&](GpuCode one) { return one == kind || one == code.best; });
     }
   };
   take(row.cubin, false);

@@ -28,11 +28,10 @@ std::optional<std::string> look_up_value(const std::optional<std::map<std::strin
 }
 
 bool has(const File& file, std::string_view content, std::string_view needed) {
-  if (std::any_of(file.needed.begin(), file.needed.end(), [&](const auto& name) { return name.starts_with(needed); }))
-    return true;
+  if (std::ranges::any_of(file.needed, [&](const auto& name) { return name.starts_with(needed); })) return true;
   if (!file.links) return false;
   const auto& contains = file.links->contains;
-  return std::find(contains.begin(), contains.end(), content) != contains.end();
+  return std::ranges::find(contains, content) != contains.end();
 }
 
 struct Tag {
@@ -81,7 +80,7 @@ void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text
 std::vector<std::string> tags_of_name(const Inventory& inventory) {
   constexpr std::string_view kExtension = ".whl";
   std::string_view name = base_name(inventory.artifact);
-  const auto dashes = std::count(name.begin(), name.end(), '-');
+  const auto dashes = std::ranges::count(name, '-');
   if (inventory.layout != "wheel" || !name.ends_with(kExtension) || (dashes != 4 && dashes != 5)) return {};
   name.remove_suffix(kExtension.size());
   const size_t last = name.rfind('-');
@@ -237,7 +236,7 @@ Answer has_nvshmem(const Facts& facts) {
   if (!facts.cuda_build || !version || *version < kFirstNvshmem) return {};
   const File* cuda = file_named(inventory, kLibtorchCuda);
   if (cuda == nullptr || !cuda->links) return {};
-  const bool there = std::any_of(inventory.files.begin(), inventory.files.end(), [](const File& file) {
+  const bool there = std::ranges::any_of(inventory.files, [](const File& file) {
     return file.component == kLibtorch && has(file, "NVSHMEM", "libnvshmem_host");
   });
   if (there) return {};

@@ -22,7 +22,7 @@ std::vector<Sm> usable_gpus(const Facts& facts) {
   if (!facts.cuda_build || facts.host->driver.state != DriverState::ok) return gpus;
   for (const auto& gpu : facts.host->gpus) {
     const auto sm = parse_sm(gpu.capability);
-    if (sm && !gpu.problem && std::find(gpus.begin(), gpus.end(), *sm) == gpus.end()) gpus.push_back(*sm);
+    if (sm && !gpu.problem && std::ranges::find(gpus, *sm) == gpus.end()) gpus.push_back(*sm);
   }
   return gpus;
 }
@@ -47,8 +47,8 @@ constexpr std::array<Packages, 9> kPackages{{
 }};
 
 const Packages* get_packages(const Facts& facts) {
-  const auto found = std::find_if(kPackages.begin(), kPackages.end(),
-                                  [&](const Packages& one) { return facts.host->os.starts_with(one.system); });
+  const auto found =
+      std::ranges::find_if(kPackages, [&](const Packages& one) { return facts.host->os.starts_with(one.system); });
   return found == kPackages.end() ? nullptr : &*found;
 }
 
@@ -135,8 +135,7 @@ Answer driver_can_be_linked(const Facts& facts) {
 
 const CalledPtxas* find_called_ptxas(const Preflight& preflight, const Sm& gpu) {
   const std::string_view name = gpu < kFirstBlackwell ? "ptxas" : "ptxas-blackwell";
-  const auto found = std::find_if(preflight.ptxas.begin(), preflight.ptxas.end(),
-                                  [&](const CalledPtxas& one) { return one.name == name; });
+  const auto found = std::ranges::find(preflight.ptxas, name, &CalledPtxas::name);
   return found == preflight.ptxas.end() ? nullptr : &*found;
 }
 
@@ -177,8 +176,7 @@ bool is_used(const Facts& facts, const CompiledCache& cache) {
   const bool any_gpu = !usable_gpus(facts).empty();
   if (cache.of == "TorchInductor") return true;
   if (cache.of == "Triton") return any_gpu;
-  return any_gpu && std::any_of(facts.gpus.begin(), facts.gpus.end(),
-                                [](const GpuOutcome& gpu) { return gpu.code == GpuCode::ptx; });
+  return any_gpu && std::ranges::any_of(facts.gpus, [](const GpuOutcome& gpu) { return gpu.code == GpuCode::ptx; });
 }
 
 Answer caches_can_be_written(const Facts& facts) {

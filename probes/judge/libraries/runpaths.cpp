@@ -21,7 +21,7 @@ bool is_in(std::string_view path, std::string_view folder) {
 
 template <size_t N>
 bool is_in_any(std::string_view path, const std::array<std::string_view, N>& folders) {
-  return std::any_of(folders.begin(), folders.end(), [&](std::string_view folder) { return is_in(path, folder); });
+  return std::ranges::any_of(folders, [&](std::string_view folder) { return is_in(path, folder); });
 }
 
 std::vector<std::string> list_search_folders(const File& file) {
@@ -38,7 +38,7 @@ bool is_relative_to_file(std::string_view folder) {
 bool is_build_folder(std::string_view folder) {
   constexpr std::array<std::string_view, 4> kBegins{"/build/", "/tmp/nix-build-", "/nix/var/nix/builds/", "/tmp/pip-"};
   const auto begins = [&](std::string_view begin) { return folder.starts_with(begin); };
-  return std::any_of(kBegins.begin(), kBegins.end(), begins) || folder.find("/build/lib") != std::string_view::npos;
+  return std::ranges::any_of(kBegins, begins) || folder.find("/build/lib") != std::string_view::npos;
 }
 
 // Reports whether the folder is in a Nix or Guix store, or in the store of the artifact.
@@ -76,7 +76,7 @@ int climbs(const File& file, std::string_view folder) {
   const size_t end = folder.find('/');
   const std::string rest(end == std::string_view::npos ? std::string_view() : folder.substr(end + 1));
   const auto path = (std::filesystem::path(file.path).parent_path() / rest).lexically_normal();
-  return static_cast<int>(std::count(path.begin(), path.end(), std::filesystem::path("..")));
+  return static_cast<int>(std::ranges::count(path, std::filesystem::path("..")));
 }
 
 // Returns why any user can put a library into the folder; "" if no other user can.
@@ -132,7 +132,7 @@ Answer build_folder_is_forgotten(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_own(*facts.inventory, file)) continue;
     const auto folders = list_search_folders(file);
-    const auto found = std::find_if(folders.begin(), folders.end(), is_build_folder);
+    const auto found = std::ranges::find_if(folders, is_build_folder);
     if (found == folders.end()) continue;
     answer.seen.push_back(
         {say("{} looks for libraries in {}, its build folder", base_name(file.path), *found), file.path});

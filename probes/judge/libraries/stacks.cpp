@@ -36,10 +36,10 @@ std::string strip_level(const std::string& path) {
 // them, as every CPU with the other features has them.
 bool has_all(const std::vector<std::string>& features, const std::vector<std::string>& needed) {
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return std::ranges::find(names, name) != names.end();
   };
-  return std::all_of(needed.begin(), needed.end(), [&](const std::string& name) {
-    return has(features, name) || std::none_of(all_targets().begin(), all_targets().end(), [&](const Target& target) {
+  return std::ranges::all_of(needed, [&](const std::string& name) {
+    return has(features, name) || std::ranges::none_of(all_targets(), [&](const Target& target) {
              return has(target.requires_features, name) || has(target.recipe_requires, name);
            });
   });
@@ -50,7 +50,7 @@ bool has_its_level(const Facts& facts, const File& file) {
   const auto& here = facts.host->cpu.features;
   const auto own = list_hwcaps_features(file.path).value_or(std::vector<std::string>());
   if (!has_all(here, own)) return false;
-  return std::none_of(facts.inventory->files.begin(), facts.inventory->files.end(), [&](const File& other) {
+  return std::ranges::none_of(facts.inventory->files, [&](const File& other) {
     const auto level = list_hwcaps_features(other.path);
     return level && level->size() > own.size() && strip_level(other.path) == strip_level(file.path) &&
            has_all(here, *level);

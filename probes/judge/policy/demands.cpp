@@ -32,8 +32,7 @@ bool is_there(const std::string& component, const std::string& where) {
 bool is_torch_component(const std::string& component) {
   constexpr std::array<std::string_view, 5> kFolders{"torch/", "torch.libs/", "functorch/", "lib/", "usr/"};
   return component.find('/') == std::string::npos ||
-         std::any_of(kFolders.begin(), kFolders.end(),
-                     [&](std::string_view name) { return component.starts_with(name); });
+         std::ranges::any_of(kFolders, [&](std::string_view name) { return component.starts_with(name); });
 }
 
 bool is_forbidden(const Waiver& waiver) {
@@ -119,7 +118,7 @@ bool Demands::requires_answer(const Check& check, const Facts& facts, bool asked
   if (check.by_glibc && is_decided_by_glibc(facts)) return false;          // the check of this glibc answers
   if (facts.wrong_platform && compares_with_machine(check)) return false;  // the check of the processor fails
   const auto without = [&](Need need) { return need != Need::baseline && !has_subject(need, facts); };
-  if (facts.claim != nullptr && std::any_of(check.needs.begin(), check.needs.end(), without)) return false;
+  if (facts.claim != nullptr && std::ranges::any_of(check.needs, without)) return false;
   const auto level = get_check_level(check);
   if (!level) return false;
   if (needs(check, Need::baseline)) return check.level <= *level && check.level == Level::measured;

@@ -309,7 +309,7 @@ void prepare_environment(const MeasureRequest& request) {
 // Requests the AMX permission of this process: host detection ran in another process, and kernels request nothing.
 void ask_for_tiles(const Host& host) {
   const auto& features = host.cpu.features;
-  if (std::find(features.begin(), features.end(), "amx_tile") == features.end()) return;
+  if (std::ranges::find(features, "amx_tile") == features.end()) return;
   const HostSources sources = system_sources();
   if (sources.amx_permission) sources.amx_permission();
 }

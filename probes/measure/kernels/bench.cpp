@@ -49,7 +49,7 @@ std::vector<int64_t> allowed_ops(const Target& target, DType type, bool& second_
   for (const OpsPerClock& ops : target.ops_per_clock) {
     const std::optional<int64_t> entry = rate_of(ops, type);
     if (entry) allowed.push_back(*entry);
-    if (std::find(ops.leads.begin(), ops.leads.end(), name_of(type)) != ops.leads.end()) second_hand = true;
+    if (std::ranges::find(ops.leads, name_of(type)) != ops.leads.end()) second_hand = true;
   }
   return allowed;
 }
@@ -349,8 +349,8 @@ class CaseRun {
 // Loads cuBLASLt if a case on a GPU compares with it; notes a failure.
 std::optional<CublasLt> load_cublaslt(const std::vector<BenchCase>& cases, const MeasureRequest& request,
                                       EventWriter& events) {
-  if (std::none_of(cases.begin(), cases.end(),
-                   [](const BenchCase& one) { return one.gpu && (one.against_cublaslt || one.against_cublaslt_best); }))
+  if (std::ranges::none_of(
+          cases, [](const BenchCase& one) { return one.gpu && (one.against_cublaslt || one.against_cublaslt_best); }))
     return std::nullopt;
   events.stage(Step::kernels, "loading cublaslt");
   events.loading("cublaslt");
@@ -363,7 +363,7 @@ std::optional<CublasLt> load_cublaslt(const std::vector<BenchCase>& cases, const
 
 // Loads the OpenMP runtime of the operators' threads if kernels run on several; notes a missing runtime.
 void find_operators_threads(const std::vector<BenchCase>& cases, const MeasureRequest& request, EventWriter& events) {
-  const bool needed = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& one) {
+  const bool needed = std::ranges::any_of(cases, [&](const BenchCase& one) {
     return !one.gpu && one.threads > 1 && !plan_case(one, request.host).plans.empty();
   });
   if (!needed) return;

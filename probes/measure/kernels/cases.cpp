@@ -55,8 +55,8 @@ Result<void> check_target(const std::string& id, bool prepacked, const Host& hos
   const auto& cpu = host.cpu.targets;
   const auto gpus = distinct_gpus(host);
   const bool here = target->kind == TargetKind::cpu
-                        ? std::find(cpu.begin(), cpu.end(), id) != cpu.end()
-                        : std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* gpu) { return gpu->target == id; });
+                        ? std::ranges::find(cpu, id) != cpu.end()
+                        : std::ranges::any_of(gpus, [&](const Gpu* gpu) { return gpu->target == id; });
   if (!here)
     return make_error(
         ErrorCode::unsupported, "{} cannot run on this machine, as `pbprobe host` shows: {}", id,
@@ -137,8 +137,7 @@ Result<void> check_prepacked(const Target& target, bool prepacked) {
 std::vector<const Gpu*> distinct_gpus(const Host& host) {
   std::vector<const Gpu*> gpus;
   for (const Gpu& gpu : host.gpus) {
-    const bool known =
-        std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* other) { return other->capability == gpu.capability; });
+    const bool known = std::ranges::any_of(gpus, [&](const Gpu* other) { return other->capability == gpu.capability; });
     if (!gpu.problem && !known) gpus.push_back(&gpu);
   }
   return gpus;
@@ -153,7 +152,7 @@ Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& reques
     return make_error(ErrorCode::usage, "unknown layout \"{}\": choose nt, nn, tn or tt", bench.layout);
   PBPROBE_CHECK(check_blocks(bench));
   for (const std::string& peer : bench.against) {
-    if (std::find(kPeers.begin(), kPeers.end(), peer) == kPeers.end())
+    if (std::ranges::find(kPeers, peer) == kPeers.end())
       return make_error(ErrorCode::usage, "unknown peer \"{}\": choose {}", peer, fmt::join(kPeers, ", "));
     if (bench.scaled && peer != kBf16)
       return make_error(ErrorCode::usage, "against {}: pbprobe does not measure this peer with --scaled: choose {}",
@@ -179,7 +178,7 @@ Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& reques
 
 std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
   const auto against = [&](std::string_view peer) {
-    return std::find(bench.against.begin(), bench.against.end(), peer) != bench.against.end();
+    return std::ranges::find(bench.against, peer) != bench.against.end();
   };
   BenchCase one{.threads = bench_threads(bench, host),
                 .slice_seconds = std::max(bench.sustained_seconds, kSliceSeconds),
@@ -224,7 +223,7 @@ CasePlans plan_case(const BenchCase& one, const Host& host) {
     result.why_not = best.error().message;
   }
   for (const Kernel& kernel : kernel_table()) {
-    if (std::find(one.targets.begin(), one.targets.end(), kernel.target) == one.targets.end()) continue;
+    if (std::ranges::find(one.targets, kernel.target) == one.targets.end()) continue;
     if (best.ok() && kernel.name == result.best) {
       result.plans.push_back(std::move(*best));
       continue;

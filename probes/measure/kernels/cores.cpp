@@ -81,7 +81,7 @@ std::vector<CoreResult> check_each_core(const std::vector<int64_t>& cpus, int64_
 std::string check_kernels_here(const Host& host) {
   for (const auto& kernel : kernel_table()) {
     if (kernel.function == nullptr) continue;
-    if (std::find(host.cpu.targets.begin(), host.cpu.targets.end(), kernel.target) == host.cpu.targets.end()) continue;
+    if (std::ranges::find(host.cpu.targets, kernel.target) == host.cpu.targets.end()) continue;
     // Whole tiles and rests, and more k than one pass takes.
     const auto problem = make_problem(std::min(2 * kernel.tile.m + 1, kernel.max_m), 2 * kernel.tile.n + 1,
                                       kernel.k_block + 61, kernel.dtype);

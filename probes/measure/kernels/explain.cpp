@@ -15,12 +15,12 @@ namespace {
 std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host) {
   if (target.kind == TargetKind::cpu) {
     auto& here = host.cpu.targets;
-    if (std::find(here.begin(), here.end(), target.id) != here.end()) return std::nullopt;
+    if (std::ranges::find(here, target.id) != here.end()) return std::nullopt;
     here.push_back(target.id);
     return fmt::format("these choices are for a CPU of target {}: this machine has another CPU", target.id);
   }
   const auto is_it = [&](const Gpu& gpu) { return gpu.target == target.id && !gpu.problem; };
-  if (std::any_of(host.gpus.begin(), host.gpus.end(), is_it)) return std::nullopt;
+  if (std::ranges::any_of(host.gpus, is_it)) return std::nullopt;
   host.gpus.push_back({.index = static_cast<int64_t>(host.gpus.size()),
                        .name = target.id,
                        .capability = target.capability.value_or(""),
@@ -97,8 +97,8 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
         .layout = std::string(name_of(p.layout)),
         .out = std::string(name_of(p.c))};
     if (plans.plans.empty()) gemm.why_not = plans.why_not;
-    const auto chosen = std::find_if(plans.plans.begin(), plans.plans.end(),
-                                     [&](const Plan& plan) { return plan.kernel->name == plans.best; });
+    const auto chosen =
+        std::ranges::find_if(plans.plans, [&](const Plan& plan) { return plan.kernel->name == plans.best; });
     for (const Plan& plan : plans.plans)
       gemm.kernels.push_back(planned(plan, chosen != plans.plans.end() ? &*chosen : nullptr, one.gpu.has_value()));
     list.gemms.push_back(std::move(gemm));

@@ -122,7 +122,7 @@ namespace {
 bool is_runtime(std::string_view file) {
   constexpr std::array<std::string_view, 3> kNames{"libgomp", "libiomp5", "libomp"};
   return file.find(".so") != file.npos &&
-         std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) { return file.starts_with(name); });
+         std::ranges::any_of(kNames, [&](std::string_view name) { return file.starts_with(name); });
 }
 
 std::string find_loaded_runtime() {

@@ -66,7 +66,7 @@ Result<void> reduction(const Place& place) {
   PBPROBE_TRY(Array largest, Array::make(place, Element::int64, {}));
   PBPROBE_CHECK(call(place, "aten::argmax", "out", {&in.tensor(), kNone, false, &largest.tensor()}));
   PBPROBE_TRY(const Values index, largest.read());
-  const auto most = std::max_element(values.begin(), values.end()) - values.begin();
+  const auto most = std::ranges::max_element(values) - values.begin();
   return compare("aten::argmax", index, {static_cast<double>(most)}, 0, 0);
 }
 
@@ -98,7 +98,7 @@ Result<void> sort(const Place& place) {
   PBPROBE_TRY(const Values seen, sorted.read());
   PBPROBE_TRY(const Values where, indices.read());
   Values wanted = values;
-  std::sort(wanted.begin(), wanted.end(), std::greater<>());
+  std::ranges::sort(wanted, std::greater<>());
   PBPROBE_CHECK(compare("aten::sort", seen, wanted, 0, 0));
   Values found(where.size());
   for (size_t i = 0; i < where.size(); ++i) {

@@ -28,7 +28,7 @@ std::vector<std::string> architectures(std::string_view flags) {
     const std::string_view rest = flags.substr(at + kKey.size());
     std::string name(rest.substr(0, rest.find_first_of(";, ")));
     std::erase_if(name, [](char c) { return c == '[' || c == ']' || c == '"'; });
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   return names;
 }

@@ -146,8 +146,7 @@ Result<void> use_gpu(const Libtorch& library, const GpuDevice& gpu, const Host& 
                      EventWriter& events) {
   PBPROBE_TRY(const auto guard, library.use_stream(gpu.stream(), gpu.index()));
   try_areas(library, &gpu, run, events);
-  const auto found =
-      std::find_if(host.gpus.begin(), host.gpus.end(), [&](const Gpu& each) { return each.index == gpu.index(); });
+  const auto found = std::ranges::find(host.gpus, gpu.index(), &Gpu::index);
   measure_speeds(library, gpu, *found, run, events);
   try_libraries(library, gpu, host, run, events);
   return {};

@@ -326,7 +326,7 @@ ScaledDevice scaled_device(const Place& place) {
 }
 
 bool multiplies(const Target& target, const ScaledKind& kind) {
-  return std::any_of(target.instructions.begin(), target.instructions.end(), [&](const InstructionPath& path) {
+  return std::ranges::any_of(target.instructions, [&](const InstructionPath& path) {
     return path.dtype == name_of(kind.type) && path.name.find(kind.instruction) != std::string::npos;
   });
 }

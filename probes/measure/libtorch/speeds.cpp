@@ -192,7 +192,7 @@ ProbeFigure make_speed_figure(const Operation& operation, const std::string& dev
 
 // An area that was computed on this device, and correctly.
 bool was_right(const LibtorchRun& run, std::string_view area, const std::string& device) {
-  return std::any_of(run.areas.begin(), run.areas.end(), [&](const LibtorchArea& one) {
+  return std::ranges::any_of(run.areas, [&](const LibtorchArea& one) {
     return one.area == area && one.device == device && !one.problem && !one.skipped;
   });
 }
@@ -203,7 +203,7 @@ void note_kernels(const std::string& operation, const std::string& device,
   for (const auto& kernel : kernels) {
     LibtorchKernel entry{operation, device, function_name(kernel.name), sm_name(make_sm(kernel.binary)),
                          compute_name(make_sm(kernel.ptx))};
-    const bool known = std::any_of(run.kernels.begin(), run.kernels.end(), [&](const LibtorchKernel& other) {
+    const bool known = std::ranges::any_of(run.kernels, [&](const LibtorchKernel& other) {
       return other.operation == operation && other.name == entry.name && other.machine_code == entry.machine_code;
     });
     if (known || ++noted > kMostKernels) continue;

@@ -107,7 +107,7 @@ class Reduction {
     for (const Rank& rank : ranks_) {
       PBPROBE_CHECK(rank.device.make_current());
       PBPROBE_CHECK(rank.device.download(seen.data(), rank.receive, 0, seen.size() * sizeof(float)));
-      const auto wrong = std::find_if(seen.begin(), seen.end(), [&](float value) { return !(value == wanted); });
+      const auto wrong = std::ranges::find_if(seen, [&](float value) { return !(value == wanted); });
       if (wrong != seen.end())
         return make_error(ErrorCode::malformed, "element {} of the all-reduce on cuda:{} is {}, and must be {}",
                           wrong - seen.begin(), rank.device.index(), *wrong, wanted);

@@ -65,7 +65,7 @@ void add_head(Writer& writer, const Table& table) {
   const auto row = writer.open("tr");
   for (size_t i = 0; i < table.head.size(); ++i) {
     const auto has_value = [i](const auto& cells) { return i < cells.size() && cells[i].value.has_value(); };
-    const bool number = !table.heat && std::any_of(table.rows.begin(), table.rows.end(), has_value);
+    const bool number = !table.heat && std::ranges::any_of(table.rows, has_value);
     const bool here = !table.here.empty() && table.head[i] == table.here;
     writer.add("th",
                {{"scope", "col"},
@@ -95,7 +95,7 @@ void drop_empty_columns(std::vector<std::string>& head, Rows& rows) {
     const auto says_something = [i](const std::vector<Cell>& row) {
       return i < row.size() && !row[i].text.empty() && row[i].text != "-";
     };
-    if (std::any_of(rows.begin(), rows.end(), says_something)) continue;
+    if (std::ranges::any_of(rows, says_something)) continue;
     head.erase(head.begin() + static_cast<std::ptrdiff_t>(i));
     for (auto& row : rows) {
       if (i < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));

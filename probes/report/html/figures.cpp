@@ -46,8 +46,7 @@ std::vector<Cell> make_row_cells(const RoofPoint& point) {
 
 void add_roof(Document& page, const Roof& roof) {
   page.body().add("h3", roof.device);
-  const auto above =
-      std::count_if(roof.points.begin(), roof.points.end(), [](const auto& point) { return point.above; });
+  const auto above = std::ranges::count_if(roof.points, [](const auto& point) { return point.above; });
   if (above > 0)
     page.add_warning(fmt::format(
         "{} of {} figures are above their roof, which is impossible: the ceiling or the figure has a measurement "

@@ -52,10 +52,8 @@ void add_title(Document& page, const std::string& word, const std::string& subje
 
 // A fact was lost, or a figure is slower.
 bool is_worse(const Comparison& comparison) {
-  return std::any_of(comparison.facts.begin(), comparison.facts.end(),
-                     [](const auto& fact) { return fact.regressed; }) ||
-         std::any_of(comparison.figures.begin(), comparison.figures.end(),
-                     [](const auto& figure) { return figure.shift == Shift::slower; });
+  return std::ranges::any_of(comparison.facts, [](const auto& fact) { return fact.regressed; }) ||
+         std::ranges::any_of(comparison.figures, [](const auto& figure) { return figure.shift == Shift::slower; });
 }
 
 void add_changes(Document& page, const Comparison& comparison) {
@@ -201,7 +199,7 @@ std::string render_html(const Measurements& measurements) {
 std::string render_html(const ComparisonList& list) {
   Document page("pbprobe compare");
   const size_t count = list.comparisons.size();
-  const auto regressed = std::count_if(list.comparisons.begin(), list.comparisons.end(), is_worse);
+  const auto regressed = std::ranges::count_if(list.comparisons, is_worse);
   add_title(page, regressed > 0 ? "Regressed" : "Not regressed",
             count == 1
                 ? fmt::format("{} against {}", list.comparisons[0].after, list.comparisons[0].before)

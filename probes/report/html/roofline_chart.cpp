@@ -197,8 +197,7 @@ std::string short_rate(double gflops) {
 void add_roofline(Writer& writer, const Roof& roof) {
   const Frame frame = compute_frame(roof);
   const Series series = assign_series(roof);
-  const auto above =
-      std::count_if(roof.points.begin(), roof.points.end(), [](const auto& point) { return point.above; });
+  const auto above = std::ranges::count_if(roof.points, [](const auto& point) { return point.above; });
   const std::string words =
       fmt::format("Roofline of {}: {} points below {} measured ceilings{}", roof.device, roof.points.size(),
                   roof.ceilings.size(), above > 0 ? fmt::format(", but {} above its roof", above) : "");

@@ -49,8 +49,8 @@ Answer works(const Verdict& verdict) {
 
 Answer native(const Verdict& verdict) {
   if (verdict.gpus.empty()) return {"No GPU here", Colour::faint, "for the CPU, see the minimum CPU below"};
-  const auto worst = std::max_element(verdict.gpus.begin(), verdict.gpus.end(),
-                                      [](const auto& a, const auto& b) { return a.code < b.code; });
+  const auto worst =
+      std::ranges::max_element(verdict.gpus, [](const auto& a, const auto& b) { return a.code < b.code; });
   const std::string more = worst->sentence;
   switch (worst->code) {
     case GpuCode::native: return {"Yes: " + worst->best.value_or("its own code"), Colour::good, more};
@@ -67,8 +67,7 @@ Answer native(const Verdict& verdict) {
 std::string fastest(const Report& report) {
   if (!report.measurements || !report.measurements->libtorch) return "";
   const auto& figures = report.measurements->libtorch->figures;
-  const auto most = std::max_element(figures.begin(), figures.end(),
-                                     [](const auto& a, const auto& b) { return a.gflops < b.gflops; });
+  const auto most = std::ranges::max_element(figures, [](const auto& a, const auto& b) { return a.gflops < b.gflops; });
   if (most == figures.end()) return "";
   return fmt::format("{} in {} ({}×{}×{}) on {}", text::rate_with_unit(most->gflops), most->dtype, most->m, most->n,
                      most->k,
