@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,10 +3,8 @@
 #include "core/facts/environment.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <set>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string_view>
 
 #include "core/host/cpu_bits.hpp"
 #include "core/host/detect.hpp"

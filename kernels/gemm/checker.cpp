@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <set>
 
 #include "kernels/gemm/reference.hpp"

@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/gemm/table.hpp"
 
-#include <array>
-#include <string>
-#include <vector>
-
 #include <fmt/ranges.h>
 
 #include "kernels/built.hpp"  // PBPROBE_HAS_<id>: cpu, gpu or none; PBPROBE_BUILDS (kernels/CMakeLists.txt)

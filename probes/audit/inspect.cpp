@@ -15,7 +15,6 @@
 #include "probes/audit/containers/fatbin.hpp"
 #include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/containers/way_out.hpp"
-#include "probes/audit/device_code/device_code.hpp"
 #include "probes/audit/host_code/host_code.hpp"
 #include "probes/audit/packages/constants.hpp"
 #include "probes/audit/packages/contents.hpp"

@@ -5,7 +5,6 @@
 
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
-#include "core/printable.hpp"
 #include "core/strings.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"

@@ -6,12 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/json.hpp"
 #include "core/printable.hpp"
 #include "probes/report/attest.hpp"
 

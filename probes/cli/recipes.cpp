@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include <fmt/ranges.h>
 
 #include "core/facts/json.hpp"
 #include "core/open_file.hpp"

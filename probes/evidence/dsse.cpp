@@ -8,7 +8,6 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <vector>
 
 #include <openssl/bio.h>
 #include <openssl/crypto.h>

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
-#include <string_view>
 
 #include "core/json.hpp"
 #include "core/list_folder.hpp"

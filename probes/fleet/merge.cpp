@@ -3,7 +3,6 @@
 #include "probes/fleet/merge.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <sstream>
 
 #include "core/json.hpp"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "probes/judge/policy/obstacles.hpp"
 #include "probes/judge/subjects.hpp"

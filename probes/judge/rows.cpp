@@ -11,7 +11,6 @@
 
 #include "probes/judge/checks.hpp"
 #include "probes/judge/evidence/baseline.hpp"
-#include "probes/judge/facts.hpp"
 #include "probes/judge/libraries/package_rows.hpp"
 #include "probes/judge/policy/obstacles.hpp"
 #include "probes/judge/subjects.hpp"

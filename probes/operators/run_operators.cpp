@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>

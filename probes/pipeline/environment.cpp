@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <fmt/ranges.h>
 

@@ -10,7 +10,6 @@
 #include "probes/judge/judge.hpp"
 #include "probes/judge/policy/policy.hpp"
 #include "probes/pipeline/compare.hpp"
-#include "probes/pipeline/emulate.hpp"
 #include "probes/pipeline/imports.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "recipes/src/public_wheels.hpp"

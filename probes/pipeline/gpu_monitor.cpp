@@ -3,7 +3,6 @@
 #include "probes/pipeline/gpu_monitor.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <set>

@@ -3,7 +3,6 @@
 #include "probes/pipeline/operators.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -16,7 +16,6 @@
 #include "core/host/host.hpp"
 #include "core/open_file.hpp"
 #include "core/version.hpp"
-#include "probes/audit/audit.hpp"
 #include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/environments.hpp"

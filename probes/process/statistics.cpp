@@ -7,7 +7,6 @@
 #include <cmath>
 #include <random>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,6 @@
 // A folder of packages, a row each.
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

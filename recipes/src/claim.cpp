@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/json.hpp"
 #include "core/pep440.hpp"
 #include "core/sm.hpp"
 #include "core/strings.hpp"

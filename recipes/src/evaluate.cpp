@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include <fmt/ranges.h>
-
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/program.hpp"

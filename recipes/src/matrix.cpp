@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/ranges.h>
-
 #include "core/json.hpp"
 #include "core/sm.hpp"
 #include "core/strings.hpp"

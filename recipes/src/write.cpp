@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 
 #include "core/list_folder.hpp"

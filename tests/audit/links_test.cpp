@@ -6,6 +6,7 @@
 #include "builders.hpp"
 #include "core/strings.hpp"
 #include "paths.hpp"
+#include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/packages/contents.hpp"

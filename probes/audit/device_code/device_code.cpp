@@ -14,7 +14,6 @@
 #include "core/parallel.hpp"
 #include "core/strings.hpp"
 #include "probes/audit/containers/cubin.hpp"
-#include "probes/audit/containers/fatbin.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/device_code/kernel_family.hpp"
 

@@ -4,7 +4,6 @@
 
 #include <Zydis/Zydis.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "probes/audit/host_code/x86_sets.hpp"

@@ -10,10 +10,8 @@
 #include <set>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "core/c_library.hpp"
-#include "core/facts/environment.hpp"
 #include "core/open_file.hpp"
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"

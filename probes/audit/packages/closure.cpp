@@ -6,12 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 

@@ -4,12 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>

@@ -4,11 +4,9 @@
 // Packages of a folder, each with its own files: by RECORD, or without a RECORD by the folders that its name implies.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "probes/audit/packages/layout.hpp"

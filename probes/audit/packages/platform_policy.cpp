@@ -5,7 +5,6 @@
 #include "probes/audit/packages/platform_policy.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace pbprobe {

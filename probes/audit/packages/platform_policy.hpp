@@ -4,7 +4,6 @@
 // Libraries and symbol versions that the platform tag of a wheel lets it need from the system.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <optional>
-#include <string_view>
 
 #include "core/strings.hpp"
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <set>
 

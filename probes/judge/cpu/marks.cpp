@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/cpu_needs.hpp"
-#include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
 namespace {

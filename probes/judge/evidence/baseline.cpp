@@ -3,8 +3,6 @@
 #include "probes/judge/evidence/baseline.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Judges a build by its baseline.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "probes/judge/evidence/baseline.hpp"

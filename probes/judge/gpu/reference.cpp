@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/targets.hpp"

@@ -38,7 +38,6 @@
 #include "probes/measure/kernels/gpu_probes.hpp"
 #include "probes/measure/libtorch/probe.hpp"
 #include "probes/measure/libtorch/starts.hpp"
-#include "probes/process/channel.hpp"
 #include "probes/process/gemm.hpp"
 #include "probes/process/sandbox.hpp"
 #include "probes/process/sentences.hpp"

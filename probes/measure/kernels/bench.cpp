@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "core/targets.hpp"
 #include "probes/measure/kernels/backend.hpp"

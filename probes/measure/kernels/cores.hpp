@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/facts/host.hpp"
-#include "core/result.hpp"
 #include "probes/process/events.hpp"
 
 namespace pbprobe {

@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <set>
-#include <vector>
 
 #include <fmt/ranges.h>
 
-#include "core/dtype.hpp"
 #include "core/targets.hpp"
 #include "kernels/cuda/host/probes.hpp"
 #include "kernels/dispatch/choose.hpp"
 #include "probes/measure/kernels/bench.hpp"
-#include "probes/measure/kernels/gpu_device.hpp"
 #include "probes/measure/kernels/kernel_families.hpp"
 #include "probes/process/statistics.hpp"
 

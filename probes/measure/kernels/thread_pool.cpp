@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
 
 #include "core/list_folder.hpp"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <random>
-#include <vector>
 
 #include "core/fields.hpp"
 #include "kernels/gemm/reference.hpp"

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <functional>
 #include <new>
 #include <thread>
-#include <vector>
 
 #include "probes/measure/child/words.hpp"
 #include "probes/measure/kernels/gpu_probes.hpp"

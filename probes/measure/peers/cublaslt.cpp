@@ -7,8 +7,6 @@
 #include <array>
 #include <utility>
 
-#include <fmt/ranges.h>
-
 #include "core/statuses.hpp"
 #include "probes/measure/child/dlopen.hpp"
 #include "probes/measure/kernels/timing.hpp"

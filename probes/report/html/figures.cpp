@@ -4,7 +4,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "probes/report/html/chart.hpp"
 #include "probes/report/html/sections.hpp"
