@@ -64,7 +64,7 @@ Result<Report> audit_one(const AuditArguments& options, const std::filesystem::p
 }
 
 // Prints one row per artifact. Errors are reported next to the table; a failed artifact has no row.
-int run_table(const AuditArguments& options) {
+Result<int> run_table(const AuditArguments& options) {
   std::vector<Report> reports;
   int exit_code = kPassed;
   for (const auto& artifact : options.artifacts) {
@@ -76,8 +76,8 @@ int run_table(const AuditArguments& options) {
     exit_code = std::max(exit_code, choose_exit_code(*report, options.strict));
     reports.push_back(std::move(*report));
   }
-  const int written = write_output(render_table(reports), options.output);
-  return written == kPassed ? exit_code : written;
+  PBPROBE_CHECK(write_output(render_table(reports), options.output));
+  return exit_code;
 }
 
 // A package with a fault fails. So does an unread file, which may hide a fault.
@@ -99,14 +99,13 @@ Result<Environment> make_rows(const AuditArguments& options) {
   return environment;
 }
 
-int run_rows(const AuditArguments& options) {
-  const auto environment = make_rows(options);
-  if (!environment) return print_error(environment.error());
-  const std::string text = options.format == Format::json   ? json_text(to_json(*environment))
-                           : options.format == Format::html ? render_html(*environment)
-                                                            : render_environment(*environment, text_style(options));
-  if (const int written = write_output(text, options.output); written != kPassed) return written;
-  return choose_exit_code(*environment);
+Result<int> run_rows(const AuditArguments& options) {
+  PBPROBE_TRY(const Environment environment, make_rows(options));
+  const std::string text = options.format == Format::json   ? json_text(to_json(environment))
+                           : options.format == Format::html ? render_html(environment)
+                                                            : render_environment(environment, text_style(options));
+  PBPROBE_CHECK(write_output(text, options.output));
+  return choose_exit_code(environment);
 }
 
 // A folder of packages without a torch, on which nothing is claimed, is its packages.
@@ -129,27 +128,22 @@ std::string render(const AuditArguments& options, const Report& report) {
   return render_environment(*rows, text_style(options)) + "\n" + text;
 }
 
-int run(const AuditArguments& options) {
-  for (const auto& artifact : options.artifacts) {
-    const auto usable = options.output ? check_output_file(*options.output, artifact) : Result<void>();
-    if (!usable) return print_error(usable.error());
-    if (const auto written = check_documents(options.documents, artifact); !written)
-      return print_error(written.error());
-  }
+Result<int> run(const AuditArguments& options) {
+  for (const auto& artifact : options.artifacts)
+    PBPROBE_CHECK(check_outputs(options.output, options.documents, artifact));
   if (options.documents.asked() && (options.table || wants_rows(options)))
-    return print_error(make_error(ErrorCode::usage,
-                                  "--sarif, --junit and --markdown need the verdict of one build: give one build, "
-                                  "without --table, --distributions and --for"));
+    return make_error(ErrorCode::usage,
+                      "--sarif, --junit and --markdown need the verdict of one build: give one build, "
+                      "without --table, --distributions and --for");
   if (options.table) return run_table(options);
   if (wants_rows(options)) return run_rows(options);
   if (options.artifacts.size() > 1)
-    return print_error(make_error(ErrorCode::usage, "{} artifacts: give one, or --table for one row per artifact",
-                                  options.artifacts.size()));
-  const auto report = audit_one(options, options.artifacts.front());
-  if (!report) return print_error(report.error());
-  if (const int written = write_output(render(options, *report), options.output); written != kPassed) return written;
-  if (const int written = write_documents(*report, options.documents); written != kPassed) return written;
-  return choose_exit_code(*report, options.strict);
+    return make_error(ErrorCode::usage, "{} artifacts: give one, or --table for one row per artifact",
+                      options.artifacts.size());
+  PBPROBE_TRY(const Report report, audit_one(options, options.artifacts.front()));
+  PBPROBE_CHECK(write_output(render(options, report), options.output));
+  PBPROBE_CHECK(write_documents(report, options.documents));
+  return choose_exit_code(report, options.strict);
 }
 
 void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& driver) {
@@ -232,12 +226,12 @@ void add_audit(CLI::App& app, int& exit_code) {
   add_documents(*command, options.documents);
   command->add_flag("--no-cache", options.no_cache, "Read every file again, and do not update the cache");
   command->add_flag("--strict", options.strict, "Also exit with 1 if the verdict is unknown")->excludes(only);
-  command->callback([&exit_code, claim] {
+  set_run(*command, exit_code, [claim] {
     options.claimed = claim->count() > 0;
     options.kernels = options.audit.kernel_names;
     options.audit.kernel_families = options.audit.kernel_names;
     if (!options.no_cache) options.audit.cache = default_cache();
-    exit_code = run(options);
+    return run(options);
   });
 }
 

@@ -101,16 +101,13 @@ Result<PlanList> explain(const BenchArguments& options) {
   return explain_bench(bench, host, options.sms);
 }
 
-int run_explain(const BenchArguments& options) {
-  const auto list = explain(options);
-  if (!list) return print_error(list.error());
+Result<int> run_explain(const BenchArguments& options) {
+  PBPROBE_TRY(const PlanList list, explain(options));
   if (options.format == Format::html)
-    return print_error(
-        make_error(ErrorCode::usage, "--explain runs nothing that a page could show: choose text or json"));
-  const int written = write_output(
-      options.format == Format::json ? json_text(to_json(*list)) : render_plans(*list, text_options()), options.output);
-  if (written != kPassed) return written;
-  const auto& all = list->gemms;
+    return make_error(ErrorCode::usage, "--explain runs nothing that a page could show: choose text or json");
+  PBPROBE_CHECK(write_output(
+      options.format == Format::json ? json_text(to_json(list)) : render_plans(list, text_options()), options.output));
+  const auto& all = list.gemms;
   const bool none = std::ranges::all_of(all, [](const auto& gemm) { return gemm.kernels.empty(); });
   return none ? kCouldNotRun : kPassed;
 }
@@ -127,26 +124,22 @@ std::string rendered(const Measurements& measurements, const BenchArguments& opt
   return render_bench(measurements, options.output ? TextOptions{} : text_options());
 }
 
-int run(const BenchArguments& options) {
-  if (options.output) {
-    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
-  }
+Result<int> run(const BenchArguments& options) {
+  if (options.output) PBPROBE_CHECK(check_output_file(*options.output));
   if (options.explain) return run_explain(options);
-  auto measurements = measure(options);
+  PBPROBE_TRY(const Measurements measurements, measure(options));
   clear_progress();
-  if (!measurements) return print_error(measurements.error());
-  const int written = write_output(rendered(*measurements, options), options.output);
-  if (written != kPassed) return written;
-  for (const auto& fault : measurements->kernel_faults.value_or(std::vector<KernelFault>()))
+  PBPROBE_CHECK(write_output(rendered(measurements, options), options.output));
+  for (const auto& fault : measurements.kernel_faults.value_or(std::vector<KernelFault>()))
     if (fault.owner == FaultOwner::machine) return kFailed;
-  if (!measurements->problems.empty()) return kFailed;   // a wrong result, or a peer that died: each is named
-  if (measurements->kernel_faults) return kCouldNotRun;  // a defect of pbprobe, or undecided
-  if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // libtorch died: its rows are missing
+  if (!measurements.problems.empty()) return kFailed;   // a wrong result, or a peer that died: each is named
+  if (measurements.kernel_faults) return kCouldNotRun;  // a defect of pbprobe, or undecided
+  if (const auto& run_of = measurements.libtorch; run_of && run_of->problem)  // libtorch died: its rows are missing
     return run_of->obstacle ? kCouldNotRun : kFailed;
   // A time limit keeps the results measured before it.
-  for (const auto& one : measurements->not_run.value_or(std::vector<NotRun>()))
+  for (const auto& one : measurements.not_run.value_or(std::vector<NotRun>()))
     if (one.why != Obstacle::time_limit) return kCouldNotRun;
-  return measurements->rows.empty() && measurements->probes.empty() ? kCouldNotRun : kPassed;
+  return measurements.rows.empty() && measurements.probes.empty() ? kCouldNotRun : kPassed;
 }
 
 // Adds the options that select the problem: kernels, types, layout and shapes.
@@ -233,7 +226,7 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->check(number_between(1, kMaxSeconds))
       ->capture_default_str();
   add_format_and_output(*command, options.format, options.output);
-  command->callback([&exit_code] { exit_code = run(options); });
+  set_run(*command, exit_code, [] { return run(options); });
 }
 
 }  // namespace pbprobe::cli

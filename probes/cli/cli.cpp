@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "core/printable.hpp"
+#include "core/strings.hpp"
 #include "probes/report/attest.hpp"
 
 namespace pbprobe::cli {
@@ -50,8 +51,7 @@ void add_colour(CLI::App& command) {
 }
 
 CLI::Validator number_between(double least, double most, std::string unit) {
-  std::string name = unit.substr(unit.rfind(' ') + 1);
-  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const std::string name = upper(unit.substr(unit.rfind(' ') + 1));
   return {[least, most, unit = std::move(unit)](std::string& given) {
             double number = 0;
             const bool parsed = CLI::detail::lexical_cast(given, number);
@@ -60,6 +60,13 @@ CLI::Validator number_between(double least, double most, std::string unit) {
                        : fmt::format("{}: give {}, from {} to {}", given, unit, least, most);
           },
           fmt::format("{} in [{} - {}]", name, least, most)};
+}
+
+void set_run(CLI::App& command, int& exit_code, std::function<Result<int>()> run) {
+  command.callback([&exit_code, run = std::move(run)] {
+    const auto code = run();
+    exit_code = code ? *code : print_error(code.error());
+  });
 }
 
 std::string json_text(const Json& json) {
@@ -119,23 +126,20 @@ void add_documents(CLI::App& command, Documents& documents) {
   command.add_option("--markdown", documents.markdown, "Write the verdict to this file as Markdown, for a job summary");
 }
 
-Result<void> check_documents(const Documents& documents, const std::filesystem::path& artifact) {
-  for (const auto& file : {documents.sarif, documents.junit, documents.markdown}) {
+Result<void> check_outputs(const std::optional<std::filesystem::path>& output, const Documents& documents,
+                           const std::filesystem::path& artifact) {
+  for (const auto& file : {output, documents.sarif, documents.junit, documents.markdown}) {
     if (file) PBPROBE_CHECK(check_output_file(*file, artifact));
   }
   return {};
 }
 
-int write_documents(const Report& report, const Documents& documents) {
-  if (!report.verdict) return kPassed;
-  int written = kPassed;
-  const auto write = [&](const std::optional<std::filesystem::path>& file, std::string (*text_of)(const Report&)) {
-    if (file && written == kPassed) written = write_output(text_of(report), file);
-  };
-  write(documents.sarif, render_sarif);
-  write(documents.junit, render_junit);
-  write(documents.markdown, render_markdown);
-  return written;
+Result<void> write_documents(const Report& report, const Documents& documents) {
+  if (!report.verdict) return {};
+  if (documents.sarif) PBPROBE_CHECK(write_output(render_sarif(report), documents.sarif));
+  if (documents.junit) PBPROBE_CHECK(write_output(render_junit(report), documents.junit));
+  if (documents.markdown) PBPROBE_CHECK(write_output(render_markdown(report), documents.markdown));
+  return {};
 }
 
 }  // namespace pbprobe::cli

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ inline constexpr int kFailed = 1;       // a check failed
 inline constexpr int kCouldNotRun = 2;  // or wrong usage
 
 enum class Format { text, json, html };
+
+// Runs a selected command: stores its exit code in `exit_code`; on an error, prints it and stores kCouldNotRun.
+void set_run(CLI::App& command, int& exit_code, std::function<Result<int>()> run);
 
 // The add_ functions add one subcommand each. A selected subcommand runs and stores its exit code in `exit_code`.
 void add_report(CLI::App& app, int& exit_code);
@@ -86,8 +90,9 @@ inline constexpr double kMaxSeconds = 86400;
 [[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file,
                                              const std::filesystem::path& artifact = {});
 // Writes to standard output, also for "-"; to a file atomically, through links, with the mode and the owner that it
-// had; to a pipe or a device directly. Reports errors. Returns kPassed or kCouldNotRun.
-[[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);
+// had; to a pipe or a device directly. Returns kPassed. Error: unreadable.
+[[nodiscard]] Result<int> write_output(std::string_view text,
+                                       const std::optional<std::filesystem::path>& file = std::nullopt);
 
 // Describes an error of a command line, and names the --help to read.
 [[nodiscard]] std::string usage_message(const CLI::ParseError& error, const CLI::App& app);
@@ -111,11 +116,11 @@ struct Documents {
 
 void add_documents(CLI::App& command, Documents& documents);
 
-// Checks that each document can be written. Call before any work. Errors as for check_output_file.
-[[nodiscard]] Result<void> check_documents(const Documents& documents, const std::filesystem::path& artifact);
+// Checks that `output` and each document can be written. Call before any work. Errors as for check_output_file.
+[[nodiscard]] Result<void> check_outputs(const std::optional<std::filesystem::path>& output, const Documents& documents,
+                                         const std::filesystem::path& artifact);
 
-// Writes the SARIF, JUnit and Markdown files that were asked for; none without a verdict. Reports errors. Returns
-// kPassed or kCouldNotRun.
-[[nodiscard]] int write_documents(const Report& report, const Documents& documents);
+// Writes the SARIF, JUnit and Markdown files that were asked for; none without a verdict. Errors as for write_output.
+[[nodiscard]] Result<void> write_documents(const Report& report, const Documents& documents);
 
 }  // namespace pbprobe::cli

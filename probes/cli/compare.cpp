@@ -60,17 +60,12 @@ std::string rendered(const ComparisonList& list, const CompareArguments& options
   return render_comparisons(list, options.output ? TextOptions{} : text_options());
 }
 
-int run(const CompareArguments& options) {
-  for (const auto& side : options.sides) {
-    const auto usable = options.output ? check_output_file(*options.output, side) : Result<void>();
-    if (!usable) return print_error(usable.error());
-  }
-  const auto list = compare(options);
+Result<int> run(const CompareArguments& options) {
+  for (const auto& side : options.sides) PBPROBE_CHECK(check_outputs(options.output, {}, side));
+  PBPROBE_TRY(const ComparisonList list, compare(options));
   clear_progress();
-  if (!list) return print_error(list.error());
-  const int written = write_output(rendered(*list, options), options.output);
-  if (written != kPassed) return written;
-  const auto& all = list->comparisons;
+  PBPROBE_CHECK(write_output(rendered(list, options), options.output));
+  const auto& all = list.comparisons;
   const bool regressed = std::ranges::any_of(all, has_regressed);
   return options.fail_on == FailOn::regressed && regressed ? kFailed : kPassed;
 }
@@ -109,7 +104,7 @@ void add_compare(CLI::App& app, int& exit_code) {
                             "text, json, markdown (for a job summary), or html (one page)");
   command->add_option("--output", options.output, "Write to FILE (default -: standard output)");
   add_colour(*command);
-  command->callback([&exit_code] { exit_code = run(options); });
+  set_run(*command, exit_code, [] { return run(options); });
 }
 
 }  // namespace pbprobe::cli

@@ -23,7 +23,7 @@ struct DriveArguments {
   double budget_seconds = 0;
 };
 
-int run_report(const DriveArguments& options) {
+Result<int> run_report(const DriveArguments& options) {
   std::optional<Claim> claim;
   if (options.claim) {
     auto parsed = parse_claim(*options.claim);
@@ -44,13 +44,11 @@ int run_report(const DriveArguments& options) {
   return write_output(dump_json(Json{{"could_run", result.could_run}, {"report", to_json(result.report)}}, -1));
 }
 
-int run_render(bool colour) {
+Result<int> run_render(bool colour) {
   const std::string document{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-  const auto json = parse_json(document);
-  if (!json) return print_error(json.error());
-  const auto report = from_json<Report>(*json);
-  if (!report) return print_error(report.error());
-  const std::string text = render_report(*report, {.colour = colour});
+  PBPROBE_TRY(const Json json, parse_json(document));
+  PBPROBE_TRY(const Report report, from_json<Report>(json));
+  const std::string text = render_report(report, {.colour = colour});
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   return written ? kPassed : kCouldNotRun;
 }
@@ -69,11 +67,11 @@ void add_drive(CLI::App& app, int& exit_code) {
   report->add_option("--budget", options.budget_seconds);
   report->add_flag("--full", options.full);
   report->add_option("--claim", options.claim);
-  report->callback([&exit_code] { exit_code = run_report(options); });
+  set_run(*report, exit_code, [] { return run_report(options); });
   static bool colour = false;
   auto* render = command->add_subcommand("render", "Render the document on standard input as text");
   render->add_flag("--color", colour);
-  render->callback([&exit_code] { exit_code = run_render(colour); });
+  set_run(*render, exit_code, [] { return run_render(colour); });
 }
 
 }  // namespace pbprobe::cli

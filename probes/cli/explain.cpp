@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/ranges.h>
 
 #include "core/check_pages.hpp"
+#include "core/strings.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/report/attest.hpp"
@@ -106,7 +106,7 @@ Json write_explanation_json(const Explained& one) {
   return json;
 }
 
-int print_all(const std::vector<Explained>& all, Format format) {
+Result<int> print_all(const std::vector<Explained>& all, Format format) {
   if (format == Format::json) {
     Json list = Json::array();
     for (const auto& one : all) list.push_back(write_explanation_json(one));
@@ -118,16 +118,15 @@ int print_all(const std::vector<Explained>& all, Format format) {
   return write_output(text);
 }
 
-int run(const ExplainArguments& options) {
+Result<int> run(const ExplainArguments& options) {
   const auto all = catalogue();
   if (options.id.empty()) return print_all(all, options.format);
-  std::string id = options.id;
-  std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const std::string id = upper(options.id);
   const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.id == id; });
   if (const auto why = explain_retirement(id); !why.empty())
-    return print_error(make_error(ErrorCode::usage, "{} is no longer asked: {}", id, why));
+    return make_error(ErrorCode::usage, "{} is no longer asked: {}", id, why);
   if (found == all.end())
-    return print_error(make_error(ErrorCode::usage, "no check {}: `pbprobe explain` lists all checks", options.id));
+    return make_error(ErrorCode::usage, "no check {}: `pbprobe explain` lists all checks", options.id);
   return write_output(options.format == Format::json ? json_text(write_explanation_json(*found))
                                                      : render_explanation(*found));
 }
@@ -144,7 +143,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   static ExplainArguments options;
   command->add_option("CHECK", options.id, "Id printed with each finding");
   add_format(*command, options.format);
-  command->callback([&exit_code] { exit_code = run(options); });
+  set_run(*command, exit_code, [] { return run(options); });
 }
 
 }  // namespace pbprobe::cli

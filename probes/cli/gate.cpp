@@ -42,20 +42,21 @@ std::string rendered(const Report& report, const GateArguments& options) {
   return render_gate(report, options.explain, options.output ? TextOptions{} : text_options());
 }
 
-int print(const Report& report, const GateArguments& options) {
-  if (const int written = write_output(rendered(report, options), options.output); written != kPassed) return written;
-  if (const int written = write_documents(report, options.documents); written != kPassed) return written;
+Result<int> print(const Report& report, const GateArguments& options) {
+  PBPROBE_CHECK(write_output(rendered(report, options), options.output));
+  PBPROBE_CHECK(write_documents(report, options.documents));
   return report.verdict->outcome == Outcome::pass ? kPassed : kFailed;
 }
 
 // Evidence that does not agree with itself does not pass, though it was read.
-int print_recomputed(const Result<Report>& report, const GateArguments& options) {
+Result<int> print_recomputed(const Result<Report>& report, const GateArguments& options) {
   if (report) return print(*report, options);
+  if (report.error().code != ErrorCode::malformed) return report.error();
   print_error(report.error());
-  return report.error().code == ErrorCode::malformed ? kFailed : kCouldNotRun;
+  return kFailed;
 }
 
-int print_again(const Result<ReadEvidence>& read, const GateArguments& options) {
+Result<int> print_again(const Result<ReadEvidence>& read, const GateArguments& options) {
   if (!read) return print_recomputed(read.error(), options);
   if (!read->trusted)
     fmt::print(stderr, "pbprobe: {}: {}\n", options.from->string(),
@@ -65,8 +66,8 @@ int print_again(const Result<ReadEvidence>& read, const GateArguments& options) 
   return print(read->report, options);
 }
 
-int usage(const char* what) {
-  return print_error(make_error(ErrorCode::usage, "{}", what));
+Error usage(const char* what) {
+  return make_error(ErrorCode::usage, "{}", what);
 }
 
 EvidenceRequest wanted_evidence(const GateArguments& options) {
@@ -78,9 +79,9 @@ Result<void> check_wanted(const GateArguments& options) {
   return check_evidence(wanted_evidence(options));
 }
 
-int print_and_attest(const Report& report, const GateArguments& options) {
-  const int decided = print(report, options);
-  if (!options.evidence || decided == kCouldNotRun) return decided;
+Result<int> print_and_attest(const Report& report, const GateArguments& options) {
+  PBPROBE_TRY(const int decided, print(report, options));
+  if (!options.evidence) return decided;
   const auto written = write_evidence(report, wanted_evidence(options));
   if (written) return decided;
   print_error(written.error());
@@ -105,33 +106,30 @@ Result<Claim> read_claim(const GateArguments& options) {
   return join_claims(whole, std::move(claim));
 }
 
-int run_on_artifact(const GateArguments& options) {
+Result<int> run_on_artifact(const GateArguments& options) {
   GateRequest request = options.request;
   if (request.artifact.empty()) return usage("name the artifact: pbprobe gate ARTIFACT --claim VARIANT");
   if (options.claim.empty() && !find_claim_file(options))
     return usage("name the claim: --claim VARIANT, or --claim-file FILE");
-  auto claim = read_claim(options);
-  if (!claim) return print_error(claim.error());
-  request.claim = std::move(*claim);
+  PBPROBE_TRY(request.claim, read_claim(options));
   if (options.required) request.require = options.require;
   if (!options.emulation.cpu.empty()) request.emulation = options.emulation;
   request.progress = show_progress;
-  if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
-  auto report = make_gate(request);
+  PBPROBE_CHECK(check_wanted(options));
+  PBPROBE_TRY(Report report, make_gate(request));
   clear_progress();
-  if (!report) return print_error(report.error());
-  if (options.redact) *report = redact(std::move(*report));
-  return print_and_attest(*report, options);
+  if (options.redact) report = redact(std::move(report));
+  return print_and_attest(report, options);
 }
 
-int run_on_evidence(const GateArguments& options) {
+Result<int> run_on_evidence(const GateArguments& options) {
   show_progress("reading evidence");
   if (options.from) {
     const auto read = read_evidence(*options.from, options.trusted);
     clear_progress();
     return print_again(read, options);
   }
-  if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
+  PBPROBE_CHECK(check_wanted(options));
   const auto require = options.required ? std::optional(options.require) : std::nullopt;
   TrustedKeys trusted = options.trusted;
   if (options.key) trusted.push_back(*options.key);  // a report signed by this key may be signed again
@@ -140,13 +138,8 @@ int run_on_evidence(const GateArguments& options) {
   return joined ? print_and_attest(*joined, options) : print_recomputed(joined, options);
 }
 
-int run(const GateArguments& options) {
-  if (options.output) {
-    if (const auto usable = check_output_file(*options.output, options.request.artifact); !usable)
-      return print_error(usable.error());
-  }
-  if (const auto usable = check_documents(options.documents, options.request.artifact); !usable)
-    return print_error(usable.error());
+Result<int> run(const GateArguments& options) {
+  PBPROBE_CHECK(check_outputs(options.output, options.documents, options.request.artifact));
   const bool again = options.from || !options.join.empty();
   if (!again && !options.trusted.empty()) return usage("--key needs --from or --join");
   if (!again) return run_on_artifact(options);
@@ -244,9 +237,9 @@ void add_gate(CLI::App& app, int& exit_code) {
   add_what(*command, options);
   add_evidence(*command, options);
   add_emulation(*command, options);
-  command->callback([&exit_code, command] {
+  set_run(*command, exit_code, [command] {
     options.required = command->get_option("--require")->count() > 0;
-    exit_code = run(options);
+    return run(options);
   });
 }
 

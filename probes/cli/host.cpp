@@ -19,9 +19,9 @@ std::string render(const Host& host, HostFormat format) {
   return render_host(host, text_options());
 }
 
-int run(HostFormat format) {
-  auto host = detect_host(system_sources());
-  return host ? write_output(render(*host, format)) : print_error(host.error());
+Result<int> run(HostFormat format) {
+  PBPROBE_TRY(const Host host, detect_host(system_sources()));
+  return write_output(render(host, format));
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void add_host(CLI::App& app, int& exit_code) {
                          {{"text", HostFormat::text}, {"json", HostFormat::json}, {"nix", HostFormat::nix}},
                          "text, json, or nix (system features)");
   add_colour(*command);
-  command->callback([&exit_code] { exit_code = run(format); });
+  set_run(*command, exit_code, [] { return run(format); });
 }
 
 }  // namespace pbprobe::cli

@@ -74,6 +74,11 @@ class ShortCommandList : public CLI::Formatter {
   }
 };
 
+int print_text(const std::string& text) {
+  const auto written = pbprobe::cli::write_output(text);
+  return written ? *written : pbprobe::cli::print_error(written.error());
+}
+
 int run(int argc, char** argv) {
   int exit_code = pbprobe::cli::kPassed;
   CLI::App app(
@@ -104,7 +109,7 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_measure(app, exit_code);
   pbprobe::cli::add_load(app, exit_code);
   if (argc == 1) {
-    static_cast<void>(pbprobe::cli::write_output(app.help()));
+    static_cast<void>(print_text(app.help()));
     return pbprobe::cli::kCouldNotRun;
   }
   try {
@@ -112,7 +117,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream text;
     app.exit(success, text, text);
-    return pbprobe::cli::write_output(text.str());
+    return print_text(text.str());
   } catch (const CLI::ParseError& error) {
     fmt::print(stderr, "{}", pbprobe::cli::usage_message(error, app));
     return pbprobe::cli::kCouldNotRun;

@@ -23,39 +23,27 @@ struct MergeArguments {
   Format format = Format::text;
 };
 
-Result<void> check_outputs(const MergeArguments& options) {
-  for (const auto& file : {options.output, options.exclude, options.prometheus, options.junit, options.html}) {
-    if (file) PBPROBE_CHECK(check_output_file(*file));
-  }
-  return {};
-}
-
-int write_outputs(const Fleet& fleet, const MergeArguments& options) {
-  int written = kPassed;
-  const auto write = [&](const std::optional<fs::path>& file, const auto& text_of) {
-    if (file && written == kPassed) written = write_output(text_of(), file);
-  };
-  write(options.output, [&] { return json_text(to_json(fleet)); });
-  write(options.exclude, [&] { return exclude_list(fleet); });
-  write(options.prometheus, [&] { return render_prometheus(fleet); });
-  write(options.junit, [&] { return render_junit(fleet); });
-  write(options.html, [&] { return render_html(fleet); });
-  if (written != kPassed) return written;
+Result<int> write_outputs(const Fleet& fleet, const MergeArguments& options) {
+  if (options.output) PBPROBE_CHECK(write_output(json_text(to_json(fleet)), options.output));
+  if (options.exclude) PBPROBE_CHECK(write_output(exclude_list(fleet), options.exclude));
+  if (options.prometheus) PBPROBE_CHECK(write_output(render_prometheus(fleet), options.prometheus));
+  if (options.junit) PBPROBE_CHECK(write_output(render_junit(fleet), options.junit));
+  if (options.html) PBPROBE_CHECK(write_output(render_html(fleet), options.html));
   if (options.format == Format::json) return write_output(json_text(to_json(fleet)));
   TextOptions text = text_options();
   text.verbose = options.verbose;
   return write_output(options.quiet ? render_fleet_quiet(fleet, text) : render_fleet(fleet, text));
 }
 
-int run(MergeArguments& options) {
-  if (const auto checked = check_outputs(options); !checked) return print_error(checked.error());
+Result<int> run(MergeArguments& options) {
+  for (const auto& file : {options.output, options.exclude, options.prometheus, options.junit, options.html}) {
+    if (file) PBPROBE_CHECK(check_output_file(*file));
+  }
   options.request.progress = show_progress;
-  const auto fleet = merge_documents(options.request);
+  PBPROBE_TRY(const Fleet fleet, merge_documents(options.request));
   clear_progress();
-  if (!fleet) return print_error(fleet.error());
-  const int written = write_outputs(*fleet, options);
-  if (written != kPassed) return written;
-  const bool failed = fleet->outcome == Outcome::fail || (options.strict && fleet->outcome != Outcome::pass);
+  PBPROBE_CHECK(write_outputs(fleet, options));
+  const bool failed = fleet.outcome == Outcome::fail || (options.strict && fleet.outcome != Outcome::pass);
   return failed ? kFailed : kPassed;
 }
 
@@ -98,7 +86,7 @@ void add_merge(CLI::App& app, int& exit_code) {
   command->add_flag("--quiet", options.quiet, "One line");
   command->add_flag("--verbose", options.verbose, "List every node, and the rule for each figure");
   add_format(*command, options.format);
-  command->callback([&exit_code] { exit_code = run(options); });
+  set_run(*command, exit_code, [] { return run(options); });
 }
 
 }  // namespace pbprobe::cli

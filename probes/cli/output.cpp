@@ -117,17 +117,17 @@ Result<void> check_output_file(const fs::path& file, const fs::path& artifact) {
   return {};
 }
 
-int write_output(std::string_view text, const std::optional<fs::path>& file) {
+Result<int> write_output(std::string_view text, const std::optional<fs::path>& file) {
   wait_if_stopped();
   const bool to_file = file && *file != kStandardOutput;
   const std::string shown = printable_lines(text, !to_file && text_options().colour);
   if (to_file) {
-    const auto written = write_file(shown, *file);
-    return written ? kPassed : print_error(written.error());
+    PBPROBE_CHECK(write_file(shown, *file));
+    return kPassed;
   }
   const bool written = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
   if (written) return kPassed;
-  return print_error(make_error(ErrorCode::unreadable, "standard output cannot be written: {}", std::strerror(errno)));
+  return make_error(ErrorCode::unreadable, "standard output cannot be written: {}", std::strerror(errno));
 }
 
 }  // namespace pbprobe::cli

@@ -33,19 +33,17 @@ struct RecipesArguments {
   LockRequest lock;
 };
 
-int run_list(const RecipesArguments& options) {
-  const auto variants = list_variants(options.filter);
-  if (!variants) return print_error(variants.error());
-  if (options.list_format == ListFormat::json) return write_output(json_text(list_json(*variants)));
+Result<int> run_list(const RecipesArguments& options) {
+  PBPROBE_TRY(const auto variants, list_variants(options.filter));
+  if (options.list_format == ListFormat::json) return write_output(json_text(list_json(variants)));
   // Prints one line, for $GITHUB_OUTPUT.
-  if (options.list_format == ListFormat::github_matrix) return write_output(github_matrix(*variants).dump() + "\n");
-  return write_output(list_text(*variants));
+  if (options.list_format == ListFormat::github_matrix) return write_output(github_matrix(variants).dump() + "\n");
+  return write_output(list_text(variants));
 }
 
-int run_show(const RecipesArguments& options) {
-  const auto variant = parse_variant(options.name);
-  if (!variant) return print_error(variant.error());
-  const auto facts = collect_variant_facts(*variant);
+Result<int> run_show(const RecipesArguments& options) {
+  PBPROBE_TRY(const Variant variant, parse_variant(options.name));
+  const auto facts = collect_variant_facts(variant);
   return write_output(options.format == Format::json ? json_text(to_json(facts)) : render_variant(facts));
 }
 
@@ -59,64 +57,55 @@ std::string_view word(Difference::Kind kind) {
   return "?";
 }
 
-int run_write(const RecipesArguments& options) {
-  const auto files = recipe_files({options.line, options.python, options.blas, find_imports(options.folder)});
-  if (!files) return print_error(files.error());
+Result<int> run_write(const RecipesArguments& options) {
+  PBPROBE_TRY(const auto files,
+              recipe_files({options.line, options.python, options.blas, find_imports(options.folder)}));
   if (options.check) {
-    const auto differences = compare_recipes(options.folder, *files);
-    if (!differences) return print_error(differences.error());
+    PBPROBE_TRY(const auto differences, compare_recipes(options.folder, files));
     std::string text;
-    for (const auto& d : *differences)
+    for (const auto& d : differences)
       text += fmt::format("{}: {}\n{}", (options.folder / d.name).string(), word(d.kind), d.text);
-    text += fmt::format("{} of {} recipes differ\n", differences->size(), files->size());
-    const int written = write_output(text);
-    return written != kPassed ? written : differences->empty() ? kPassed : kFailed;
+    text += fmt::format("{} of {} recipes differ\n", differences.size(), files.size());
+    PBPROBE_CHECK(write_output(text));
+    return differences.empty() ? kPassed : kFailed;
   }
-  const auto written = write_recipes(options.folder, *files, options.force);
-  if (!written) return print_error(written.error());
+  PBPROBE_TRY(const auto written, write_recipes(options.folder, files, options.force));
   return write_output(fmt::format("{}: {} written, {} removed, {} unchanged\n", options.folder.string(),
-                                  written->written.size(), written->removed.size(), written->unchanged));
+                                  written.written.size(), written.removed.size(), written.unchanged));
 }
 
-int run_verify(const RecipesArguments& options) {
+Result<int> run_verify(const RecipesArguments& options) {
   show_progress("verifying " + options.folder.string());
-  auto verified = verify_folder(options.folder);
-  if (!verified) return print_error(verified.error());
+  PBPROBE_TRY(Verified verified, verify_folder(options.folder));
   if (!options.no_nix) {
     show_progress("evaluating " + options.folder.string());
     auto evaluation = evaluate_folder(options.folder);
     clear_progress();
     if (evaluation) {
-      verified->evaluated = evaluation->evaluated;
-      for (auto& f : evaluation->findings) verified->findings.push_back(std::move(f));
+      verified.evaluated = evaluation->evaluated;
+      for (auto& f : evaluation->findings) verified.findings.push_back(std::move(f));
     } else if (evaluation.error().code == ErrorCode::unsupported) {
       fmt::print(stderr, "pbprobe: only by line patterns: {}\n", printable(evaluation.error().message));
     } else {
-      return print_error(evaluation.error());
+      return evaluation.error();
     }
   }
   clear_progress();
-  const int written =
-      write_output(options.format == Format::json ? json_text(to_json(*verified)) : render_verified(*verified));
-  return written != kPassed ? written : has_failures(*verified) ? kFailed : kPassed;
+  PBPROBE_CHECK(
+      write_output(options.format == Format::json ? json_text(to_json(verified)) : render_verified(verified)));
+  return has_failures(verified) ? kFailed : kPassed;
 }
 
-Result<std::string> read_file(const std::filesystem::path& path, std::string_view way_out) {
-  auto text = read_whole_file(path);
-  if (!text) return make_error(text.error().code, "{}: {}", text.error().message, way_out);
-  return text;
-}
-
-int run_lock(const RecipesArguments& options) {
-  const auto text =
-      read_file(options.matrix_file, "run the command in a checkout of pbprobe, or name the matrix with --matrix");
-  if (!text) return print_error(text.error());
-  const auto locked = lock_matrix(*text, options.lock, fetch_by_nix);
-  if (!locked) return print_error(locked.error());
-  if (locked->changed.empty()) return write_output("nothing to change: every pin of the matrix has a hash\n");
-  if (const int written = write_output(locked->text, options.matrix_file); written != kPassed) return written;
+Result<int> run_lock(const RecipesArguments& options) {
+  const auto text = read_whole_file(options.matrix_file);
+  if (!text)
+    return make_error(text.error().code, "{}: run the command in a checkout of pbprobe, or name the matrix with --matrix",
+                      text.error().message);
+  PBPROBE_TRY(const auto locked, lock_matrix(*text, options.lock, fetch_by_nix));
+  if (locked.changed.empty()) return write_output("nothing to change: every pin of the matrix has a hash\n");
+  PBPROBE_CHECK(write_output(locked.text, options.matrix_file));
   std::string reported;
-  for (const auto& change : locked->changed) reported += change + "\n";
+  for (const auto& change : locked.changed) reported += change + "\n";
   return write_output(reported + "now build pbprobe, and run `pbprobe recipes write`\n");
 }
 
@@ -130,7 +119,7 @@ void add_list(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
       *command, "--format", options.list_format,
       {{"text", ListFormat::text}, {"json", ListFormat::json}, {"github-matrix", ListFormat::github_matrix}},
       "text, json or github-matrix");
-  command->callback([&] { exit_code = run_list(options); });
+  set_run(*command, exit_code, [&] { return run_list(options); });
 }
 
 void add_write(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
@@ -141,7 +130,7 @@ void add_write(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
   command->add_option("--blas", options.blas, "openblas or mkl")->capture_default_str();
   command->add_flag("--check", options.check, "Only compare; exit code 1 for a difference");
   command->add_flag("--force", options.force, "Overwrite recipes that were edited by hand");
-  command->callback([&] { exit_code = run_write(options); });
+  set_run(*command, exit_code, [&] { return run_write(options); });
 }
 
 void add_lock(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
@@ -156,7 +145,7 @@ void add_lock(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
   command
       ->add_option("--pin-url", options.lock.pin_url, "URL of the archives of nixpkgs; {rev} is replaced by the commit")
       ->capture_default_str();
-  command->callback([&] { exit_code = run_lock(options); });
+  set_run(*command, exit_code, [&] { return run_lock(options); });
 }
 
 }  // namespace
@@ -177,14 +166,14 @@ void add_recipes(CLI::App& app, int& exit_code) {
       recipes->add_subcommand("show", "Describe one variant: claim, needs, flags, and CPUs and GPUs that run it");
   show->add_option("NAME", options.name, "A variant's name")->required();
   add_format(*show, options.format);
-  show->callback([&exit_code] { exit_code = run_show(options); });
+  set_run(*show, exit_code, [] { return run_show(options); });
 
   auto* verify = recipes->add_subcommand("verify", "Check the recipes of a folder against their names");
   verify->add_option("FOLDER", options.folder, "The folder")->capture_default_str();
   add_format(*verify, options.format);
   verify->add_flag("--no-nix", options.no_nix,
                    "Check the recipes by patterns in their lines, even if Nix is installed");
-  verify->callback([&exit_code] { exit_code = run_verify(options); });
+  set_run(*verify, exit_code, [] { return run_verify(options); });
 
   add_recommend(*recipes, exit_code);
 }

@@ -47,13 +47,11 @@ std::string wrap_sentences(std::string_view text) {
   return std::move(page).take();
 }
 
-int run(const RecommendArguments& options) {
-  const auto host = options.host ? read_host(*options.host) : detect_host(system_sources());
-  if (!host) return print_error(host.error());
-  const auto answer = recommend(*host, options.workload);
-  if (!answer) return print_error(answer.error());
-  return write_output(options.format == Format::json ? json_text(to_json(*answer))
-                                                     : wrap_sentences(render_recommendation(*answer)));
+Result<int> run(const RecommendArguments& options) {
+  PBPROBE_TRY(const Host host, options.host ? read_host(*options.host) : detect_host(system_sources()));
+  PBPROBE_TRY(const Recommendation answer, recommend(host, options.workload));
+  return write_output(options.format == Format::json ? json_text(to_json(answer))
+                                                     : wrap_sentences(render_recommendation(answer)));
 }
 
 }  // namespace
@@ -70,7 +68,7 @@ void add_recommend(CLI::App& app, int& exit_code) {
   command->add_option("--host", options.host, "Host as JSON (`pbprobe host --format json`); default: this machine");
   command->add_option("--workload", options.workload, "train (default), infer-bf16, infer-int8 or dev");
   add_format(*command, options.format);
-  command->callback([&exit_code] { exit_code = run(options); });
+  set_run(*command, exit_code, [] { return run(options); });
 }
 
 }  // namespace pbprobe::cli

@@ -61,24 +61,15 @@ std::optional<OperatorOptions> choose_operators(const ReportArguments& options) 
                          .progress = show_progress};
 }
 
-int run(const ReportArguments& options) {
-  if (options.output) {
-    if (const auto usable = check_output_file(*options.output, options.artifact.value_or("")); !usable)
-      return print_error(usable.error());
-  }
-  if (const auto usable = check_documents(options.documents, options.artifact.value_or("")); !usable)
-    return print_error(usable.error());
+Result<int> run(const ReportArguments& options) {
+  PBPROBE_CHECK(check_outputs(options.output, options.documents, options.artifact.value_or("")));
   std::optional<Claim> claim;
   if (options.claimed) {
-    auto parsed = parse_claim(options.claim);
-    if (!parsed) return print_error(parsed.error());
-    claim = std::move(*parsed);
+    PBPROBE_TRY(claim, parse_claim(options.claim));
   }
   std::optional<Host> host;
   if (options.host) {
-    auto loaded = load_host(*options.host);
-    if (!loaded) return print_error(loaded.error());
-    host = std::move(*loaded);
+    PBPROBE_TRY(host, load_host(*options.host));
   }
   constexpr double kQuickSeconds = 10;
   constexpr double kFullSeconds = 300;
@@ -98,9 +89,8 @@ int run(const ReportArguments& options) {
                    .operators = choose_operators(options)});
   clear_progress();
   if (options.redact) result.report = redact(std::move(result.report));
-  if (const int written = write_output(rendered(result.report, options), options.output); written != kPassed)
-    return written;
-  if (const int written = write_documents(result.report, options.documents); written != kPassed) return written;
+  PBPROBE_CHECK(write_output(rendered(result.report, options), options.output));
+  PBPROBE_CHECK(write_documents(result.report, options.documents));
   return choose_report_exit_code(result, options.strict);
 }
 
@@ -187,9 +177,9 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--sysroot", options.emulation.sysroot, "Folder of the emulated platform's libc")->needs(emulate);
   command->add_flag("--no-cache", options.no_cache, "Read every file again, and do not update the cache");
   command->add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
-  command->callback([&exit_code, claim] {
+  set_run(*command, exit_code, [claim] {
     options.claimed = claim->count() > 0;
-    exit_code = run(options);
+    return run(options);
   });
 }
 

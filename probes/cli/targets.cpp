@@ -39,7 +39,7 @@ TargetList list_targets() {
   return list;
 }
 
-int run(Format format) {
+Result<int> run(Format format) {
   const TargetList list = list_targets();
   return write_output(format == Format::json ? json_text(to_json(list)) : render_targets(list, text_options()));
 }
@@ -50,7 +50,7 @@ void add_targets(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("targets", "List targets, kernels and their evidence");
   static Format format = Format::text;
   add_format(*command, format);
-  command->callback([&exit_code] { exit_code = run(format); });
+  set_run(*command, exit_code, [] { return run(format); });
 }
 
 }  // namespace pbprobe::cli

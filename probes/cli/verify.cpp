@@ -14,13 +14,14 @@ struct VerifyArguments {
   std::optional<std::filesystem::path> artifact;
 };
 
-int run(const VerifyArguments& options) {
+Result<int> run(const VerifyArguments& options) {
   show_progress("verifying " + options.folder.string());
   const auto verified = verify_evidence(options.folder, options.keys, options.artifact);
   clear_progress();
+  if (!verified && verified.error().code != ErrorCode::malformed) return verified.error();
   if (!verified) {
     print_error(verified.error());
-    return verified.error().code == ErrorCode::malformed ? kFailed : kCouldNotRun;
+    return kFailed;
   }
   std::vector<std::string> names;
   for (const auto& key : options.keys) names.push_back(key.string());
@@ -46,7 +47,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->required()
       ->allow_extra_args(false);
   command->add_option("--artifact", options.artifact, "Artifact that was judged; compares the digest of each file");
-  command->callback([&exit_code] { exit_code = run(options); });
+  set_run(*command, exit_code, [] { return run(options); });
 }
 
 }  // namespace pbprobe::cli
