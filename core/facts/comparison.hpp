@@ -4,6 +4,7 @@
 // Comparison of two builds or reports: facts that differ, then figures.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,6 +44,14 @@ struct Comparison {
   FIELD(std::vector<FigureChange>, figures, "products that both runs timed");
   FIELD(std::vector<std::string>, not_compared, "with the reason");
 };
+
+// Reports whether a fact regressed or a figure is slower.
+[[nodiscard]] inline bool has_regressed(const Comparison& comparison) {
+  return std::any_of(comparison.facts.begin(), comparison.facts.end(),
+                     [](const FactChange& fact) { return fact.regressed; }) ||
+         std::any_of(comparison.figures.begin(), comparison.figures.end(),
+                     [](const FigureChange& figure) { return figure.shift == Shift::slower; });
+}
 
 struct ComparisonList {
   SCHEMA("pbprobe.comparison/1");

@@ -207,18 +207,11 @@ void add_shared_libraries(Page& page, const Environment& environment) {
   }
 }
 
-void add_sentences(Page& page, std::string_view title, const std::vector<std::string>& sentences, size_t most) {
-  if (!sentences.empty()) page.heading(title);
-  for (size_t i = 0; i < sentences.size() && i < most; ++i) page.entry("-", sentences[i], 2);
-  if (sentences.size() > most)
-    page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - most), 2);
-}
-
 void add_problems(Page& page, const Environment& environment) {
   std::vector<std::string> problems = environment.problems;
   for (const auto& row : environment.distributions)
     problems.insert(problems.end(), row.problems.begin(), row.problems.end());
-  add_sentences(page, "Defects and unreadable files", problems, problems.size());
+  text::add_list(page, "Defects and unreadable files", problems, problems.size());
   if (!environment.reinstall) return;
   page.heading("Command that reinstalls damaged files");
   page.line({{*environment.reinstall}});
@@ -251,7 +244,7 @@ std::string render_environment(const Environment& environment, const TextOptions
   add_findings(page, environment);
   add_shared_libraries(page, environment);
   if (!environment.reinstall) add_problems(page, environment);
-  add_sentences(page, "Noted", environment.notes, kMaxNotes);
+  text::add_list(page, "Noted", environment.notes, kMaxNotes);
   return std::move(page).take();
 }
 

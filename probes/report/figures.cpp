@@ -28,10 +28,6 @@ std::string format_shape(const T& row) {
   return fmt::format("{}×{}×{}", row.m, row.n, row.k);
 }
 
-Cell right(std::string text, Colour colour = Colour::none) {
-  return {std::move(text), colour, true};
-}
-
 std::string format_peak(const BenchRow& row) {
   if (launch_decides(row)) return "launch";
   return row.peak_fraction ? fmt::format("{:.0f} %", *row.peak_fraction * 100) : "-";

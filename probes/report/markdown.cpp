@@ -12,16 +12,12 @@ namespace {
 
 constexpr size_t kMaxFindings = 50;  // limit for a job summary; JSON has all findings
 
-std::string level_or_dash(const std::optional<Level>& level) {
-  return level ? std::string(name_of(*level)) : "-";
-}
-
 std::string render_claims(const Verdict& verdict) {
   std::string rows;
   for (const auto& claim : verdict.claims) {
     if (!claim.claimed) continue;
     rows += fmt::format("| {} | {} | {} | {} | {} |\n", claim.claim, printable_markdown(*claim.claimed),
-                        level_or_dash(claim.required), level_or_dash(claim.proven),
+                        text::level_or_dash(claim.required), text::level_or_dash(claim.proven),
                         claim.outcome ? name_of(*claim.outcome) : "-");
   }
   if (rows.empty()) return "";

@@ -34,6 +34,11 @@ struct Cell {
   bool right = false;
 };
 
+// Returns a cell that is aligned to the right, as numbers are.
+[[nodiscard]] inline Cell right(std::string text, Colour colour = Colour::none) {
+  return {std::move(text), colour, true};
+}
+
 using Rows = std::vector<std::vector<Cell>>;
 
 // Removes columns in which every row below the header is "" or "-".

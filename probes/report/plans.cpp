@@ -7,9 +7,7 @@
 namespace pbprobe {
 namespace {
 
-text::Cell right(std::string text, text::Colour colour = text::Colour::none) {
-  return {std::move(text), colour, true};
-}
+using text::right;
 
 void add_kernels(const PlannedGemm& gemm, text::Page& page) {
   constexpr auto kFaint = text::Colour::faint;

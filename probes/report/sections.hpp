@@ -20,6 +20,8 @@ namespace pbprobe::text {
 // Returns "torch 2.11.0 on NVIDIA H200 (sm_90)". Without a GPU, names the CPU; without a host, only the torch or
 // package.
 [[nodiscard]] std::string format_subject(const Report& report);
+// Returns the name of the level, or "-".
+[[nodiscard]] std::string level_or_dash(const std::optional<Level>& level);
 // Returns "1 node", "2 nodes".
 [[nodiscard]] std::string plural(int64_t count, std::string_view word);
 // Returns "PASS", with its sign if the page shows Unicode.
@@ -28,6 +30,9 @@ void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::
 void add_verdict(Page& page, const Report& report);
 // Adds "1 note · 1 of 1 GPU tested · 8.2 s".
 void add_summary(Page& page, const Report& report);
+
+// text.cpp: a heading and up to `limit` sentences; nothing without sentences.
+void add_list(Page& page, std::string_view title, const std::vector<std::string>& sentences, size_t limit);
 
 // status.cpp
 void add_claimed(Page& page, const Verdict& verdict);

@@ -19,24 +19,19 @@ const ClaimRow* find_device_row(const Verdict& verdict, const std::string& begin
 
 namespace {
 
-Cell level_cell(const std::optional<Outcome>& outcome, const char* if_none) {
+Cell outcome_cell(const std::optional<Outcome>& outcome, const char* if_none, const char* if_pass,
+                  const char* if_fail) {
   if (!outcome) return {if_none, Colour::faint};
-  switch (*outcome) {
-    case Outcome::pass: return {"✓", Colour::good};
-    case Outcome::fail: return {"✗", Colour::bad};
-    case Outcome::unknown: return {"unknown", Colour::doubt};
-  }
-  return {""};
+  const char* const word = *outcome == Outcome::pass ? if_pass : *outcome == Outcome::fail ? if_fail : "unknown";
+  return {word, choose_colour(*outcome)};
+}
+
+Cell level_cell(const std::optional<Outcome>& outcome, const char* if_none) {
+  return outcome_cell(outcome, if_none, "✓", "✗");
 }
 
 Cell gain_cell(const std::optional<Outcome>& outcome) {
-  if (!outcome) return {"not compared", Colour::faint};
-  switch (*outcome) {
-    case Outcome::pass: return {"not slower", Colour::good};
-    case Outcome::fail: return {"slower", Colour::bad};
-    case Outcome::unknown: return {"unknown", Colour::doubt};
-  }
-  return {""};
+  return outcome_cell(outcome, "not compared", "not slower", "slower");
 }
 
 // Returns the best code for this GPU: "✓ sm_90", "~ sm_120", "~ PTX".

@@ -14,14 +14,6 @@ using text::Page;
 
 constexpr size_t kAllRows = 100000;
 
-void add_list(Page& page, std::string_view title, const std::vector<std::string>& sentences, size_t limit) {
-  if (sentences.empty()) return;
-  page.heading(title);
-  for (size_t i = 0; i < sentences.size() && i < limit; ++i) page.entry("-", sentences[i], 2);
-  if (sentences.size() > limit)
-    page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - limit), 2);
-}
-
 std::vector<std::string> list_obstacles(const std::optional<std::vector<NotRun>>& not_run) {
   std::vector<std::string> words;
   if (!not_run) return words;
@@ -44,7 +36,7 @@ void add_measured(Page& page, const Measurements& measurements) {
   std::vector<std::string> not_run;
   for (const auto& words : list_obstacles(measurements.not_run))
     not_run.push_back(text::strip_child_output(page, words));
-  add_list(page, "Could not run", not_run, page.verbose() ? kAllRows : 3);
+  text::add_list(page, "Could not run", not_run, page.verbose() ? kAllRows : 3);
 }
 
 void add_inventory(Page& page, const Report& report) {
@@ -62,9 +54,9 @@ void add_inventory(Page& page, const Report& report) {
       page.heading("Start and run of libtorch");
       text::add_libtorch(page, *run);
     }
-    add_list(page, "Parts that were not measured, and output", measurements.notes, kAllRows);
+    text::add_list(page, "Parts that were not measured, and output", measurements.notes, kAllRows);
   }
-  add_list(page, "Steps that could not run", report.problems, kAllRows);
+  text::add_list(page, "Steps that could not run", report.problems, kAllRows);
   if (report.preflight) {
     page.heading("Compilers of torch.compile and Triton");
     text::add_preflight(page, *report.preflight);
@@ -98,6 +90,14 @@ void add_components(Page& page, const Inventory& inventory) {
 }
 
 }  // namespace
+
+void text::add_list(Page& page, std::string_view title, const std::vector<std::string>& sentences, size_t limit) {
+  if (sentences.empty()) return;
+  page.heading(title);
+  for (size_t i = 0; i < sentences.size() && i < limit; ++i) page.entry("-", sentences[i], 2);
+  if (sentences.size() > limit)
+    page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - limit), 2);
+}
 
 std::string render_quiet(const Report& report, const TextOptions& options) {
   Page page(options);
@@ -170,7 +170,7 @@ std::string render_audit(const Report& report, const TextOptions& options) {
   for (const auto& file : inventory.files) {
     if (file.problem) problems.push_back(fmt::format("{}: {}", file.path, *file.problem));
   }
-  add_list(page, "Not read", problems, kAllRows);
+  text::add_list(page, "Not read", problems, kAllRows);
   return std::move(page).take();
 }
 
@@ -178,11 +178,11 @@ std::string render_bench(const Measurements& measurements, const TextOptions& op
   Page page(options);
   text::add_figures(page, measurements, kAllRows);
   if (measurements.libtorch && measurements.libtorch->problem)
-    add_list(page, "libtorch", {*measurements.libtorch->problem}, 1);
-  add_list(page, "Problems", measurements.problems, kAllRows);
-  add_list(page, "Kernels that failed", list_obstacles(measurements.kernel_faults), kAllRows);
-  add_list(page, "Could not run", list_obstacles(measurements.not_run), kAllRows);
-  add_list(page, "Not measured", measurements.notes, kAllRows);
+    text::add_list(page, "libtorch", {*measurements.libtorch->problem}, 1);
+  text::add_list(page, "Problems", measurements.problems, kAllRows);
+  text::add_list(page, "Kernels that failed", list_obstacles(measurements.kernel_faults), kAllRows);
+  text::add_list(page, "Could not run", list_obstacles(measurements.not_run), kAllRows);
+  text::add_list(page, "Not measured", measurements.notes, kAllRows);
   return std::move(page).take();
 }
 

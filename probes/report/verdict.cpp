@@ -8,20 +8,11 @@
 #include <fmt/ranges.h>
 
 #include "core/facts/other_package.hpp"
+#include "core/strings.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {
 namespace {
-
-std::string_view format_headline(const std::optional<Verdict>& verdict) {
-  if (!verdict) return "NO VERDICT";
-  switch (verdict->outcome) {
-    case Outcome::pass: return "PASS";
-    case Outcome::fail: return "FAIL";
-    case Outcome::unknown: return "UNKNOWN";
-  }
-  return "";
-}
 
 // Returns the sign if the terminal shows Unicode: an ASCII sign would add nothing to the word.
 std::string choose_sign(const Page& page, const std::optional<Verdict>& verdict) {
@@ -58,15 +49,17 @@ std::string format_counts(const Verdict& verdict) {
 
 }  // namespace
 
+std::string level_or_dash(const std::optional<Level>& level) {
+  return level ? std::string(name_of(*level)) : "-";
+}
+
 std::string plural(int64_t count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 std::string format_sm(std::string_view capability) {
-  std::string text = "sm_";
-  for (const char c : capability) {
-    if (c != '.') text += c;
-  }
+  std::string text = fmt::format("sm_{}", capability);
+  std::erase(text, '.');
   return text;
 }
 
@@ -95,7 +88,7 @@ std::string format_subject(const Report& report) {
 }
 
 std::string verdict_line(const Page& page, const std::optional<Verdict>& verdict) {
-  return choose_sign(page, verdict) + std::string(format_headline(verdict));
+  return choose_sign(page, verdict) + (verdict ? upper(std::string(name_of(verdict->outcome))) : "NO VERDICT");
 }
 
 void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::string& subject) {

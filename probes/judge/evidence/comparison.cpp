@@ -391,10 +391,4 @@ Comparison compare_reports(const Report& before, const Report& after) {
   return comparison;
 }
 
-bool has_regressed(const Comparison& comparison) {
-  return std::ranges::any_of(comparison.facts, &FactChange::regressed) ||
-         std::ranges::any_of(comparison.figures,
-                             [](const FigureChange& figure) { return figure.shift == Shift::slower; });
-}
-
 }  // namespace pbprobe

@@ -14,7 +14,4 @@ namespace pbprobe {
 // 2 / C(n + m, n) for one figure (E. Lehmann, Nonparametrics, 1975, chapter 1: most extreme rank sum).
 [[nodiscard]] Comparison compare_reports(const Report& before, const Report& after);
 
-// Reports whether a fact regressed or a figure is slower.
-[[nodiscard]] bool has_regressed(const Comparison& comparison);
-
 }  // namespace pbprobe

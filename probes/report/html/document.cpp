@@ -79,15 +79,7 @@ void add_head(Writer& writer, const Table& table) {
 }  // namespace
 
 std::string get_css_class(Colour colour) {
-  switch (colour) {
-    case Colour::none: return "";
-    case Colour::good: return "good";
-    case Colour::bad: return "bad";
-    case Colour::doubt: return "doubt";
-    case Colour::faint: return "faint";
-    case Colour::strong: return "strong";
-  }
-  return "";
+  return colour == Colour::none ? "" : std::string(name_of(colour));
 }
 
 void drop_empty_columns(std::vector<std::string>& head, Rows& rows) {
@@ -112,8 +104,7 @@ Writer::Element Document::open_section(const std::string& title, const std::stri
 
 void Document::add(const Table& table) {
   {
-    const auto scroll =
-        body_.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", table.caption}});
+    const auto scroll = body_.open_scroll(table.caption);
     const auto element = body_.open("table", {{"class", table.heat ? "sorted heat" : "sorted"}});
     body_.add("caption", table.caption);
     add_head(body_, table);

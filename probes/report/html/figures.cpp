@@ -176,15 +176,14 @@ void add_operators(Document& page, const std::vector<OperatorRun>& runs) {
   Table results{.caption = "Operators that are wrong, crashed or did not run",
                 .head = {"operator", "type", "device", "result", "why"}};
   for (const auto& run : runs) {
-    summary.rows.push_back(
-        {{device_words(run.device), Colour::none, {}}, {text::summarize_operators(run), Colour::none, {}}});
+    summary.rows.push_back({{device_words(run.device)}, {text::summarize_operators(run)}});
     for (const auto& result : run.results) {
       const bool is_fault = result.state != OperatorState::not_run;
-      results.rows.push_back({{result.name, Colour::none, {}},
-                              {result.type, Colour::none, {}},
-                              {device_words(run.device), Colour::none, {}},
-                              {is_fault ? "✗" : "not run", is_fault ? Colour::bad : Colour::faint, {}},
-                              {result.reason.value_or("-"), Colour::faint, {}}});
+      results.rows.push_back({{result.name},
+                              {result.type},
+                              {device_words(run.device)},
+                              {is_fault ? "✗" : "not run", is_fault ? Colour::bad : Colour::faint},
+                              {result.reason.value_or("-"), Colour::faint}});
     }
   }
   page.add(summary);
@@ -250,8 +249,7 @@ void add_baseline(Document& page, const BaselineComparison& beside) {
                                   : Colour::doubt}});
   }
   {
-    const auto scroll = page.body().open(
-        "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Gains over the baseline"}});
+    const auto scroll = page.body().open_scroll("Gains over the baseline");
     add_ratios(page.body(), "Speedup over the baseline, with 95 % intervals", bars);
   }
   page.add(table);

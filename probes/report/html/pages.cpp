@@ -50,12 +50,6 @@ void add_title(Document& page, const std::string& word, const std::string& subje
   page.body().text(subject);
 }
 
-// A fact was lost, or a figure is slower.
-bool is_worse(const Comparison& comparison) {
-  return std::ranges::any_of(comparison.facts, [](const auto& fact) { return fact.regressed; }) ||
-         std::ranges::any_of(comparison.figures, [](const auto& figure) { return figure.shift == Shift::slower; });
-}
-
 void add_changes(Document& page, const Comparison& comparison) {
   Table table{.caption = "Facts that differ", .head = {"about", "change", "what", "regressed"}};
   for (const auto& fact : comparison.facts) {
@@ -94,8 +88,7 @@ void add_shifts(Document& page, const Comparison& comparison) {
   page.body().add("h3", "Figures");
   if (bars.empty()) page.body().add("p", "No figure shows a difference.");
   if (!bars.empty()) {
-    const auto scroll = page.body().open(
-        "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Figures that differ"}});
+    const auto scroll = page.body().open_scroll("Figures that differ");
     html::add_ratios(page.body(), "Figures that differ: speedup", bars);
   }
   page.add(table);
@@ -199,7 +192,7 @@ std::string render_html(const Measurements& measurements) {
 std::string render_html(const ComparisonList& list) {
   Document page("pbprobe compare");
   const size_t count = list.comparisons.size();
-  const auto regressed = std::ranges::count_if(list.comparisons, is_worse);
+  const auto regressed = std::ranges::count_if(list.comparisons, has_regressed);
   add_title(page, regressed > 0 ? "Regressed" : "Not regressed",
             count == 1
                 ? fmt::format("{} against {}", list.comparisons[0].after, list.comparisons[0].before)

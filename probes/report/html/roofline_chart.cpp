@@ -201,8 +201,7 @@ void add_roofline(Writer& writer, const Roof& roof) {
   const std::string words =
       fmt::format("Roofline of {}: {} points below {} measured ceilings{}", roof.device, roof.points.size(),
                   roof.ceilings.size(), above > 0 ? fmt::format(", but {} above its roof", above) : "");
-  const auto scroll =
-      writer.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", words}});
+  const auto scroll = writer.open_scroll(words);
   {
     const auto svg = writer.open("svg", {{"class", "chart"},
                                          {"viewBox", fmt::format("0 0 {} {}", kWidth, kHeight)},

@@ -125,10 +125,6 @@ void add_block(Writer& writer, const text::Block& block) {
                                            : "this block is about the claim, not about a check");
 }
 
-std::string level_or_dash(const std::optional<Level>& level) {
-  return level ? std::string(name_of(*level)) : "-";
-}
-
 }  // namespace
 
 void add_headline(Document& page, const std::optional<Verdict>& verdict, const std::string& subject) {
@@ -179,8 +175,8 @@ void add_claims(Document& page, const Verdict& verdict) {
     const Outcome outcome = row.outcome.value_or(Outcome::unknown);
     table.rows.push_back({{row.claim},
                           {*row.claimed},
-                          {level_or_dash(row.required)},
-                          {level_or_dash(row.proven)},
+                          {text::level_or_dash(row.required)},
+                          {text::level_or_dash(row.proven)},
                           {row.outcome ? std::string(name_of(outcome)) : "-", text::choose_colour(outcome)},
                           {row.detail, Colour::faint}});
   }

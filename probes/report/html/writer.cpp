@@ -51,6 +51,10 @@ Writer::Element Writer::open(Name name, std::initializer_list<Attribute> attribu
   return {*this, name};
 }
 
+Writer::Element Writer::open_scroll(const std::string& label) {
+  return open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", label}});
+}
+
 void Writer::add(Name name, std::initializer_list<Attribute> attributes, std::string_view text) {
   begin(name, attributes);
   out_ += escaped(text);

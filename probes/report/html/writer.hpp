@@ -46,6 +46,8 @@ class Writer {
   };
 
   [[nodiscard]] Element open(Name name, std::initializer_list<Attribute> attributes = {});
+  // Opens a box that scrolls sideways, as wide tables and charts need. `label` names it for screen readers.
+  [[nodiscard]] Element open_scroll(const std::string& label);
   // Opens an element. The caller must close it by creating an Element.
   void begin(Name name, std::initializer_list<Attribute> attributes);
   // Adds an element that contains only text.
