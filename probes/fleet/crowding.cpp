@@ -16,11 +16,6 @@ namespace {
 constexpr const char* kFewerRanks =
     "start no more ranks than the node has CPUs and GPUs (torchrun --nproc-per-node, srun --ntasks-per-node)";
 
-const std::string* find_fact(const RankReport& report, const std::string& name) {
-  const auto found = report.facts.find(name);
-  return found == report.facts.end() ? nullptr : &found->second;
-}
-
 void add_cpus(const std::string& list, std::set<std::string>& cpus) {
   for (size_t at = 0; at < list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
@@ -35,11 +30,10 @@ size_t count_cpus(const std::vector<JudgedRank*>& ranks) {
   std::set<std::string> cpus;
   size_t limit = SIZE_MAX;
   for (const JudgedRank* rank : ranks) {
-    const std::string* const own = find_fact(*rank->report, "cpus");
-    if (own == nullptr || own->empty()) return 0;
-    add_cpus(*own, cpus);
-    const std::string* const quota = find_fact(*rank->report, "cpu_limit");
-    const double most = quota == nullptr ? 0 : std::strtod(quota->c_str(), nullptr);
+    const std::string own = get_fact(*rank, "cpus");
+    if (own.empty()) return 0;
+    add_cpus(own, cpus);
+    const double most = std::strtod(get_fact(*rank, "cpu_limit").c_str(), nullptr);
     if (most > 0) limit = std::min(limit, std::max<size_t>(static_cast<size_t>(most), 1));
   }
   return std::min(cpus.size(), limit);

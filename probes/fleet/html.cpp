@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/json.hpp"
+#include "probes/fleet/ranks.hpp"
 #include "probes/fleet/render.hpp"
 #include "probes/report/html/chart.hpp"
 #include "probes/report/html/document.hpp"
@@ -36,10 +37,6 @@ struct RankOfNode {
   const FleetNode* node = nullptr;
   const FleetRank* rank = nullptr;
 };
-
-int rank_severity(Outcome outcome) {
-  return outcome == Outcome::fail ? 0 : outcome == Outcome::unknown ? 1 : 2;
-}
 
 std::vector<const FleetNode*> worst_first(const Fleet& fleet) {
   std::vector<const FleetNode*> nodes;
@@ -125,10 +122,7 @@ Cell late_cell(const FleetNode& node) {
   bool late = false;
   for (const auto& rank : node.ranks) {
     for (const auto& finding : rank.findings) late = late || finding.fault == FleetFault::late;
-    std::vector<double> values = rank.late_ms;
-    if (values.empty()) continue;
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-    medians.push_back(values[values.size() / 2]);
+    if (!rank.late_ms.empty()) medians.push_back(find_upper_median(rank.late_ms));
   }
   if (medians.empty()) return {"-", Colour::faint};
   const double most = *std::ranges::max_element(medians);
@@ -238,12 +232,6 @@ void add_links(Document& page, const Fleet& fleet) {
   page.add(table);
 }
 
-double compute_median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 html::TimeLine make_line(const RankOfNode& late, size_t place) {
   constexpr std::array<std::string_view, kMaxLines> kSeries{"s1", "s2", "s3", "s4", "s5"};
   return {fmt::format("{} rank {}", late.node->host, late.rank->rank), kSeries.at(place), late.rank->late_ms};
@@ -255,7 +243,7 @@ void add_lateness(Document& page, const Fleet& fleet) {
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {
       if (rank.late_ms.empty()) continue;
-      ranks.push_back({compute_median(rank.late_ms), {&node, &rank}});
+      ranks.push_back({find_upper_median(rank.late_ms), {&node, &rank}});
       rounds = std::max(rounds, rank.late_ms.size());
     }
   }
@@ -268,14 +256,13 @@ void add_lateness(Document& page, const Fleet& fleet) {
     for (const auto& [late, rank] : ranks) {
       if (i < rank.rank->late_ms.size()) round.push_back(rank.rank->late_ms[i]);
     }
-    usual.values.push_back(compute_median(std::move(round)));
+    usual.values.push_back(find_upper_median(std::move(round)));
   }
   lines.push_back(std::move(usual));
   for (size_t i = 0; i < std::min(ranks.size(), kMaxLines); ++i) lines.push_back(make_line(ranks[i].second, i));
   const auto section =
       page.open_section("Late arrivals", "In each round of lockstep, all ranks wait for the last one.");
-  const auto scroll = page.body().open(
-      "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Late arrivals over time"}});
+  const auto scroll = page.body().open_scroll("Late arrivals over time");
   html::add_time_lines(page.body(), "Delay of each rank after the first one, by round of lockstep", "ms", lines);
 }
 
@@ -321,17 +308,9 @@ Fleet embeddable(const Fleet& fleet) {
   size_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += node.ranks.size();
   if (ranks <= kMaxEmbedded) return fleet;
-  Fleet small = {.created = fleet.created,
-                 .pbprobe_version = fleet.pbprobe_version,
-                 .outcome = fleet.outcome,
-                 .reason = fleet.reason,
-                 .fix = fleet.fix,
-                 .false_alarm_rate = fleet.false_alarm_rate,
-                 .baseline = fleet.baseline,
-                 .differences = fleet.differences,
-                 .problems = fleet.problems,
-                 .rules = fleet.rules,
-                 .collectives = fleet.collectives};
+  Fleet small = fleet;
+  small.links.clear();
+  small.nodes.clear();
   for (const auto* node : worst_first(fleet)) {
     if (small.nodes.size() < kMaxNodes && node->outcome != Outcome::pass) small.nodes.push_back(*node);
   }

@@ -129,10 +129,6 @@ void add_what_others_saw(JudgedRanks& ranks) {
   }
 }
 
-int rank_severity(Outcome outcome) {
-  return outcome == Outcome::fail ? 0 : outcome == Outcome::unknown ? 1 : 2;
-}
-
 void conclude(JudgedRank& rank) {
   auto& findings = rank.row.findings;
   std::ranges::stable_sort(findings, [](const auto& a, const auto& b) {
@@ -184,10 +180,6 @@ void add_collectives(Fleet& fleet, const JudgedRanks& ranks) {
     Outcome verified = Outcome::pass;
   };
   std::map<std::tuple<std::string, int64_t, int64_t>, Rates> all;
-  const auto median = [](std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-    return values[values.size() / 2];
-  };
   for (const auto& rank : ranks) {
     if (rank.report == nullptr) continue;
     for (const auto& row : rank.report->collectives) {
@@ -199,8 +191,8 @@ void add_collectives(Fleet& fleet, const JudgedRanks& ranks) {
     }
   }
   for (const auto& [key, rates] : all)
-    fleet.collectives.push_back(
-        {std::get<0>(key), std::get<1>(key), std::get<2>(key), median(rates.alg), median(rates.bus), rates.verified});
+    fleet.collectives.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), find_upper_median(rates.alg),
+                                 find_upper_median(rates.bus), rates.verified});
 }
 
 void conclude(Fleet& fleet) {

@@ -73,12 +73,6 @@ std::string describe_link(const SeenLink& link, FleetFault fault) {
   return fmt::format("{} is {:.0f} % slower than the median", who, 100 * link.slower);
 }
 
-std::string get_fact(const JudgedRank& rank, const std::string& name) {
-  if (rank.report == nullptr) return "";
-  const auto found = rank.report->facts.find(name);
-  return found == rank.report->facts.end() ? "" : found->second;
-}
-
 bool runs_on_cpu(const JudgedRank& rank) {
   return !rank.row.device.empty() && get_fact(rank, "cpu") == rank.row.device;
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "probes/fleet/ranks.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace pbprobe {
@@ -53,6 +55,18 @@ void judge_wrong(JudgedRank& rank) {
 }
 
 }  // namespace
+
+double find_upper_median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string get_fact(const JudgedRank& rank, const std::string& name) {
+  if (rank.report == nullptr) return "";
+  const auto found = rank.report->facts.find(name);
+  return found == rank.report->facts.end() ? "" : found->second;
+}
 
 void add_finding(FleetRank& rank, FleetFault fault, Outcome outcome, std::string what, std::string fix) {
   rank.findings.push_back({fault, outcome, std::move(what), std::move(fix)});

@@ -22,6 +22,17 @@ struct JudgedRank {
 
 using JudgedRanks = std::vector<JudgedRank>;
 
+// Ranks outcomes by severity, the worst (fail) first.
+[[nodiscard]] inline int rank_severity(Outcome outcome) {
+  return outcome == Outcome::fail ? 0 : outcome == Outcome::unknown ? 1 : 2;
+}
+
+// Returns the upper of the middle values if their count is even, else the median. Requires values.
+[[nodiscard]] double find_upper_median(std::vector<double> values);
+
+// Returns a fact that the rank reported about its node; "" if it did not report the fact.
+[[nodiscard]] std::string get_fact(const JudgedRank& rank, const std::string& name);
+
 void add_finding(FleetRank& rank, FleetFault fault, Outcome outcome, std::string what, std::string fix);
 
 // Returns "rank 3 (node17)", or "node17 device 3" for a document without a job.
