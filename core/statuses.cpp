@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <span>
 
 namespace pbprobe {
 namespace {
@@ -15,185 +17,89 @@ constexpr std::nullopt_t kFault = std::nullopt;
 // Sources: CUDA driver API, "CUresult"; cuBLAS, "cublasStatus_t"; cuDNN 8 (below 1000) and 9, "cudnnStatus_t"; NCCL,
 // "ncclResult_t". Errors caused by a kernel (700, 715, 716, 719, …) and missing code for the device (209) are faults. A
 // disabled JIT compiler (223) is a fault too: only a user who disables it gets this error.
-constexpr std::array<Status, 177> kStatuses{{
-    {cuda, 1, "CUDA_ERROR_INVALID_VALUE", kFault},
-    {cuda, 2, "CUDA_ERROR_OUT_OF_MEMORY", out_of_memory},
-    {cuda, 3, "CUDA_ERROR_NOT_INITIALIZED", kFault},
-    {cuda, 4, "CUDA_ERROR_DEINITIALIZED", device_failed},
-    {cuda, 5, "CUDA_ERROR_PROFILER_DISABLED", kFault},
-    {cuda, 6, "CUDA_ERROR_PROFILER_NOT_INITIALIZED", kFault},
-    {cuda, 7, "CUDA_ERROR_PROFILER_ALREADY_STARTED", kFault},
-    {cuda, 8, "CUDA_ERROR_PROFILER_ALREADY_STOPPED", kFault},
-    {cuda, 34, "CUDA_ERROR_STUB_LIBRARY", missing},
-    {cuda, 36, "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER", driver},
-    {cuda, 46, "CUDA_ERROR_DEVICE_UNAVAILABLE", busy},
-    {cuda, 100, "CUDA_ERROR_NO_DEVICE", no_device},
-    {cuda, 101, "CUDA_ERROR_INVALID_DEVICE", no_device},
-    {cuda, 102, "CUDA_ERROR_DEVICE_NOT_LICENSED", not_permitted},
-    {cuda, 200, "CUDA_ERROR_INVALID_IMAGE", kFault},
-    {cuda, 201, "CUDA_ERROR_INVALID_CONTEXT", kFault},
-    {cuda, 202, "CUDA_ERROR_CONTEXT_ALREADY_CURRENT", kFault},
-    {cuda, 205, "CUDA_ERROR_MAP_FAILED", unexplained},
-    {cuda, 206, "CUDA_ERROR_UNMAP_FAILED", kFault},
-    {cuda, 207, "CUDA_ERROR_ARRAY_IS_MAPPED", kFault},
-    {cuda, 208, "CUDA_ERROR_ALREADY_MAPPED", kFault},
-    {cuda, 209, "CUDA_ERROR_NO_BINARY_FOR_GPU", kFault},
-    {cuda, 210, "CUDA_ERROR_ALREADY_ACQUIRED", kFault},
-    {cuda, 211, "CUDA_ERROR_NOT_MAPPED", kFault},
-    {cuda, 212, "CUDA_ERROR_NOT_MAPPED_AS_ARRAY", kFault},
-    {cuda, 213, "CUDA_ERROR_NOT_MAPPED_AS_POINTER", kFault},
-    {cuda, 214, "CUDA_ERROR_ECC_UNCORRECTABLE", device_failed},
-    {cuda, 215, "CUDA_ERROR_UNSUPPORTED_LIMIT", unsupported},
-    {cuda, 216, "CUDA_ERROR_CONTEXT_ALREADY_IN_USE", kFault},
-    {cuda, 217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", unsupported},
-    {cuda, 218, "CUDA_ERROR_INVALID_PTX", kFault},
-    {cuda, 219, "CUDA_ERROR_INVALID_GRAPHICS_CONTEXT", kFault},
-    {cuda, 220, "CUDA_ERROR_NVLINK_UNCORRECTABLE", device_failed},
-    {cuda, 221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", missing},
-    {cuda, 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", driver},
-    {cuda, 223, "CUDA_ERROR_JIT_COMPILATION_DISABLED", kFault},
-    {cuda, 224, "CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY", unsupported},
-    {cuda, 225, "CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC", kFault},
-    {cuda, 226, "CUDA_ERROR_CONTAINED", device_failed},
-    {cuda, 300, "CUDA_ERROR_INVALID_SOURCE", kFault},
-    {cuda, 301, "CUDA_ERROR_FILE_NOT_FOUND", missing},
-    {cuda, 302, "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND", missing},
-    {cuda, 303, "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED", missing},
-    {cuda, 304, "CUDA_ERROR_OPERATING_SYSTEM", unexplained},
-    {cuda, 400, "CUDA_ERROR_INVALID_HANDLE", kFault},
-    {cuda, 401, "CUDA_ERROR_ILLEGAL_STATE", kFault},
-    {cuda, 402, "CUDA_ERROR_LOSSY_QUERY", kFault},
-    {cuda, 500, "CUDA_ERROR_NOT_FOUND", missing},
-    {cuda, 600, "CUDA_ERROR_NOT_READY", kFault},
-    {cuda, 700, "CUDA_ERROR_ILLEGAL_ADDRESS", kFault},
-    {cuda, 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", kFault},
-    {cuda, 702, "CUDA_ERROR_LAUNCH_TIMEOUT", time_limit},
-    {cuda, 703, "CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING", kFault},
-    {cuda, 704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", kFault},
-    {cuda, 705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", kFault},
-    {cuda, 708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE", kFault},
-    {cuda, 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", kFault},
-    {cuda, 710, "CUDA_ERROR_ASSERT", kFault},
-    {cuda, 711, "CUDA_ERROR_TOO_MANY_PEERS", unsupported},
-    {cuda, 712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", kFault},
-    {cuda, 713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", kFault},
-    {cuda, 714, "CUDA_ERROR_HARDWARE_STACK_ERROR", kFault},
-    {cuda, 715, "CUDA_ERROR_ILLEGAL_INSTRUCTION", kFault},
-    {cuda, 716, "CUDA_ERROR_MISALIGNED_ADDRESS", kFault},
-    {cuda, 717, "CUDA_ERROR_INVALID_ADDRESS_SPACE", kFault},
-    {cuda, 718, "CUDA_ERROR_INVALID_PC", kFault},
-    {cuda, 719, "CUDA_ERROR_LAUNCH_FAILED", kFault},
-    {cuda, 720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", kFault},
-    {cuda, 721, "CUDA_ERROR_TENSOR_MEMORY_LEAK", kFault},
-    {cuda, 800, "CUDA_ERROR_NOT_PERMITTED", not_permitted},
-    {cuda, 801, "CUDA_ERROR_NOT_SUPPORTED", unsupported},
-    {cuda, 802, "CUDA_ERROR_SYSTEM_NOT_READY", device_failed},
-    {cuda, 803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", driver},
-    {cuda, 804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", driver},
-    {cuda, 805, "CUDA_ERROR_MPS_CONNECTION_FAILED", busy},
-    {cuda, 806, "CUDA_ERROR_MPS_RPC_FAILURE", device_failed},
-    {cuda, 807, "CUDA_ERROR_MPS_SERVER_NOT_READY", busy},
-    {cuda, 808, "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED", busy},
-    {cuda, 809, "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED", busy},
-    {cuda, 810, "CUDA_ERROR_MPS_CLIENT_TERMINATED", device_failed},
-    {cuda, 811, "CUDA_ERROR_CDP_NOT_SUPPORTED", unsupported},
-    {cuda, 812, "CUDA_ERROR_CDP_VERSION_MISMATCH", kFault},
-    {cuda, 900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", kFault},
-    {cuda, 901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", kFault},
-    {cuda, 902, "CUDA_ERROR_STREAM_CAPTURE_MERGE", kFault},
-    {cuda, 903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", kFault},
-    {cuda, 904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", kFault},
-    {cuda, 905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", kFault},
-    {cuda, 906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", kFault},
-    {cuda, 907, "CUDA_ERROR_CAPTURED_EVENT", kFault},
-    {cuda, 908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", kFault},
-    {cuda, 909, "CUDA_ERROR_TIMEOUT", time_limit},
-    {cuda, 910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", kFault},
-    {cuda, 911, "CUDA_ERROR_EXTERNAL_DEVICE", device_failed},
-    {cuda, 912, "CUDA_ERROR_INVALID_CLUSTER_SIZE", kFault},
-    {cuda, 913, "CUDA_ERROR_FUNCTION_NOT_LOADED", kFault},
-    {cuda, 914, "CUDA_ERROR_INVALID_RESOURCE_TYPE", kFault},
-    {cuda, 915, "CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION", kFault},
-    {cuda, 916, "CUDA_ERROR_KEY_ROTATION", device_failed},
-    {cuda, 999, "CUDA_ERROR_UNKNOWN", unexplained},
-    {cublas, 1, "CUBLAS_STATUS_NOT_INITIALIZED", unexplained},
-    {cublas, 3, "CUBLAS_STATUS_ALLOC_FAILED", out_of_memory},
-    {cublas, 7, "CUBLAS_STATUS_INVALID_VALUE", kFault},
-    {cublas, 8, "CUBLAS_STATUS_ARCH_MISMATCH", unsupported},
-    {cublas, 11, "CUBLAS_STATUS_MAPPING_ERROR", unexplained},
-    {cublas, 13, "CUBLAS_STATUS_EXECUTION_FAILED", kFault},
-    {cublas, 14, "CUBLAS_STATUS_INTERNAL_ERROR", kFault},
-    {cublas, 15, "CUBLAS_STATUS_NOT_SUPPORTED", unsupported},
-    {cublas, 16, "CUBLAS_STATUS_LICENSE_ERROR", not_permitted},
-    {cudnn, 1, "CUDNN_STATUS_NOT_INITIALIZED", unexplained},
-    {cudnn, 2, "CUDNN_STATUS_ALLOC_FAILED", out_of_memory},
-    {cudnn, 3, "CUDNN_STATUS_BAD_PARAM", kFault},
-    {cudnn, 4, "CUDNN_STATUS_INTERNAL_ERROR", kFault},
-    {cudnn, 5, "CUDNN_STATUS_INVALID_VALUE", kFault},
-    {cudnn, 6, "CUDNN_STATUS_ARCH_MISMATCH", unsupported},
-    {cudnn, 7, "CUDNN_STATUS_MAPPING_ERROR", unexplained},
-    {cudnn, 8, "CUDNN_STATUS_EXECUTION_FAILED", kFault},
-    {cudnn, 9, "CUDNN_STATUS_NOT_SUPPORTED", unsupported},
-    {cudnn, 10, "CUDNN_STATUS_LICENSE_ERROR", not_permitted},
-    {cudnn, 11, "CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING", missing},
-    {cudnn, 12, "CUDNN_STATUS_RUNTIME_IN_PROGRESS", kFault},
-    {cudnn, 13, "CUDNN_STATUS_RUNTIME_FP_OVERFLOW", kFault},
-    {cudnn, 14, "CUDNN_STATUS_VERSION_MISMATCH", kFault},
-    {cudnn, 1001, "CUDNN_STATUS_NOT_INITIALIZED", unexplained},
-    {cudnn, 1002, "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", kFault},
-    {cudnn, 1003, "CUDNN_STATUS_SERIALIZATION_VERSION_MISMATCH", kFault},
-    {cudnn, 1004, "CUDNN_STATUS_DEPRECATED", kFault},
-    {cudnn, 1005, "CUDNN_STATUS_LICENSE_ERROR", not_permitted},
-    {cudnn, 1006, "CUDNN_STATUS_RUNTIME_IN_PROGRESS", kFault},
-    {cudnn, 1007, "CUDNN_STATUS_RUNTIME_FP_OVERFLOW", kFault},
-    {cudnn, 1008, "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED", missing},
-    {cudnn, 2000, "CUDNN_STATUS_BAD_PARAM", kFault},
-    {cudnn, 2002, "CUDNN_STATUS_BAD_PARAM_NULL_POINTER", kFault},
-    {cudnn, 2003, "CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER", kFault},
-    {cudnn, 2004, "CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED", kFault},
-    {cudnn, 2005, "CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND", kFault},
-    {cudnn, 2006, "CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT", kFault},
-    {cudnn, 2007, "CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH", kFault},
-    {cudnn, 2008, "CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH", kFault},
-    {cudnn, 2009, "CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES", kFault},
-    {cudnn, 2010, "CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE", kFault},
-    {cudnn, 2011, "CUDNN_STATUS_BAD_PARAM_CUDA_GRAPH_MISMATCH", kFault},
-    {cudnn, 2012, "CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE", kFault},
-    {cudnn, 3000, "CUDNN_STATUS_NOT_SUPPORTED", unsupported},
-    {cudnn, 3001, "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN", unsupported},
-    {cudnn, 3002, "CUDNN_STATUS_NOT_SUPPORTED_SHAPE", unsupported},
-    {cudnn, 3003, "CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE", unsupported},
-    {cudnn, 3004, "CUDNN_STATUS_NOT_SUPPORTED_LAYOUT", unsupported},
-    {cudnn, 3005, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER", driver},
-    {cudnn, 3006, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART", driver},
-    {cudnn, 3007, "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH", unsupported},
-    {cudnn, 3008, "CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", missing},
-    {cudnn, 3009, "CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE", missing},
-    {cudnn, 3010, "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT", unsupported},
-    {cudnn, 3011, "CUDNN_STATUS_NOT_SUPPORTED_PADDING", unsupported},
-    {cudnn, 3012, "CUDNN_STATUS_NOT_SUPPORTED_BAD_LAUNCH_PARAM", unsupported},
-    {cudnn, 3013, "CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API", unsupported},
-    {cudnn, 3014, "CUDNN_STATUS_NOT_SUPPORTED_INVALID_DYNAMIC_SHAPE", unsupported},
-    {cudnn, 4000, "CUDNN_STATUS_INTERNAL_ERROR", kFault},
-    {cudnn, 4001, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", kFault},
-    {cudnn, 4002, "CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE", kFault},
-    {cudnn, 4003, "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED", out_of_memory},
-    {cudnn, 4004, "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED", out_of_memory},
-    {cudnn, 4005, "CUDNN_STATUS_INTERNAL_ERROR_BAD_LAUNCH_PARAM", kFault},
-    {cudnn, 4006, "CUDNN_STATUS_INTERNAL_ERROR_TEXTURE_CREATION_FAILED", kFault},
-    {cudnn, 5000, "CUDNN_STATUS_EXECUTION_FAILED", kFault},
-    {cudnn, 5001, "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER", kFault},
-    {cudnn, 5002, "CUDNN_STATUS_EXECUTION_FAILED_CUBLAS", kFault},
-    {cudnn, 5003, "CUDNN_STATUS_EXECUTION_FAILED_CUDART", kFault},
-    {cudnn, 5004, "CUDNN_STATUS_EXECUTION_FAILED_CURAND", kFault},
-    {nccl, 1, "ncclUnhandledCudaError", unexplained},
-    {nccl, 2, "ncclSystemError", unexplained},
-    {nccl, 3, "ncclInternalError", kFault},
-    {nccl, 4, "ncclInvalidArgument", kFault},
-    {nccl, 5, "ncclInvalidUsage", kFault},
-    {nccl, 6, "ncclRemoteError", unexplained},
-    {nccl, 7, "ncclInProgress", kFault},
-}};
+constexpr int kCudaFaults[] = {1,   3,   5,   6,   7,   8,   200, 201, 202, 206, 207, 208, 209, 210, 211,
+                               212, 213, 216, 218, 219, 223, 225, 300, 400, 401, 402, 600, 700, 701, 703,
+                               704, 705, 708, 709, 710, 712, 713, 714, 715, 716, 717, 718, 719, 720, 721,
+                               812, 900, 901, 902, 903, 904, 905, 906, 907, 908, 910, 912, 913, 914, 915};
+constexpr int kCublasFaults[] = {7, 13, 14};
+constexpr int kCudnnFaults[] = {3,    4,    5,    8,    12,   13,   14,   1002, 1003, 1004, 1006, 1007,
+                                2000, 2002, 2003, 2004, 2005, 2006, 2007, 2008, 2009, 2010, 2011, 2012,
+                                4000, 4001, 4002, 4005, 4006, 5000, 5001, 5002, 5003, 5004};
+constexpr int kNcclFaults[] = {3, 4, 5, 7};
+
+// Codes in none of these lists are unexplained, as CUDA_ERROR_UNKNOWN.
+struct Status {
+  StatusSource source;
+  int code;
+  Obstacle obstacle;
+};
+constexpr Status kObstacles[] = {
+    {cuda, 2, out_of_memory},      // CUDA_ERROR_OUT_OF_MEMORY
+    {cuda, 4, device_failed},      // CUDA_ERROR_DEINITIALIZED
+    {cuda, 34, missing},           // CUDA_ERROR_STUB_LIBRARY
+    {cuda, 36, driver},            // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER
+    {cuda, 46, busy},              // CUDA_ERROR_DEVICE_UNAVAILABLE
+    {cuda, 100, no_device},        // CUDA_ERROR_NO_DEVICE
+    {cuda, 101, no_device},        // CUDA_ERROR_INVALID_DEVICE
+    {cuda, 102, not_permitted},    // CUDA_ERROR_DEVICE_NOT_LICENSED
+    {cuda, 214, device_failed},    // CUDA_ERROR_ECC_UNCORRECTABLE
+    {cuda, 215, unsupported},      // CUDA_ERROR_UNSUPPORTED_LIMIT
+    {cuda, 217, unsupported},      // CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+    {cuda, 220, device_failed},    // CUDA_ERROR_NVLINK_UNCORRECTABLE
+    {cuda, 221, missing},          // CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+    {cuda, 222, driver},           // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+    {cuda, 224, unsupported},      // CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+    {cuda, 226, device_failed},    // CUDA_ERROR_CONTAINED
+    {cuda, 301, missing},          // CUDA_ERROR_FILE_NOT_FOUND
+    {cuda, 302, missing},          // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
+    {cuda, 303, missing},          // CUDA_ERROR_SHARED_OBJECT_INIT_FAILED
+    {cuda, 500, missing},          // CUDA_ERROR_NOT_FOUND
+    {cuda, 702, time_limit},       // CUDA_ERROR_LAUNCH_TIMEOUT
+    {cuda, 711, unsupported},      // CUDA_ERROR_TOO_MANY_PEERS
+    {cuda, 800, not_permitted},    // CUDA_ERROR_NOT_PERMITTED
+    {cuda, 801, unsupported},      // CUDA_ERROR_NOT_SUPPORTED
+    {cuda, 802, device_failed},    // CUDA_ERROR_SYSTEM_NOT_READY
+    {cuda, 803, driver},           // CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+    {cuda, 804, driver},           // CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE
+    {cuda, 805, busy},             // CUDA_ERROR_MPS_CONNECTION_FAILED
+    {cuda, 806, device_failed},    // CUDA_ERROR_MPS_RPC_FAILURE
+    {cuda, 807, busy},             // CUDA_ERROR_MPS_SERVER_NOT_READY
+    {cuda, 808, busy},             // CUDA_ERROR_MPS_MAX_CLIENTS_REACHED
+    {cuda, 809, busy},             // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
+    {cuda, 810, device_failed},    // CUDA_ERROR_MPS_CLIENT_TERMINATED
+    {cuda, 811, unsupported},      // CUDA_ERROR_CDP_NOT_SUPPORTED
+    {cuda, 909, time_limit},       // CUDA_ERROR_TIMEOUT
+    {cuda, 911, device_failed},    // CUDA_ERROR_EXTERNAL_DEVICE
+    {cuda, 916, device_failed},    // CUDA_ERROR_KEY_ROTATION
+    {cublas, 3, out_of_memory},    // CUBLAS_STATUS_ALLOC_FAILED
+    {cublas, 8, unsupported},      // CUBLAS_STATUS_ARCH_MISMATCH
+    {cublas, 15, unsupported},     // CUBLAS_STATUS_NOT_SUPPORTED
+    {cublas, 16, not_permitted},   // CUBLAS_STATUS_LICENSE_ERROR
+    {cudnn, 2, out_of_memory},     // CUDNN_STATUS_ALLOC_FAILED
+    {cudnn, 6, unsupported},       // CUDNN_STATUS_ARCH_MISMATCH
+    {cudnn, 9, unsupported},       // CUDNN_STATUS_NOT_SUPPORTED
+    {cudnn, 10, not_permitted},    // CUDNN_STATUS_LICENSE_ERROR
+    {cudnn, 11, missing},          // CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING
+    {cudnn, 1005, not_permitted},  // CUDNN_STATUS_LICENSE_ERROR
+    {cudnn, 1008, missing},        // CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED
+    {cudnn, 3000, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED
+    {cudnn, 3001, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN
+    {cudnn, 3002, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_SHAPE
+    {cudnn, 3003, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE
+    {cudnn, 3004, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_LAYOUT
+    {cudnn, 3005, driver},         // CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER
+    {cudnn, 3006, driver},         // CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART
+    {cudnn, 3007, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH
+    {cudnn, 3008, missing},        // CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING
+    {cudnn, 3009, missing},        // CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE
+    {cudnn, 3010, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT
+    {cudnn, 3011, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_PADDING
+    {cudnn, 3012, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_BAD_LAUNCH_PARAM
+    {cudnn, 3013, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API
+    {cudnn, 3014, unsupported},    // CUDNN_STATUS_NOT_SUPPORTED_INVALID_DYNAMIC_SHAPE
+    {cudnn, 4003, out_of_memory},  // CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
+    {cudnn, 4004, out_of_memory},  // CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
+};
 
 // Phrases in the exceptions of libraries. Faults come first, because all later calls fail after a fault.
 struct Phrase {
@@ -232,6 +138,16 @@ constexpr std::array<Phrase, 28> kPhrases{{
     {"the launch timed out", time_limit},
 }};
 
+std::span<const int> list_faults(StatusSource source) {
+  switch (source) {
+    case cuda: return kCudaFaults;
+    case cublas: return kCublasFaults;
+    case cudnn: return kCudnnFaults;
+    case nccl: return kNcclFaults;
+  }
+  return {};
+}
+
 const Phrase* find_phrase(std::string_view words) {
   const auto* const found = std::ranges::find_if(
       kPhrases, [&](const Phrase& phrase) { return words.find(phrase.words) != std::string_view::npos; });
@@ -240,14 +156,11 @@ const Phrase* find_phrase(std::string_view words) {
 
 }  // namespace
 
-std::span<const Status> all_statuses() {
-  return kStatuses;
-}
-
 std::optional<Obstacle> classify_status(StatusSource source, int code) {
-  const auto found = std::ranges::find_if(
-      kStatuses, [&](const Status& status) { return status.source == source && status.code == code; });
-  return found == kStatuses.end() ? unexplained : found->obstacle;
+  if (std::ranges::find(list_faults(source), code) != list_faults(source).end()) return std::nullopt;
+  const auto* const found = std::ranges::find_if(
+      kObstacles, [&](const Status& status) { return status.source == source && status.code == code; });
+  return found == std::end(kObstacles) ? unexplained : found->obstacle;
 }
 
 std::optional<Obstacle> classify_message(std::string_view words) {

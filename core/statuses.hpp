@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "core/obstacle.hpp"
@@ -15,15 +14,6 @@
 namespace pbprobe {
 
 enum class StatusSource : uint8_t { cuda, cublas, cudnn, nccl };
-
-struct Status {
-  StatusSource source = StatusSource::cuda;
-  int code = 0;
-  std::string_view name;
-  std::optional<Obstacle> obstacle;  // reason why the call could not run; null for a fault
-};
-
-[[nodiscard]] std::span<const Status> all_statuses();
 
 // Returns why the call could not run; nullopt if the status is a fault. Returns `unexplained` for a code outside the
 // table.
