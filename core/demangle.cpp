@@ -27,14 +27,8 @@ std::string shorten_mangled(std::string_view name) {
   std::string_view rest = name;
   if (!rest.starts_with("_ZN")) return std::string(name);
   rest.remove_prefix(3);
-  size_t length = 0;
-  while (true) {
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-    if (error != std::errc() || length == 0 || length > rest.size()) break;
-    outline += (outline.empty() ? "" : "::") + std::string(rest.substr(0, length));
-    rest.remove_prefix(length);
-  }
+  for (auto name_part = take_identifier(rest); !name_part.empty(); name_part = take_identifier(rest))
+    outline += (outline.empty() ? "" : "::") + std::string(name_part);
   if (outline.empty()) return std::string(name);
   return outline + (rest.starts_with('I') ? "<...>" : "");
 }
@@ -62,6 +56,16 @@ size_t find_name_end(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view take_identifier(std::string_view& rest) {
+  size_t length = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+  const auto digits = static_cast<size_t>(end - rest.data());
+  if (error != std::errc() || length > rest.size() - digits) return {};
+  const std::string_view identifier = rest.substr(digits, length);
+  rest.remove_prefix(digits + length);
+  return identifier;
+}
 
 std::optional<std::string> demangle(std::string_view name) {
   if (!name.starts_with("_Z") || name.size() > kLongestName) return std::nullopt;

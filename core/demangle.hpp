@@ -10,6 +10,11 @@
 
 namespace pbprobe {
 
+// Removes an identifier with its length ("7cutlass") from the start of a mangled name, and returns the identifier.
+// Returns
+// "" and leaves `rest` unchanged if it does not start with one. Grammar: Itanium C++ ABI, 5.1.3, <source-name>.
+std::string_view take_identifier(std::string_view& rest);
+
 // Demangles `name`; returns nullopt if it is not a mangled name or exceeds 4096 bytes.
 [[nodiscard]] std::optional<std::string> demangle(std::string_view name);
 

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
-#include <system_error>
 
 #include "core/demangle.hpp"
 
@@ -74,11 +72,7 @@ FirstName read_first_name(std::string_view rest) {
     if (rest.starts_with("Z")) return read_first_name(rest);
   }
   skip(rest, "L");  // internal linkage
-  size_t length = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
-  if (error != std::errc()) return name;
-  rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-  if (length <= rest.size()) name.text = rest.substr(0, length);
+  name.text = take_identifier(rest);
   return name;
 }
 

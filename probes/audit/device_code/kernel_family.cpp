@@ -2,23 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/device_code/kernel_family.hpp"
 
-#include <charconv>
+#include "core/demangle.hpp"
 
 namespace pbprobe {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
-
-// Removes an identifier with its length from the start of `rest`. Returns "" if `rest` has no identifier.
-std::string_view take_identifier(std::string_view& rest) {
-  size_t length = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
-  const auto digits = static_cast<size_t>(end - rest.data());
-  if (error != std::errc() || digits == 0 || length > rest.size() - digits) return {};
-  const std::string_view identifier = rest.substr(digits, length);
-  rest.remove_prefix(digits + length);
-  return identifier;
-}
 
 // Removes a substitution from the start of `rest`: "St", "S_", "S0_". Returns whether there was one.
 bool take_substitution(std::string_view& rest) {
