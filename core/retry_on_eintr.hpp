@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <string_view>
 
 namespace pbprobe {
 
@@ -15,6 +18,16 @@ auto retry_on_eintr(Call&& call, int most = kMaxInterruptions) {
   auto result = call();
   for (int again = 0; result < 0 && errno == EINTR && again < most; ++again) result = call();
   return result;
+}
+
+// Writes the whole text, also if signals interrupt it. On an error returns false, and errno tells the reason.
+[[nodiscard]] inline bool write_whole(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = retry_on_eintr([&] { return ::write(descriptor, text.data(), text.size()); });
+    if (count <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
 }
 
 }  // namespace pbprobe

@@ -39,13 +39,7 @@ Error cannot_write(const fs::path& what, const std::string& why) {
 Result<void> write_file(const fs::path& file, std::string_view text) {
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor < 0) return cannot_write(file, std::strerror(errno));
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = retry_on_eintr([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
-    if (count <= 0) break;
-    done += static_cast<size_t>(count);
-  }
-  const bool whole = done == text.size() && ::fsync(descriptor) == 0;
+  const bool whole = write_whole(descriptor, text) && ::fsync(descriptor) == 0;
   const int why = errno;
   ::close(descriptor);
   if (!whole) return cannot_write(file, std::strerror(why));

@@ -53,15 +53,6 @@ bool record(const Json& event, EventLog& log) {
          take<bool>(event, "finished", [&](bool finished) { log.finished = finished; });
 }
 
-void write_all(int descriptor, const std::string& text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = retry_on_eintr([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
-    if (count <= 0) return;  // the reader has ended: stop writing
-    done += static_cast<size_t>(count);
-  }
-}
-
 void write_event(const EventWriter& events, const char* key, Json value) {
   if (getpid() != events.owner()) return;
   Json event = Json::object();
@@ -74,7 +65,7 @@ void write_event(const EventWriter& events, const char* key, Json value) {
 void write_event(const EventWriter& events, const std::string& line) {
   if (events.channel_ != nullptr) return events.channel_->send(line);
   // Begins each line with a newline, because a killed worker may have left an incomplete line.
-  write_all(events.descriptor_, "\n" + line + "\n");
+  static_cast<void>(write_whole(events.descriptor_, "\n" + line + "\n"));  // fails if the reader has ended
 }
 
 EventWriter::EventWriter(int descriptor) : descriptor_(descriptor), owner_(getpid()) {}

@@ -73,12 +73,8 @@ Result<Descriptor> request_file(const MeasureRequest& request) {
   if (file.get() < 0)
     return make_error(ErrorCode::failed_child, "cannot create the request file: {}", std::strerror(errno));
   const std::string text = to_json(request).dump(-1, ' ', false, Json::error_handler_t::replace);
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = write(file.get(), text.data() + done, text.size() - done);
-    if (count <= 0) return make_error(ErrorCode::failed_child, "cannot write the request: {}", std::strerror(errno));
-    done += static_cast<size_t>(count);
-  }
+  if (!write_whole(file.get(), text))
+    return make_error(ErrorCode::failed_child, "cannot write the request: {}", std::strerror(errno));
   lseek(file.get(), 0, SEEK_SET);
   return file;
 }
