@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
 #include "probes/audit/host_code/cpu_features.hpp"
@@ -15,14 +16,19 @@ namespace pbprobe {
 struct WordMask {
   uint32_t mask;
   uint32_t value;
-  FeatureSet features;  // 0: an exception that needs nothing
 };
 
-[[nodiscard]] std::span<const WordMask> base_masks();  // all but SVE
-[[nodiscard]] std::span<const WordMask> sve_masks();   // SVE words that need more than SVE
+// Words that need the same features.
+struct FeatureMasks {
+  FeatureSet features;  // 0: exceptions that need nothing
+  std::initializer_list<WordMask> words;
+};
 
-inline constexpr FeatureSet kUnknownWord = 1;  // in the following lists: no known instruction
+[[nodiscard]] std::span<const FeatureMasks> base_masks();  // all but SVE
+[[nodiscard]] std::span<const FeatureMasks> sve_masks();   // SVE words that need more than SVE
 
-[[nodiscard]] std::span<const WordMask> unknown_sve_masks();
+inline constexpr FeatureSet kUnknownWord = 1;  // in the following list: no known instruction
+
+[[nodiscard]] std::span<const FeatureMasks> unknown_sve_masks();
 
 }  // namespace pbprobe

@@ -20,23 +20,25 @@ constexpr uint32_t kSve = 0x04000000;
 // Rows that a word can match, in order, by the word's highest byte.
 class Rows {
  public:
-  explicit Rows(std::span<const WordMask> masks) {
-    for (size_t byte = 0; byte < 256; ++byte) {
-      const auto top = static_cast<uint32_t>(byte << 24U);
-      for (const auto& row : masks) {
-        if (((top ^ row.value) & row.mask & 0xFF000000) == 0) rows_[byte].push_back(row);
+  explicit Rows(std::span<const FeatureMasks> masks) {
+    for (const auto& [features, words] : masks) {
+      for (const auto& word : words) {
+        for (size_t byte = 0; byte < 256; ++byte) {
+          const auto top = static_cast<uint32_t>(byte << 24U);
+          if (((top ^ word.value) & word.mask & 0xFF000000) == 0) rows_[byte].emplace_back(word, features);
+        }
       }
     }
   }
   [[nodiscard]] FeatureSet features(uint32_t word) const {
-    for (const auto& row : rows_[word >> 24U]) {
-      if ((word & row.mask) == row.value) return row.features;
+    for (const auto& [row, features] : rows_[word >> 24U]) {
+      if ((word & row.mask) == row.value) return features;
     }
     return 0;
   }
 
  private:
-  std::array<std::vector<WordMask>, 256> rows_;
+  std::array<std::vector<std::pair<WordMask, FeatureSet>>, 256> rows_;
 };
 
 FeatureSet find_features(uint32_t word) {
