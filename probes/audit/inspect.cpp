@@ -13,7 +13,6 @@
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/fatbin.hpp"
-#include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/host_code/host_code.hpp"
 #include "probes/audit/packages/constants.hpp"

@@ -8,7 +8,6 @@
 #include "paths.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
-#include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/packages.hpp"
 

@@ -19,7 +19,7 @@
 #include "kernels/gemm/problem.hpp"
 #include "kernels/gemm/table.hpp"
 #include "paths.hpp"
-#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/elf.hpp"
 #include "probes/audit/device_code/sass.hpp"
 #include "tests/kernels/machine_code.hpp"
 

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Bounded reader of ELF64, little-endian: header, segments, sections, and what the dynamic loader sees.
+// Bounded reader of ELF64, little-endian: header, segments, sections, symbols, and what the dynamic loader
+// sees.
 #pragma once
 
 #include <elf.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +62,14 @@ inline constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
 
 // Returns the file's bytes from an address to the end of its segment.
 [[nodiscard]] Result<Bytes> bytes_at_address(const Elf& elf, uint64_t address, std::string_view what);
+
+// Calls `visit` for each symbol of the first section of this name (".dynsym", ".symtab"), if it exists. Names are views
+// into the file.
+[[nodiscard]] Result<void> visit_symbols(const Elf& elf, std::string_view section,
+                                         const std::function<void(std::string_view, const Elf64_Sym&)>& visit);
+
+// Returns the highest needed version of each version set: {"GLIBC": "2.28", "GLIBCXX": "3.4.22", "CXXABI": "1.3.11"}.
+[[nodiscard]] Result<std::map<std::string, std::string>> read_version_floors(const Elf& elf);
 
 // Returns "x86_64", "aarch64" or "cuda"; "machine 40" for a machine without a known name.
 [[nodiscard]] std::string machine_name(uint16_t machine);

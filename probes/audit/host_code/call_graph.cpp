@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/elf.hpp"
 #include "probes/audit/host_code/census.hpp"
 
 namespace pbprobe {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/elf.hpp"
 #include "probes/audit/host_code/load_code.hpp"
 
 namespace pbprobe {
@@ -16,7 +16,7 @@ constexpr int kMostCalls = 3;                       // in a row between a guard 
 constexpr uint64_t kImported = uint64_t{1} << 62U;  // stands for a variable of another file
 constexpr uint64_t kModelBytes = 16;                // size of each variable
 constexpr size_t kMostFillers = 16;                 // functions that fill these variables
-constexpr std::string_view kModel = "__cpu_model";
+constexpr std::string_view kModelSymbol = "__cpu_model";
 constexpr std::string_view kFeatures = "__cpu_features2";
 
 // Fills __cpu_model and its like, and tells nothing itself.
@@ -27,7 +27,7 @@ bool only_prepares(std::string_view name) {
 }  // namespace
 
 bool is_cpu_model(std::string_view name) {
-  return name == kModel;
+  return name == kModelSymbol;
 }
 
 bool is_cpu_features(std::string_view name) {
@@ -38,7 +38,7 @@ Result<void> LoadFollower::find_cpu_model() {
   for (const char* table : {".symtab", ".dynsym"}) {
     PBPROBE_CHECK(visit_symbols(elf_, table, [&](std::string_view name, const Elf64_Sym& symbol) {
       const bool here = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT;
-      if (here && name.starts_with(kModel)) model_.first = symbol.st_value;
+      if (here && name.starts_with(kModelSymbol)) model_.first = symbol.st_value;
       if (here && name.starts_with(kFeatures)) model_.second = symbol.st_value;
     }));
   }
@@ -147,7 +147,7 @@ void LoadFollower::add_sources(size_t part, bool reads_answer, Sources& sources)
   const CodeTrace& trace = this->trace(part);
   const bool arm = elf_.header.e_machine == EM_AARCH64;
   const auto add_import = [&](std::string_view name) {
-    if (!is_asker(name) || only_prepares(name) || name == kModel || name == kFeatures) return;
+    if (!is_asker(name) || only_prepares(name) || name == kModelSymbol || name == kFeatures) return;
     if (arm && (name.starts_with("getauxval") || name.starts_with("__getauxval"))) return;
     if (name.starts_with("__aarch64_have_lse"))
       sources.features |= arm ? pbprobe::arm("atomics") : 0;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/elf.hpp"
 
 namespace pbprobe {
 namespace {

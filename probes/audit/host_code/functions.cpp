@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/elf.hpp"
 #include "probes/audit/host_code/code.hpp"
 #include "probes/audit/host_code/loaded.hpp"
 

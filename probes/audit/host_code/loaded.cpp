@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/elf.hpp"
 #include "probes/audit/host_code/functions.hpp"
 
 namespace pbprobe {

@@ -9,7 +9,7 @@
 #include "core/strings.hpp"
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
-#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/elf.hpp"
 #include "probes/audit/loader/linked_object.hpp"
 #include "probes/audit/packages/closure.hpp"
 #include "probes/audit/packages/contents.hpp"

@@ -13,7 +13,6 @@
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/audit/containers/elf.hpp"
-#include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/host_code/code.hpp"
 
 namespace pbprobe {

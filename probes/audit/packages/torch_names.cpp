@@ -10,7 +10,7 @@
 
 #include "core/strings.hpp"
 #include "core/torch_names.hpp"
-#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/elf.hpp"
 #include "probes/audit/packages/contents.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/platform_policy.hpp"
