@@ -71,7 +71,7 @@ struct CpuModel : CodeModel {
 // Requires parts with at least one instruction; the function starts at the first.
 [[nodiscard]] Guards read_guards_x86(std::span<const CodePart> parts, const CpuModel& model);
 
-// call_effects.cpp. Code that a function runs beside its own.
+// Code that a function runs beside its own.
 struct CallEffects {
   uint16_t overwritten = 0;     // registers that its own instructions write, by their numbers
   std::vector<uint64_t> calls;  // targets of direct calls, and of jumps out of the code
