@@ -43,9 +43,9 @@ class HostCodeOf : public ::testing::Test {
     mapping_ = std::move(*map_file(file));
     auto elf = read_elf(Bytes(mapping_.bytes(), file.filename().string()));
     EXPECT_TRUE(elf.ok()) << (elf.ok() ? "" : elf.error().message);
-    auto code = read_host_code(*elf, 2);
+    auto code = read_code(*elf, CodeScope::against_names, 2);
     EXPECT_TRUE(code.ok()) << (code.ok() ? "" : code.error().message);
-    return code.ok() && *code ? **code : HostCode{};
+    return code.ok() ? code->counted.value_or(HostCode{}) : HostCode{};
   }
   static bool built(const std::string& name) {
     return fs::exists(fs::path(PBPROBE_FIXTURE_HOST_CODE) / ("lib" + name + ".so"));
@@ -143,9 +143,9 @@ TEST(HostCode, FilesWithoutCodeHaveNone) {
   const auto content = ElfBuilder().build();
   auto elf = read_elf(Bytes(content, "x"));
   ASSERT_TRUE(elf.ok());
-  auto code = read_host_code(*elf, 1);
+  auto code = read_code(*elf, CodeScope::against_names, 1);
   ASSERT_TRUE(code.ok());
-  EXPECT_FALSE(code->has_value());
+  EXPECT_FALSE(code->counted.has_value());
 }
 
 CodeOwner owner(std::string_view name, std::string_view source = {}) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <ostream>
 
@@ -37,6 +38,12 @@ Result<Content> inflate_all(const ZipArchive& archive, const ZipMember& member) 
 }
 
 // The first thing that is wrong with an archive or with any of its members.
+const ZipMember* find_member(const ZipArchive& archive, std::string_view name) {
+  const auto found = std::find_if(archive.members.begin(), archive.members.end(),
+                                  [&](const ZipMember& member) { return member.name == name; });
+  return found == archive.members.end() ? nullptr : &*found;
+}
+
 std::string read_all(const Content& content) {
   auto archive = read_zip(Bytes(content, "x.whl"));
   if (!archive) return archive.error().message;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 #include "core/dtype.hpp"
@@ -20,6 +21,9 @@ inline Result<CubinCensus> take_census(const Elf& cubin, const std::string& arch
   PBPROBE_TRY(const Cubin opened, open_cubin(cubin.file));
   return read_census(opened, static_cast<uint32_t>(std::stoul(architecture)));
 }
+
+// Counts code of sm_50 to sm_62, whose words have 64 bits: FFMA, IDP, traps and memory accesses; omits control words.
+SassCounts count_narrow_sass(std::span<const uint8_t> code);
 
 // Counts each mnemonic of a kernel. Fails the test if the cubin has no such kernel.
 std::map<std::string, int64_t> count_instructions(const Elf& cubin, const Target& target, const std::string& symbol);

@@ -330,9 +330,4 @@ Error explain_unread(const ZipArchive& archive, const UnreadMember& member) {
   return make_error(ErrorCode::unsupported, "{}: member {} {}", archive.file.name(), member.name, fault);
 }
 
-const ZipMember* find_member(const ZipArchive& archive, std::string_view name) {
-  const auto found = std::ranges::find(archive.members, name, &ZipMember::name);
-  return found == archive.members.end() ? nullptr : &*found;
-}
-
 }  // namespace pbprobe

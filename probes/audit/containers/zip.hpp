@@ -52,8 +52,6 @@ inline constexpr uint64_t kMaxZipBytes = 8ULL << 30;            // uncompressed,
 // Returns the message on a member whose content cannot be read, with the remedy.
 [[nodiscard]] Error explain_unread(const ZipArchive& archive, const UnreadMember& member);
 
-[[nodiscard]] const ZipMember* find_member(const ZipArchive& archive, std::string_view name);
-
 // Takes the next piece of a member; false ends the reading early, without an error.
 using ZipSink = std::function<bool(std::span<const uint8_t>)>;
 

@@ -235,6 +235,25 @@ void add_idle(const Cubin& cubin, const std::vector<SassCounts>& counts, CubinCe
   }
 }
 
+// Words of 64 bits, sm_50 to sm_62: one word in four schedules the other three.
+constexpr size_t kNarrowWordBytes = 8;
+constexpr size_t kBundle = 4;
+
+// Instructions without an effect: NOP, SSY, SYNC or DEPBAR, BRA, EXIT, RET, BPT.
+constexpr std::array<uint16_t, 7> kIdle{0x50b, 0xe29, 0xf0f, 0xe24, 0xe30, 0xe32, 0xe3a};
+constexpr unsigned kIdleShift = 52;
+
+// Reports whether such code only exits, waits, branches or traps.
+bool is_idle_narrow(std::span<const uint8_t> code) {
+  for (size_t at = 0; (at + 1) * kNarrowWordBytes <= code.size(); ++at) {
+    if (at % kBundle == 0) continue;
+    uint64_t word = 0;
+    std::memcpy(&word, code.data() + at * kNarrowWordBytes, sizeof word);
+    if (std::ranges::find(kIdle, word >> kIdleShift) == kIdle.end()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::span<const SassInstruction> sass_instructions() {

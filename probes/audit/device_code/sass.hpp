@@ -41,13 +41,6 @@ struct SassCounts {
 // Counts the whole words of `code` for this SM; what is left of an incomplete last word is not looked at.
 [[nodiscard]] SassCounts count_sass(std::span<const uint8_t> code, uint32_t sm);
 
-// Counts code of sm_50 to sm_62, whose words have 64 bits: FFMA, IDP, traps and memory accesses; omits control words.
-// Only for pbprobe's own kernels: read_census() does not call it.
-[[nodiscard]] SassCounts count_narrow_sass(std::span<const uint8_t> code);
-
-// Reports whether such code only exits, waits, branches or traps.
-[[nodiscard]] bool is_idle_narrow(std::span<const uint8_t> code);
-
 struct CubinCensus {
   int64_t kernels = 0;
   int64_t code_bytes = 0;

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/host_code/cpu_features.hpp"
 
-#include <algorithm>
-
 namespace pbprobe {
 
 std::span<const std::string_view> feature_names(std::string_view machine) {
@@ -18,14 +16,6 @@ std::vector<std::string> list_feature_names(FeatureSet set, std::span<const std:
     if (((set >> i) & 1U) != 0) found.emplace_back(names[i]);
   }
   return found;
-}
-
-FeatureSet make_feature_set(std::span<const std::string> wanted, std::span<const std::string_view> names) {
-  FeatureSet set = 0;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (std::ranges::find(wanted, names[i]) != wanted.end()) set |= FeatureSet{1} << i;
-  }
-  return set;
 }
 
 }  // namespace pbprobe

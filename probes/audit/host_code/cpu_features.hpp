@@ -59,7 +59,4 @@ consteval FeatureSet arm(std::string_view name) {
 
 [[nodiscard]] std::vector<std::string> list_feature_names(FeatureSet set, std::span<const std::string_view> names);
 
-// Returns the set of the names in `wanted` that occur in `names`.
-[[nodiscard]] FeatureSet make_feature_set(std::span<const std::string> wanted, std::span<const std::string_view> names);
-
 }  // namespace pbprobe

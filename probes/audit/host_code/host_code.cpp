@@ -338,9 +338,4 @@ Result<FileCode> read_code(const Elf& file, CodeScope scope, unsigned threads) {
   return code;
 }
 
-Result<std::optional<HostCode>> read_host_code(const Elf& elf, unsigned threads) {
-  PBPROBE_TRY(FileCode code, read_code(elf, CodeScope::against_names, threads));
-  return std::move(code.counted);
-}
-
 }  // namespace pbprobe

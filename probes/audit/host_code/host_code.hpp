@@ -26,7 +26,4 @@ enum class CodeScope : uint8_t {
 // Returns empty fields if the file has no code, or code of an unsupported architecture. `threads` as in AuditOptions.
 [[nodiscard]] Result<FileCode> read_code(const Elf& elf, CodeScope scope, unsigned threads);
 
-// Returns only the counts.
-[[nodiscard]] Result<std::optional<HostCode>> read_host_code(const Elf& elf, unsigned threads);
-
 }  // namespace pbprobe
