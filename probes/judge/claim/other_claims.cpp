@@ -16,7 +16,7 @@
 #include "core/pep440.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/judge/gpu/code_holder.hpp"
-#include "probes/judge/gpu/idle_code.hpp"
+#include "probes/judge/gpu/device_code.hpp"
 #include "probes/judge/libraries/package_rows.hpp"
 #include "probes/judge/subjects.hpp"
 

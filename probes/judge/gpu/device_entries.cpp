@@ -6,7 +6,6 @@
 
 #include "core/targets.hpp"
 #include "probes/judge/gpu/device_code.hpp"
-#include "probes/judge/gpu/idle_code.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
