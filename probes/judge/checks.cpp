@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,36 +18,25 @@ namespace {
 const std::vector<Check>& table() {
   static const std::vector<Check> checks = [] {
     std::vector<Check> all;
-    for (const auto rows : {baseline_checks,
-                            claimed_cpus_checks,
-                            claimed_sms_checks,
-                            claims_checks,
-                            closure_checks,
-                            compiler_defects_checks,
-                            cpu_checks,
-                            device_entries_checks,
-                            environment_checks,
-                            files_checks,
-                            gpu_checks,
-                            host_code_checks,
-                            identity_checks,
-                            imports_checks,
-                            kernel_families_checks,
-                            loading_checks,
-                            nix_checks,
-                            opened_libraries_checks,
-                            operators_checks,
-                            other_claims_checks,
-                            own_files_checks,
-                            packages_checks,
-                            preflight_checks,
-                            reference_checks,
-                            running_checks,
-                            runpaths_checks,
-                            stacks_checks,
-                            variant_checks}) {
-      for (auto& check : rows()) all.push_back(std::move(check));
-    }
+    // Rows that state no subject get the subject of their list.
+    const auto add = [&](Subject subject, std::initializer_list<std::vector<Check> (*)()> lists) {
+      for (const auto list : lists) {
+        for (auto& check : list()) {
+          if (check.subject == Subject::artifact) check.subject = subject;
+          all.push_back(std::move(check));
+        }
+      }
+    };
+    add(Subject::cpu, {claimed_cpus_checks, cpu_checks, host_code_checks});
+    add(Subject::gpu, {claimed_sms_checks, compiler_defects_checks, device_entries_checks, gpu_checks,
+                       kernel_families_checks, reference_checks});
+    add(Subject::running, {running_checks});
+    add(Subject::baseline, {baseline_checks});
+    add(Subject::closure, {nix_checks});
+    add(Subject::artifact,
+        {claims_checks, closure_checks, environment_checks, files_checks, identity_checks, imports_checks,
+         loading_checks, opened_libraries_checks, operators_checks, other_claims_checks, own_files_checks,
+         packages_checks, preflight_checks, runpaths_checks, stacks_checks, variant_checks});
     std::ranges::sort(all, {}, &Check::id);
     return all;
   }();

@@ -70,7 +70,7 @@ struct Answer {
 // A row of the catalogue. A row omits members that have their default value.
 struct Check {
   std::string_view id;
-  Subject subject = Subject::artifact;
+  Subject subject = Subject::artifact;  // default: the subject of the list in checks.cpp
   Level level = Level::shipped;
   Severity severity = Severity::fail;
   std::vector<Need> needs = {};

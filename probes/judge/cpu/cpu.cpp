@@ -66,13 +66,11 @@ std::vector<Check> cpu_checks() {
   using enum Need;
   return {
       {.id = "PB201",
-       .subject = Subject::cpu,
        .severity = Severity::note,
        .needs = {host},
        .remedy = "use a build for the processor's base instruction set",
        .ask = cpu_has_target},
       {.id = "PB202",
-       .subject = Subject::cpu,
        .level = Level::executed,
        .severity = Severity::warn,
        .needs = {host, run},

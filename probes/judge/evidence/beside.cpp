@@ -57,13 +57,11 @@ std::vector<Check> baseline_checks() {
   using enum Need;
   return {
       {.id = "PB520",
-       .subject = Subject::baseline,
        .level = Level::measured,
        .needs = {baseline},
        .remedy = "compare the two builds' flags, back ends and compilers: a specialized build must not lose",
        .ask = nothing_is_slower},
       {.id = "PB521",
-       .subject = Subject::baseline,
        .level = Level::measured,
        .severity = Severity::note,
        .needs = {baseline},
@@ -71,7 +69,6 @@ std::vector<Check> baseline_checks() {
                  "build is as good",
        .ask = each_area_gains},
       {.id = "PB522",
-       .subject = Subject::baseline,
        .severity = Severity::warn,
        .needs = {baseline},
        .remedy = "leave code out that the claim does not need: other SMs, PTX, libraries that nothing loads",

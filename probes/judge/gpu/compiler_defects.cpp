@@ -120,7 +120,7 @@ Answer compilers_have_no_defect(const Facts& facts) {
 
 std::vector<Check> compiler_defects_checks() {
   return {{.id = "PB338",
-           .subject = Subject::gpu,
+
            .severity = Severity::note,
            .needs = {Need::host, Need::inventory},
            .of_any = true,

@@ -152,7 +152,6 @@ std::vector<Check> device_entries_checks() {
   using enum Need;
   return {
       {.id = "PB330",
-       .subject = Subject::gpu,
        .needs = {inventory},
        .decides = true,
        .integrity = true,
@@ -161,7 +160,6 @@ std::vector<Check> device_entries_checks() {
                  "runs other code",
        .ask = entries_match_headers},
       {.id = "PB331",
-       .subject = Subject::gpu,
        .needs = {inventory, whole},
        .decides = true,
        .proves = ClaimPart::sm,
@@ -169,7 +167,6 @@ std::vector<Check> device_entries_checks() {
            "look at the step that installs torch's libraries: without libtorch_cuda.so torch has no kernel for a GPU",
        .ask = has_cuda_library},
       {.id = "PB334",
-       .subject = Subject::gpu,
        .needs = {inventory},
        .of_any = true,
        .proves = ClaimPart::sm,
@@ -177,7 +174,6 @@ std::vector<Check> device_entries_checks() {
                  "in CMake, `nvcc -dlink` elsewhere, or compile without -rdc=true",
        .ask = device_code_is_linked},
       {.id = "PB332",
-       .subject = Subject::gpu,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
        .remedy = "look at the conditions around the kernels' code (`__CUDA_ARCH__`), and build the file again: on this "

@@ -170,7 +170,6 @@ std::vector<Check> kernel_families_checks() {
   using enum Need;
   return {
       {.id = "PB337",
-       .subject = Subject::gpu,
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
        .remedy = "look for source files that were compiled without this SM, or whose object files were replaced",

@@ -154,14 +154,12 @@ std::vector<Check> reference_checks() {
   using enum Need;
   return {
       {.id = "PB333",
-       .subject = Subject::gpu,
        .needs = {gpu_claim, inventory, whole, reference},
        .proves = ClaimPart::sm,
        .remedy = "look for sources of that file that were not compiled; if that is intended, give a build of the same "
                  "switches by --baseline, or waive it",
        .ask = other_files_hold_what_theirs_hold},
       {.id = "PB335",
-       .subject = Subject::gpu,
        .needs = {gpu_claim, inventory, whole, reference},
        .decides = true,
        .proves = ClaimPart::sm,
@@ -169,7 +167,6 @@ std::vector<Check> reference_checks() {
                  "give a build of the same switches by --baseline, or waive it",
        .ask = matches_reference_build},
       {.id = "PB336",
-       .subject = Subject::gpu,
        .needs = {gpu_claim, inventory, whole, baseline},
        .remedy = "look for sources of torch that were not compiled, or a USE_ switch that is off",
        .ask = has_the_baselines_kernels},

@@ -144,19 +144,16 @@ std::vector<Check> nix_checks() {
   using enum Need;
   return {
       {.id = "PB129",
-       .subject = Subject::closure,
        .needs = {store, inventory, whole},
        .remedy = "add the package that holds this path to the inputs of the build, and build again: an installation "
                  "copies only the closure",
        .ask = files_stay_in_store_closure},
       {.id = "PB130",
-       .subject = Subject::closure,
        .needs = {store, inventory, whole},
        .remedy = "move the whole package set to one CUDA (an overlay of cudaPackages): `nix-store -q --referrers` "
                  "shows which package needs the other CUDA",
        .ask = store_closure_has_one_cuda},
       {.id = "PB131",
-       .subject = Subject::closure,
        .severity = Severity::warn,
        .needs = {store, inventory, whole},
        .remedy =
