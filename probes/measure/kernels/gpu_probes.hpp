@@ -36,6 +36,17 @@ struct GpuPeaks {
 // Measures the peaks. Errors: unsupported (this build has no kernels for the GPU), device.
 [[nodiscard]] Result<GpuPeaks> measure_peaks(const Gpu& gpu);
 
+// Looks up the functions of a library that libtorch loads. `name`: "cuDNN". Error: unsupported (one is missing).
+template <class Functions>
+[[nodiscard]] Result<Functions> find_functions(const Libtorch& library, std::string_view name) {
+  Functions functions;
+  Symbols symbols = library.cuda_symbols();
+  symbols.find(functions);
+  if (symbols.missing.empty()) return functions;
+  return make_error(ErrorCode::unsupported, "this libtorch brings no {} that can be asked: it has no {}", name,
+                    symbols.missing);
+}
+
 // Adds one figure per type (BF16, INT8): the number of usable engines of cuDNN. `proved`: one engine ran, and every
 // element was right. Errors: unsupported (no cuDNN in this build), device, malformed (a wrong element). An error of one
 // type does not remove the figure of the other.

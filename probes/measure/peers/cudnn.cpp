@@ -81,16 +81,6 @@ struct Functions {
   LOOKED_UP(const char*(int status), error_string, "cudnnGetErrorString");
 };
 
-Result<Functions> cudnn_functions(const Libtorch& library) {
-  Functions functions;
-  Symbols symbols = library.cuda_symbols();
-  symbols.find(functions);
-  if (!symbols.missing.empty())
-    return make_error(ErrorCode::unsupported, "pbprobe cannot call the cuDNN of this libtorch: it has no {}",
-                      symbols.missing);
-  return functions;
-}
-
 Result<void> check(const Functions& functions, const char* what, int status) {
   if (status == 0) return {};
   Error error = make_error(ErrorCode::device, "cuDNN, {}: {}", what, functions.error_string(status));
@@ -330,7 +320,7 @@ Result<ProbeFigure> ask(const Functions& functions, void* handle, const GpuDevic
 }  // namespace
 
 Result<void> probe_cudnn(const Libtorch& library, const GpuDevice& device, std::vector<ProbeFigure>& figures) {
-  PBPROBE_TRY(const Functions functions, cudnn_functions(library));
+  PBPROBE_TRY(const Functions functions, find_functions<Functions>(library, "cuDNN"));
   void* handle = nullptr;
   PBPROBE_CHECK(check(functions, "starting", functions.create(&handle)));
   functions.set_stream(handle, device.stream());

@@ -38,16 +38,6 @@ struct Nccl {
   }
 };
 
-Result<Nccl> nccl_functions(const Libtorch& library) {
-  Nccl nccl;
-  Symbols symbols = library.cuda_symbols();
-  symbols.find(nccl);
-  if (!symbols.missing.empty())
-    return make_error(ErrorCode::unsupported, "pbprobe cannot call the NCCL of this libtorch: it has no {}",
-                      symbols.missing);
-  return nccl;
-}
-
 // One GPU's part.
 struct Rank {
   GpuDevice device;
@@ -124,7 +114,7 @@ class Reduction {
 }  // namespace
 
 Result<ProbeFigure> probe_nccl(const Libtorch& library, std::span<const int32_t> gpus) {
-  PBPROBE_TRY(const Nccl nccl, nccl_functions(library));
+  PBPROBE_TRY(const Nccl nccl, find_functions<Nccl>(library, "NCCL"));
   std::vector<Rank> ranks;
   for (size_t i = 0; i < gpus.size(); ++i) {
     PBPROBE_TRY(Rank rank, make_rank(gpus[i], i));
