@@ -89,44 +89,40 @@ uint64_t own_seed() {
   return static_cast<uint64_t>(Clock::now().time_since_epoch().count());
 }
 
-// Loads libtorch and computes on the GPU, or on the CPU if `gpu` is negative.
+Result<void> check_gemms(const Libtorch& library, const GpuDevice* gpu) {
+  for (const DType type : {DType::fp32, DType::bf16}) PBPROBE_CHECK(check_gemm(library, type, gpu, own_seed()));
+  return {};
+}
+
+// Loads libtorch and computes on the GPU, or on the CPU if `gpu` is negative. Fills in `start` how long each step took.
+Result<void> compute_first(LibtorchStart& start, const std::string& folder, int32_t gpu) {
+  PBPROBE_TRY(auto library, Libtorch::load(folder));
+  start.cpu_capability = library.cpu_capability();
+  if (gpu < 0) return check_gemms(library, nullptr);
+  const auto begin = Clock::now();
+  PBPROBE_CHECK(library.load_cuda(gpu));
+  start.first_tensor_seconds = since(begin);
+  PBPROBE_TRY(const auto device, GpuDevice::open(gpu));
+  PBPROBE_TRY(const auto guard, library.use_stream(device.stream(), gpu));
+  const area::Place place{library, &device};
+  PBPROBE_TRY(auto in, area::Array::make(place, Element::fp32, {3}, {1, 2, 3}));
+  PBPROBE_TRY(auto out, area::Array::make(place, Element::fp32, {3}));
+  const auto first = Clock::now();
+  PBPROBE_CHECK(area::call(place, "aten::neg", "out", {&in.tensor(), &out.tensor()}));
+  const auto seen = out.read();
+  start.first_kernel_seconds = since(first);
+  if (!seen.ok()) return seen.error();
+  PBPROBE_CHECK(area::compare("the first kernel's result", *seen, {-1, -2, -3}, 0, 0));
+  return check_gemms(library, &device);
+}
+
 LibtorchStart start_here(LibtorchStart start, const std::string& folder, int32_t gpu) {
   const StderrCapture words;
-  const auto tell = [&](const Error& error) {
-    const Error reported = words.explained(error);
+  if (const auto computed = compute_first(start, folder, gpu); !computed.ok()) {
+    const Error reported = words.explained(computed.error());
     start.problem = reported.message;
     start.obstacle = reported.obstacle;
-    return start;
-  };
-  auto library = Libtorch::load(folder);
-  if (!library.ok()) return tell(library.error());
-  start.cpu_capability = library->cpu_capability();
-  if (gpu < 0) {
-    for (const DType type : {DType::fp32, DType::bf16})
-      if (auto right = check_gemm(*library, type, nullptr, own_seed()); !right.ok()) return tell(right.error());
-    return start;
   }
-  const auto begin = Clock::now();
-  if (auto loaded = library->load_cuda(gpu); !loaded.ok()) return tell(loaded.error());
-  start.first_tensor_seconds = since(begin);
-  const auto device = GpuDevice::open(gpu);
-  if (!device.ok()) return tell(device.error());
-  const auto guard = library->use_stream(device->stream(), gpu);
-  if (!guard.ok()) return tell(guard.error());
-  const area::Place place{*library, &*device};
-  auto in = area::Array::make(place, Element::fp32, {3}, {1, 2, 3});
-  auto out = area::Array::make(place, Element::fp32, {3});
-  if (!in.ok() || !out.ok()) return tell(in.ok() ? out.error() : in.error());
-  const auto first = Clock::now();
-  auto done = area::call(place, "aten::neg", "out", {&in->tensor(), &out->tensor()});
-  if (!done.ok()) return tell(done.error());
-  const auto seen = out->read();
-  start.first_kernel_seconds = since(first);
-  if (!seen.ok()) return tell(seen.error());
-  if (auto right = area::compare("the first kernel's result", *seen, {-1, -2, -3}, 0, 0); !right.ok())
-    return tell(right.error());
-  for (const DType type : {DType::fp32, DType::bf16})
-    if (auto right = check_gemm(*library, type, &*device, own_seed()); !right.ok()) return tell(right.error());
   return start;
 }
 
