@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/foreign.hpp"
 
-#include <cstdlib>
-#include <sstream>
-
 #include <gnu/libc-version.h>
 #include <link.h>
 
 #include <fmt/ranges.h>
 
+#include "core/major_minor.hpp"
 #include "core/open_file.hpp"
 #include "core/program.hpp"
 #include "core/strings.hpp"
+#include "probes/pipeline/python.hpp"
 
 namespace pbprobe {
 namespace {
@@ -27,17 +26,6 @@ constexpr std::string_view kLoader = "ld-linux-aarch64.so.1";
 constexpr std::string_view kCached = ",AArch64";
 #endif
 constexpr std::string_view kLibcuda = "libcuda.so.1";
-
-// Numbers between dots, as glibc has two.
-bool is_newer(const std::string& left, const std::string& right) {
-  const auto numbers = [](const std::string& text) {
-    std::pair<int, int> version;
-    char dot = 0;
-    std::istringstream(text) >> version.first >> dot >> version.second;
-    return version;
-  };
-  return numbers(left) > numbers(right);
-}
 
 bool is_there(const fs::path& path) {
   std::error_code error;
@@ -114,10 +102,7 @@ DriverPlaces system_driver_places() {
     }
     return std::string();
   };
-  places.env = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
-  };
+  places.env = system_env();
   return places;
 }
 
@@ -143,7 +128,7 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
   const auto libc = find_library(inventory, "libc.so.6");
   if (!libc) return std::optional<ForeignClosure>();
   const auto version = read_glibc_version(*libc);
-  if (!version || !is_newer(*version, own_glibc)) return std::optional<ForeignClosure>();
+  if (!version || parse_major_minor(*version) <= parse_major_minor(own_glibc)) return std::optional<ForeignClosure>();
   const fs::path loader = libc->parent_path() / kLoader;
   if (!is_there(loader))
     return make_error(
