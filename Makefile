@@ -136,6 +136,7 @@ generate:
 	@build/bin/pbprobe_generate .
 	@.venv/bin/python3 ci/support_table.py build/bin/pbprobe
 	@.venv/bin/python3 ci/performance_summary.py
+	@.venv/bin/python3 recipes/variants_page.py
 	@.venv/bin/python3 ci/python_types.py
 
 clean:

@@ -24,7 +24,6 @@
 #include "probes/judge/checks.hpp"
 #include "probes/judge/policy/policy.hpp"
 #include "recipes/src/claim.hpp"
-#include "recipes/src/documents.hpp"
 #include "recipes/src/matrix.hpp"
 #include "recipes/src/public_wheels.hpp"
 #include "recipes/src/verify.hpp"
@@ -135,8 +134,6 @@ const std::vector<Generated>& all_files() {
          return schema_text<pbprobe::PublicWheels>("pbprobe.public_wheels/1", "Which SMs public wheels hold");
        }},
       {"recipes/matrix.schema.json", [](const fs::path&) { return pbprobe::matrix_schema(); }},
-      {"docs/variants.md",
-       [](const fs::path& root) { return pbprobe::variants_markdown(read(root / "docs/matrix.md")); }},
   };
   return files;
 }

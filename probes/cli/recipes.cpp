@@ -5,7 +5,6 @@
 #include "core/open_file.hpp"
 #include "core/printable.hpp"
 #include "probes/cli/cli.hpp"
-#include "recipes/src/documents.hpp"
 #include "recipes/src/evaluate.hpp"
 #include "recipes/src/lock.hpp"
 #include "recipes/src/variant_facts.hpp"

@@ -27,6 +27,10 @@ std::string without_dots(std::string text) {
   return text;
 }
 
+std::string_view runner(const std::string& system) {
+  return system.starts_with("aarch64") ? "ubuntu-24.04-arm" : "ubuntu-24.04";
+}
+
 }  // namespace
 
 std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, const Matrix& m) {
@@ -109,6 +113,33 @@ std::string render_variant(const VariantFacts& facts) {
   for (const auto& [key, value] : facts.environment) row("build", key + "=" + value);
   for (const auto& note : facts.notes) row("note", note);
   return text;
+}
+
+std::string list_text(const std::vector<Variant>& variants) {
+  std::string text;
+  for (const auto& variant : variants) text += variant_name(variant) + "\n";
+  return text;
+}
+
+Json list_json(const std::vector<Variant>& variants, const Matrix& m) {
+  Json rows = Json::array();
+  for (const auto& variant : variants) rows.push_back(to_json(collect_variant_facts(variant, m)));
+  return Json{{"schema", "pbprobe.variants/1"}, {"variants", std::move(rows)}};
+}
+
+Json github_matrix(const std::vector<Variant>& variants) {
+  Json include = Json::array();
+  for (const auto& variant : variants) {
+    const auto system = variant_platforms(variant).front();
+    include.push_back(Json{{"name", variant_name(variant)},
+                           {"line", variant.line},
+                           {"sm", variant.gpu.value_or("cpu")},
+                           {"isa", variant.cpu},
+                           {"python", variant.python},
+                           {"system", system},
+                           {"runner", runner(system)}});
+  }
+  return Json{{"include", std::move(include)}};
 }
 
 }  // namespace pbprobe

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/facts/claim.hpp"
+#include "core/json.hpp"
 #include "recipes/src/variant.hpp"
 
 namespace pbprobe {
@@ -49,5 +49,12 @@ struct VariantFacts {
 
 // Renders `pbprobe recipes show NAME`.
 [[nodiscard]] std::string render_variant(const VariantFacts& facts);
+
+// Renders `recipes list`: one name on each line.
+[[nodiscard]] std::string list_text(const std::vector<Variant>& variants);
+[[nodiscard]] Json list_json(const std::vector<Variant>& variants, const Matrix& m = matrix());
+
+// Returns {"include": [{"name", "line", "sm", "isa", "python", "system", "runner"}]} for strategy.matrix of GitHub.
+[[nodiscard]] Json github_matrix(const std::vector<Variant>& variants);
 
 }  // namespace pbprobe

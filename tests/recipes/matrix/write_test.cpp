@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "paths.hpp"
-#include "recipes/src/documents.hpp"
+#include "recipes/src/variant_facts.hpp"
 #include "tests/recipes/matrix/nix.hpp"
 
 namespace pbprobe {
@@ -30,35 +30,6 @@ TEST(Write, MatchesTheCommittedRecipes) {
   std::string names;
   for (const auto& d : *differences) names += d.name + "\n" + d.text;
   EXPECT_THAT(*differences, IsEmpty()) << names << "write them: pbprobe recipes write";
-}
-
-TEST(Write, MatchesTheCommittedDocument) {
-  EXPECT_EQ(nix::read(std::string(PBPROBE_SOURCE_DIR) + "/docs/variants.md"),
-            variants_markdown(nix::read(std::string(PBPROBE_SOURCE_DIR) + "/docs/matrix.md")))
-      << "run `make generate`";
-}
-
-TEST(Write, LinksEveryRecipeInTheDocument) {
-  const auto text = variants_markdown("");
-  for (const auto& file : files()) {
-    if (!file.name.starts_with("pytorch")) continue;
-    EXPECT_THAT(text, HasSubstr("(../.flox/pkgs/" + file.name + ")"));
-  }
-}
-
-TEST(Write, ReportsTheBuildOfEachVariant) {
-  const std::string built = "pytorch-python313-cpu-avx2";
-  const std::string failed = "pytorch-python313-cuda13_0-sm121-armv9";
-  const auto text =
-      variants_markdown("| recipe |\n| " + built + " | 2.10.0 | - | x86_64-linux | yes | 1 | - | 3 |\n| " + failed +
-                        " | 2.10.0 | 13.0 | aarch64-linux | no | - | - | 3 |\n");
-  const auto row = [&](const std::string& name) {
-    const auto at = text.find("| [" + name + "]");
-    return text.substr(at, text.find('\n', at) - at);
-  };
-  EXPECT_THAT(row(built), testing::EndsWith("| yes | built, gate 1 | never |"));
-  EXPECT_THAT(row(failed), testing::EndsWith("| yes | failed | never |"));
-  EXPECT_THAT(row("pytorch-python313-cpu-avx"), testing::EndsWith("| yes | never | never |"));
 }
 
 TEST(Write, GithubsMatrixHasEveryVariantAndItsRunner) {
