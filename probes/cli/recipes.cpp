@@ -98,7 +98,8 @@ Result<int> run_verify(const RecipesArguments& options) {
 Result<int> run_lock(const RecipesArguments& options) {
   const auto text = read_whole_file(options.matrix_file);
   if (!text)
-    return make_error(text.error().code, "{}: run the command in a checkout of pbprobe, or name the matrix with --matrix",
+    return make_error(text.error().code,
+                      "{}: run the command in a checkout of pbprobe, or name the matrix with --matrix",
                       text.error().message);
   PBPROBE_TRY(const auto locked, lock_matrix(*text, options.lock, fetch_by_nix));
   if (locked.changed.empty()) return write_output("nothing to change: every pin of the matrix has a hash\n");

@@ -21,7 +21,7 @@ namespace pbprobe {
 // Check of recipes, PB4xx in the catalogue. An id is stable, and never reused for another check.
 struct RecipeCheck {
   std::string_view id;
-  Severity severity;
+  Severity severity = Severity::fail;
   std::string_view remedy;
 };
 
