@@ -14,8 +14,6 @@
 namespace pbprobe {
 namespace {
 
-constexpr std::array<EnumName<Tier>, 2> kTierNames{{{Tier::exact, "exact"}, {Tier::random, "random"}}};
-
 constexpr int64_t kGuardBytes = 4096;  // before and behind each array: more than a tile's row
 constexpr int64_t kRandomMaxK = 1024;
 constexpr int64_t kFullProducts = int64_t{1} << 26;  // m·n·k up to which all elements are compared
@@ -370,10 +368,6 @@ void merge(CheckResult& into, CheckResult&& other) {
 }
 
 }  // namespace
-
-std::span<const EnumName<Tier>> enum_names(Tier) {
-  return kTierNames;
-}
 
 Operands CheckData::operands() const {
   Operands operands;

@@ -26,8 +26,6 @@ namespace pbprobe {
 
 enum class Tier { exact, random };
 
-[[nodiscard]] std::span<const EnumName<Tier>> enum_names(Tier);
-
 // An array between two guard bands, all in one allocation, so that a copy on a device keeps its bands.
 struct Guarded {
   std::vector<std::byte> bytes;

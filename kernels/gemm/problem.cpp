@@ -10,13 +10,6 @@
 namespace pbprobe {
 namespace {
 
-constexpr std::array<EnumName<Layout>, 4> kLayoutNames{{
-    {Layout::nt, "nt"},
-    {Layout::nn, "nn"},
-    {Layout::tn, "tn"},
-    {Layout::tt, "tt"},
-}};
-
 // Reports whether the bytes from the first to one past the last element are computed without overflow.
 bool bytes_fit(int64_t rows, int64_t columns, int64_t leading, DType type) {
   if (rows == 0 || columns == 0) return true;
@@ -131,10 +124,6 @@ bool overlap(const Range& one, const Range& other) {
 }
 
 }  // namespace
-
-std::span<const EnumName<Layout>> enum_names(Layout) {
-  return kLayoutNames;
-}
 
 Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, DType c, Layout layout) {
   Problem problem;

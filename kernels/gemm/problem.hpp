@@ -32,8 +32,6 @@ enum class Layout : uint8_t {
   tt,  // A[k,m] B[n,k]
 };
 
-[[nodiscard]] std::span<const EnumName<Layout>> enum_names(Layout);
-
 // Reports whether A is stored [k,m].
 [[nodiscard]] constexpr bool a_is_km(Layout layout) {
   return layout == Layout::tn || layout == Layout::tt;
