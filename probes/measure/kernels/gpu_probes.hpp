@@ -43,7 +43,7 @@ template <class Functions>
   Symbols symbols = library.cuda_symbols();
   symbols.find(functions);
   if (symbols.missing.empty()) return functions;
-  return make_error(ErrorCode::unsupported, "this libtorch brings no {} that can be asked: it has no {}", name,
+  return make_error(ErrorCode::unsupported, "pbprobe cannot call the {} of this libtorch: it has no {}", name,
                     symbols.missing);
 }
 
