@@ -131,7 +131,7 @@ TEST(Functions, CodeBeyondTheFileIsNamed) {
   ASSERT_TRUE(elf.ok());
   auto functions = list_functions(*elf);
   ASSERT_FALSE(functions.ok());
-  EXPECT_THAT(functions.error().message, ::testing::StartsWith("libx.so .text: 0x10000 bytes at 0x"));
+  EXPECT_THAT(functions.error().message, ::testing::StartsWith("libx.so: section .text has 0x10000 bytes at 0x"));
 }
 
 }  // namespace

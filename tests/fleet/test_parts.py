@@ -101,8 +101,8 @@ def test_verifies_and_times_own_kernels():
 @pytest.mark.parametrize(
     "problem, wrong",
     [
-        ("gemm_int8_sm90 has no rate, because it is wrong on m 256, n 256, k 256, nt: C[3,4] is 7 instead of 6", True),
-        ("gemm_int8_sm90 has no rate, because it fails on m 256, n 256, k 256, nt: CUDA_ERROR_ILLEGAL_ADDRESS", False),
+        ("gemm_int8_sm90 is wrong on m 256, n 256, k 256, nt, and so has no rate: C[3,4] is 7 instead of 6", True),
+        ("gemm_int8_sm90 fails on m 256, n 256, k 256, nt, and so has no rate: CUDA_ERROR_ILLEGAL_ADDRESS", False),
     ],
 )
 def test_distinguishes_wrong_kernel_from_failed_run(tmp_path, monkeypatch, problem, wrong):

@@ -214,8 +214,9 @@ TEST(Choose, SaysOnceForEachTargetWhyNothingFits) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
   EXPECT_THAT(plan.error().message, HasSubstr("1x128_128x128 blocks on GPU 0"));
-  EXPECT_THAT(plan.error().message, HasSubstr("wgmma_e4m3_rows_squares_cluster_16x64_sm90 and 5 more: its machine code "
-                                              "is for compute capability 9.0, and GPU 0"));
+  EXPECT_THAT(plan.error().message,
+              HasSubstr("wgmma_e4m3_rows_squares_cluster_16x64_sm90 and 5 more: the kernel's machine "
+                        "code is for compute capability 9.0, and GPU 0"));
   EXPECT_THAT(
       plan.error().message,
       HasSubstr(

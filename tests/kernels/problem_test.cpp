@@ -77,10 +77,10 @@ TEST(Problem, Fp32ScalesOfBlocksLieByBlocksOfKOrByRowsOfSquares) {
   EXPECT_EQ(place_in(block_rows_a(p), 299, 3), 3 * 300 + 299);
   EXPECT_EQ(place_in(block_rows_b(p), 299, 3), 2 * 8 + 3);
   p.blocks_lda = 299;
-  EXPECT_THAT(refusal(p), HasSubstr("a stored row of A's block scales has 300 of them, 299 apart"));
+  EXPECT_THAT(refusal(p), HasSubstr("a stored row of A's block scales has 300 scales, but rows are 299 scales apart"));
   p.blocks = BlockScale::squares_rows;
   p.blocks_lda = 4;
-  EXPECT_THAT(refusal(p), HasSubstr("a stored row of B's block scales has 300 of them, 8 apart"));
+  EXPECT_THAT(refusal(p), HasSubstr("a stored row of B's block scales has 300 scales, but rows are 8 scales apart"));
   p = make_problem(300, 300, 500, DType::bf16);
   p.blocks = BlockScale::rows_rows;
   EXPECT_THAT(refusal(p), HasSubstr("bf16 does not go with block scales \"1x128_1x128\""));

@@ -109,7 +109,8 @@ TEST_F(ScaledAreas, SkipAreasOptionalInThisRelease) {
     return area.skipped.value_or("could not run");
   };
   constexpr const char* kBlocks = "FP8 GEMM with scales of 1x128 and 128x128";
-  EXPECT_EQ(skipped(kBlocks, "sm90", {2, 8}, {12, 9}), "torch computes this product from 2.9 on, and this is 2.8");
+  EXPECT_EQ(skipped(kBlocks, "sm90", {2, 8}, {12, 9}),
+            "torch computes this product from 2.9 on, and this torch is 2.8");
   EXPECT_EQ(skipped(kBlocks, "sm90", {2, 9}, {12, 8}),
             "torch computes this product from CUDA 12.9 on, and this torch was compiled with 12.8");
   EXPECT_EQ(skipped(kBlocks, "sm90", {2, 9}, {12, 9}), "could not run");

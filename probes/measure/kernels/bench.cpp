@@ -138,8 +138,7 @@ class CaseRun {
       const char* const what = right.error().code == ErrorCode::malformed ? "is wrong"
                                : right.error().obstacle                   ? "could not run"
                                                                           : "fails";
-      return fail(plan,
-                  fmt::format("{} has no rate, because it {} on {}: {}", kernel, what, name_, right.error().message),
+      return fail(plan, fmt::format("{} {} on {}, and so has no rate: {}", kernel, what, name_, right.error().message),
                   right.error());
     }
     if (!one_.timed) return;
