@@ -16,6 +16,7 @@
 
 namespace pbprobe {
 
+// CPU to emulate, and pbprobe and the libc for it.
 struct Emulation {
   std::string cpu;                // name in `qemu-… -cpu help`: "SandyBridge", "max,sve-default-vector-length=32"
   std::filesystem::path program;  // pbprobe for the emulated platform; empty for this program

@@ -166,7 +166,12 @@ Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, GpuBlockScale
   const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
   PBPROBE_TRY(const LoadedKernel* loaded, loaded_in(context, plan.kernel->target, symbol));
   const Tcgen05Kernel* kernel = find_tcgen05(symbol);
-  if (kernel == nullptr) return make_error(ErrorCode::unsupported, "{}: its arguments cannot be made here", symbol);
+  if (kernel == nullptr)
+    return make_error(
+        ErrorCode::unsupported,
+        "this build of pbprobe has kernel {}, and not the CUTLASS code that makes its arguments: build pbprobe "
+        "again",
+        symbol);
   const DriverApi& driver = context.gpu->driver();
   Tcgen05Launch launch;
   if (const int error = kernel->prepare(call, scales, static_cast<int>(plan.gpu.raster_group),

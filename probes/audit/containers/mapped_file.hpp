@@ -21,7 +21,7 @@ struct WatchedRange;  // one of a fixed number, which the signal handler goes th
 // Returns nullptr if too many ranges are watched. Requires a mapping of whole pages.
 [[nodiscard]] WatchedRange* watch_range(void* address, uint64_t size);
 
-// Stops watching `range`. Call before unmapping it.
+// Stops watching `range`: from then on an unreadable page ends the program again. Call before unmapping it.
 void unwatch_range(WatchedRange* range);
 
 // Reports whether `address` is in a watched range.

@@ -258,7 +258,9 @@ std::vector<Check> packages_checks() {
       {.id = "PB120",
        .needs = {inventory},
        .of_any = true,
-       .remedy = "look at the source that the recipe uses, and build torch again",
+       .remedy = "build the package again with one version everywhere (torch: PYTORCH_BUILD_VERSION), and do not "
+                 "rename its wheel "
+                 "by hand",
        .ask = versions_agree},
       {.id = "PB121",
        .needs = {package, inventory, whole},
