@@ -156,7 +156,7 @@ def test_does_not_waive_a_truncated_torch_file(sound, tmp_path):
     result = run("gate", broken, "--claim", CLAIM, "--policy", policy(tmp_path, waive=[waiver]))
     assert result.returncode == FAILED
     text = " ".join(result.stdout.split())
-    assert "the waiver of PB101 in torch/lib/libtorch_cuda.so is void" in text
+    assert "waiver of PB101 in torch/lib/libtorch_cuda.so is void" in text
     assert "the file is truncated" in text
     lowered = {"PB101": {"severity": "note", "reason": "known"}}
     refused(run("gate", sound, "--claim", CLAIM, "--policy", policy(tmp_path, severity=lowered)), "severity.PB101")
@@ -269,7 +269,7 @@ def test_bytes_added_files_missing_or_more_and_another_key_are_refused(evidence,
     subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", tmp_path / "k"], check=True)
     subprocess.run(["openssl", "pkey", "-in", tmp_path / "k", "-pubout", "-out", tmp_path / "p"], check=True)
     result = run("verify", evidence, "--key", tmp_path / "p")
-    assert (result.returncode, "keyid" in result.stderr) == (FAILED, True)
+    assert (result.returncode, "which is not the key in" in result.stderr) == (FAILED, True)
 
 
 def test_names_every_shared_object_in_the_statement(evidence, sound):

@@ -43,7 +43,7 @@ def test_opens_an_encrypted_key_by_its_passphrase(sound, keys, tmp_path):
     assert run("verify", tmp_path / "dir", "--key", keys / "pub").returncode == PASSED
     refused(gate(sound, tmp_path / "no", key), "the key is encrypted", "PBPROBE_KEY_PASSWORD")
     wrong = gate(sound, tmp_path / "no", key, env={"PBPROBE_KEY_PASSWORD": "another"})
-    refused(wrong, "the passphrase is wrong in PBPROBE_KEY_PASSWORD")
+    refused(wrong, "the passphrase is wrong in the environment variable PBPROBE_KEY_PASSWORD")
     assert not (tmp_path / "no").exists()
 
 

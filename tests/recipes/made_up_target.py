@@ -169,6 +169,7 @@ def check_variant(tree, build, gpu, cpu):
     run(program, "recipes", "write", cwd=tree)
     run(program, "recipes", "verify", cwd=tree)
     run(build / "bin/pbprobe_generate", ".", cwd=tree)
+    run(sys.executable, tree / "recipes/variants_page.py")
     for place, text in {
         "recipe": (tree / f".flox/pkgs/{names[0]}.nix").read_text(),
         "docs/variants.md": (tree / "docs/variants.md").read_text(),

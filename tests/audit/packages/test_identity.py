@@ -70,7 +70,7 @@ FAULTS = {
     "no WHEEL": (without("WHEEL"), "has no WHEEL"),
     "no RECORD": (without("RECORD"), "has no RECORD"),
     "Wheel-Version 2.0": (replaced("WHEEL", b"Wheel-Version: 1.0", b"Wheel-Version: 2.0"), "has Wheel-Version 2.0"),
-    "other tag in WHEEL": (replaced("WHEEL", b"cp311-cp311", b"cp312-cp312"), "and WHEEL has the tags cp312-cp312"),
+    "other tag in WHEEL": (replaced("WHEEL", b"cp311-cp311", b"cp312-cp312"), "and WHEEL has tags cp312-cp312"),
     "two .dist-info": (added("ham-2.0.dist-info/METADATA", b"Name: ham\nVersion: 2.0\n"), "it has 2 .dist-info"),
     "Requires-Python of another Python": (
         replaced("METADATA", b"Version: 1.0", b"Version: 1.0\nRequires-Python: >=3.12"),
