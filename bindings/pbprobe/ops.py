@@ -105,9 +105,13 @@ def _needs_autograd(*arguments: object) -> bool:
 
 
 def _call(operator: torch._ops.OpOverloadPacket, *arguments: object) -> torch.Tensor:
-    """Calls an operator, if possible without its derivatives: their Python part takes time even without a gradient."""
+    """Calls an operator, if possible without its derivatives: their Python part takes time even without a gradient.
+
+    A graph of torch.export has no guards, and may be trained later: it keeps the derivatives.
+    """
     if torch.compiler.is_compiling():
-        return (operator.default if _needs_autograd(*arguments) else operator.no_grad)(*arguments)
+        keeps = torch.compiler._is_exporting_flag or _needs_autograd(*arguments)
+        return (operator.default if keeps else operator.no_grad)(*arguments)
     if all(type(value) in _PLAIN for value in arguments) and not _needs_autograd(*arguments):
         with torch._C._AutoDispatchBelowAutograd():
             return operator.default(*arguments)

@@ -202,6 +202,22 @@ def test_works_in_graphs_of_torch_compile_and_export():
         assert torch.equal(compiled(x), layer(x))
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_exported_graphs_can_be_trained(strict):
+    """Also if they were exported without gradients: no guard exports them again."""
+
+    class Layer(torch.nn.Module):
+        def forward(self, x, weight):
+            return ops.linear(x, weight)
+
+    x, weight = torch.randn(4, 8), torch.randn(4, 8)
+    with torch.no_grad():
+        exported = torch.export.export(Layer(), (x, weight), strict=strict).module()
+    weight.requires_grad_()
+    exported(x, weight).sum().backward()
+    torch.testing.assert_close(weight.grad, x.sum(0).expand(4, 8))
+
+
 def test_results_repeat_bit_for_bit_with_deterministic_algorithms():
     a, b = torch.randn(300, 500), torch.randn(500, 200)
     torch.use_deterministic_algorithms(True)
