@@ -17,6 +17,12 @@ constexpr bool takes_several_tiles(int rows, bool narrow) {
   return !narrow || rows <= 128;
 }
 
+// Returns the lines that each of the blocks that share an operand's tile of `tile` lines fetches: no more than the
+// operand has, because TMA takes about four clocks for each line outside of it. The operand has `lines` lines.
+PBPROBE_EVERYWHERE constexpr int lines_of_block(int tile, int lines, int blocks) {
+  return ((lines < tile ? lines : tile) + blocks - 1) / blocks;
+}
+
 // A cluster of down × across tiles, and one such for each part of k. FP8 kernels of fixed clusters ignore the shape.
 struct GpuClusterCall {
   int down;              // blocks one below the other, which share B

@@ -35,8 +35,6 @@ struct WgmmaTile {
   static constexpr int kStages = kStagesOf;
   static constexpr int kCluster = kClusterOf;
   static constexpr bool kAcross = kAcrossOf;  // the blocks of a cluster are side by side and share A
-  static constexpr int kRowsOfCluster = kAcross ? kRows : kRows * kCluster;
-  static constexpr int kColumnsOfCluster = kAcross ? kColumns * kCluster : kColumns;
   static constexpr int kWarpgroups = kConsumers;
   static constexpr int kThreads = 128 * (kConsumers + 1);
   static constexpr int kBlocks = 1;  // blocks per SM
@@ -157,12 +155,7 @@ __device__ inline void wgmma_gemm(const GpuTileCall& tiles, const GpuTensorMap& 
   launch_dependents();
   wait_on_dependencies();
   // One for each role, made after setmaxnreg: ptxas spills what lives across it.
-  const auto make_scheduler = [&] {
-    return TileScheduler<Tile::kRowsOfCluster, Tile::kColumnsOfCluster, Tile::kTileK>(
-        tiles, static_cast<int>(blockIdx.x) / Tile::kCluster, static_cast<int>(gridDim.x) / Tile::kCluster);
-  };
-  const int below = Tile::kAcross ? 0 : static_cast<int>(rank) * Tile::kRows;
-  const int aside = Tile::kAcross ? static_cast<int>(rank) * Tile::kColumns : 0;
+  const auto make_scheduler = [&] { return TileScheduler<Tile, kAKMajor>(tiles); };
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();
     if (threadIdx.x == 0) {
@@ -171,7 +164,7 @@ __device__ inline void wgmma_gemm(const GpuTileCall& tiles, const GpuTensorMap& 
 #pragma unroll 1
         for (int stage = 0; stage < scheduler.count; ++stage) {
           ring.await_empty();
-          produce<Tile, kAKMajor, kBKMajor>(ring, map_a, map_b, scheduler.row + below, scheduler.column + aside,
+          produce<Tile, kAKMajor, kBKMajor>(ring, map_a, map_b, scheduler.row, scheduler.column,
                                             (scheduler.first_stage + stage) * Tile::kTileK, rank);
           ring.advance();
         }
@@ -179,7 +172,7 @@ __device__ inline void wgmma_gemm(const GpuTileCall& tiles, const GpuTensorMap& 
       }
     } else if (threadIdx.x == 32 && tiles.by_map) {
       auto scheduler = make_scheduler();
-      store_tiles<Tile>(tiles, map_c, scheduler, ring, chunks, below, aside);
+      store_tiles<Tile>(tiles, map_c, scheduler, ring, chunks);
     }
   } else {
     setmaxnreg_inc<232>();
@@ -190,8 +183,8 @@ __device__ inline void wgmma_gemm(const GpuTileCall& tiles, const GpuTensorMap& 
     while (scheduler.advance()) {
       typename Tile::Op::Accumulator acc[Tile::kColumns / 2] = {};
       consume<Tile, kAKMajor, kBKMajor>(ring, acc, consumer, scheduler.count);
-      epilogue.template write<Tile>(acc, scheduler.row + below + warp * kPieceRows, scheduler.column + aside,
-                                    scheduler.part, ring, chunks);
+      epilogue.template write<Tile>(acc, scheduler.row + warp * kPieceRows, scheduler.column, scheduler.part, ring,
+                                    chunks);
     }
   }
   // Orders this block's arrivals at the other blocks' barriers before any block exits.

@@ -98,6 +98,7 @@ struct ClusterTiles {
     all = down * across;
     row = (down <= across ? next % down : next / across) * rows + static_cast<int>(place.y) * Tile::kRows;
     column = (down <= across ? next / down : next % across) * columns + static_cast<int>(place.x) * Tile::kColumns;
+    move_inside<Tile, true>(call, row, column);
   }
 };
 
@@ -112,12 +113,14 @@ __device__ inline void load_shared_box(unsigned to, const GpuTensorMap& map, int
 
 // Fills the ring by one thread: this block's share of A's rows and of B, to every block that shares them.
 template <class Tile, bool kBKMajor>
-__device__ inline void produce_cluster(typename Tile::Stages& ring, const GpuTensorMap& map_a,
+__device__ inline void produce_cluster(typename Tile::Stages& ring, const GpuCall& call, const GpuTensorMap& map_a,
                                        const GpuTensorMap& map_b, const ClusterPlace& place, int row, int column,
                                        int first, int count) {
-  constexpr int kLinesOfBox = kBKMajor ? Tile::kColumns : kBoxBytes / kRowBytes;
-  const int lines_a = Tile::kRows / static_cast<int>(place.across);
-  const int lines_b = kLinesOfBox / static_cast<int>(place.down);
+  const int across = static_cast<int>(place.across);
+  const int down = static_cast<int>(place.down);
+  const int lines_a = lines_of_block(Tile::kRows, call.m, across);
+  const int lines_b = kBKMajor ? lines_of_block(Tile::kColumns, call.n, down) : kBoxBytes / kRowBytes / down;
+  const int bytes = (lines_a * across + (kBKMajor ? lines_b * down : Tile::kColumns)) * kRowBytes;
   const int from_a = static_cast<int>(place.x) * lines_a;
   const int from_b = static_cast<int>(place.y) * lines_b;
   const unsigned mask_a = place.row_mask();
@@ -128,7 +131,7 @@ __device__ inline void produce_cluster(typename Tile::Stages& ring, const GpuTen
     const int k = (first + stage) * Tile::kTileK;
     const unsigned full = ring.full();
     const unsigned to_b = ring.stage() + Tile::kBytesA + from_b * kRowBytes;
-    arrive_expect_tx(full, Tile::kStageBytes);
+    arrive_expect_tx(full, bytes);
     if constexpr (kBKMajor) {
       load_shared_box(to_b, map_b, k, column + from_b, full, place.down > 1, mask_b);
     } else {
@@ -427,7 +430,7 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
     if constexpr (kMovesRegisters) setmaxnreg_dec<Tile::Scales::kScaled ? 56 : 40>();
     if (threadIdx.x == 0) {
       do {
-        produce_cluster<Tile, kBKMajor>(ring, map_a, map_b, place, own.row, own.column, first, count);
+        produce_cluster<Tile, kBKMajor>(ring, tiles.call, map_a, map_b, place, own.row, own.column, first, count);
       } while (own.advance());
     }
     if constexpr (Tile::Scales::kScaled) {

@@ -124,11 +124,7 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
   launch_dependents();
   wait_on_dependencies();
   // One for each role, made after setmaxnreg: ptxas spills what lives across it.
-  const auto make_scheduler = [&] {
-    return TileScheduler<Tile::kRows, Tile::kColumns * Tile::kCluster, Tile::kTileK>(
-        tiles, static_cast<int>(blockIdx.x) / Tile::kCluster, static_cast<int>(gridDim.x) / Tile::kCluster);
-  };
-  const int aside = static_cast<int>(rank) * Tile::kColumns;
+  const auto make_scheduler = [&] { return TileScheduler<Tile, kAKMajor>(tiles); };
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();
     if (threadIdx.x == 0) {
@@ -137,7 +133,7 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
 #pragma unroll 1
         for (int stage = 0; stage < scheduler.count; ++stage) {
           ring.await_empty();
-          produce<Tile, true, true>(ring, map_a, map_b, scheduler.row, scheduler.column + aside,
+          produce<Tile, true, true>(ring, map_a, map_b, scheduler.row, scheduler.column,
                                     (scheduler.first_stage + stage) * Tile::kTileK, rank);
           ring.advance();
         }
@@ -147,8 +143,8 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
       if (threadIdx.x / 32 == 1) {
         auto scheduler = make_scheduler();
         while (scheduler.advance()) {
-          Tile::Scales::template produce<Tile>(ring, cluster.scales, tiles.call, scheduler.row,
-                                               scheduler.column + aside, scheduler.first_stage, scheduler.count);
+          Tile::Scales::template produce<Tile>(ring, cluster.scales, tiles.call, scheduler.row, scheduler.column,
+                                               scheduler.first_stage, scheduler.count);
         }
       }
     }
@@ -179,7 +175,7 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
         const int row = scheduler.row + (consumer * Tile::kParts + part) * 64;
         if (row >= tiles.call.m && !tiles.by_map) continue;
         epilogue.template dispatch<Tile::kColumns, float>(
-            row + warp * kPieceRows, scheduler.column + aside, scheduler.part, [&]<int kElement, EpilogueKind kKind>() {
+            row + warp * kPieceRows, scheduler.column, scheduler.part, [&]<int kElement, EpilogueKind kKind>() {
               if (tiles.by_map) {
                 return store_rows<Tile, kElement, kKind>(epilogue, acc[part], map_c, places, row, consumer, part);
               }

@@ -132,11 +132,7 @@ __device__ inline void pingpong_gemm(const GpuTileCall& tiles, const GpuTensorMa
   launch_dependents();
   wait_on_dependencies();
   // One for each role, made after setmaxnreg: ptxas spills what lives across it.
-  const auto make_scheduler = [&] {
-    return TileScheduler<Tile::kRows, Tile::kColumns * Tile::kCluster, Tile::kTileK>(
-        tiles, static_cast<int>(blockIdx.x) / Tile::kCluster, static_cast<int>(gridDim.x) / Tile::kCluster);
-  };
-  const int aside = static_cast<int>(rank) * Tile::kColumns;
+  const auto make_scheduler = [&] { return TileScheduler<Tile, kAKMajor>(tiles); };
   if (threadIdx.x < 128) {
     setmaxnreg_dec<40>();
     if (threadIdx.x == 0) {
@@ -145,7 +141,7 @@ __device__ inline void pingpong_gemm(const GpuTileCall& tiles, const GpuTensorMa
 #pragma unroll 1
         for (int stage = 0; stage < scheduler.count; ++stage) {
           ring.await_empty();
-          produce<Tile, kAKMajor, kBKMajor>(ring, map_a, map_b, scheduler.row, scheduler.column + aside,
+          produce<Tile, kAKMajor, kBKMajor>(ring, map_a, map_b, scheduler.row, scheduler.column,
                                             (scheduler.first_stage + stage) * Tile::kTileK, rank);
           ring.advance();
         }
@@ -181,7 +177,7 @@ __device__ inline void pingpong_gemm(const GpuTileCall& tiles, const GpuTensorMa
         const int row = scheduler.row + part * 64;
         if (row >= tiles.call.m) continue;
         epilogue.template dispatch<Tile::kColumns, typename Tile::Op::Accumulator>(
-            row + warp * kPieceRows, scheduler.column + aside, scheduler.part, [&]<int kElement, EpilogueKind kKind>() {
+            row + warp * kPieceRows, scheduler.column, scheduler.part, [&]<int kElement, EpilogueKind kKind>() {
               if (tiles.by_map) {
                 return store_rows<Tile, kElement, kKind>(epilogue, acc[part], map_c, places, row, consumer, part);
               }

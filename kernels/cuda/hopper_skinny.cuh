@@ -85,11 +85,18 @@ __device__ inline void add_up(const GpuCall& call, unsigned at, int first_column
   }
 }
 
+// The bytes of A in a line of a stage. TMA takes about four clocks for each line outside of its operand, so that the
+// box has A's rows alone. Sums of the tile's other rows are not stored.
+template <class Tile>
+__device__ inline unsigned bytes_of_a(const GpuCall& call) {
+  return min(call.m, Tile::kRows) * kRowBytes;
+}
+
 template <class Tile, bool kBKMajor>
 __device__ inline void produce_skinny(const typename Tile::Stages& ring, const GpuTensorMap& map_a,
-                                      const GpuTensorMap& map_b, int column, int k) {
+                                      const GpuTensorMap& map_b, unsigned bytes_a, int column, int k) {
   const unsigned full = ring.full();
-  arrive_expect_tx(full, Tile::kLines * (Tile::kBytesA + Tile::kBytesB));
+  arrive_expect_tx(full, Tile::kLines * (bytes_a + Tile::kBytesB));
 #pragma unroll
   for (int line = 0; line < Tile::kLines; ++line) {
     const unsigned to = ring.stage() + line * Tile::kLineBytes + Tile::kBytesA;
@@ -203,7 +210,7 @@ __device__ inline void produce_unaligned(typename Tile::Stages& ring, const GpuT
     rows.read(held);
     ring.await_empty();
     if (threadIdx.x == 0) {
-      arrive_expect_tx(ring.full(), Tile::kLines * Tile::kBytesA);
+      arrive_expect_tx(ring.full(), Tile::kLines * bytes_of_a<Tile>(tiles.call));
 #pragma unroll
       for (int line = 0; line < Tile::kLines; ++line) {
         load_box(ring.stage() + line * Tile::kLineBytes, map_a, (first + stage) * Tile::kTileK + line * Tile::kLineK, 0,
@@ -300,7 +307,8 @@ __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap
 #pragma unroll 1
       for (int stage = 0; stage < count; ++stage) {
         ring.await_empty();
-        produce_skinny<Tile, kBKMajor>(ring, map_a, map_b, column, (first + stage) * Tile::kTileK);
+        produce_skinny<Tile, kBKMajor>(ring, map_a, map_b, bytes_of_a<Tile>(tiles.call), column,
+                                       (first + stage) * Tile::kTileK);
         ring.advance();
       }
     }

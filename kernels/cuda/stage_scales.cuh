@@ -104,6 +104,8 @@ struct NoScales {
 template <bool kSquaresA, bool kSquaresB>
 struct BlockScales {
   static constexpr bool kScaled = true;
+  static constexpr bool kSquareBlocksA = kSquaresA;
+  static constexpr bool kSquareBlocksB = kSquaresB;
   static constexpr bool kReadsLate = !kSquaresB;  // Straight reads scales of columns while it adds
 
   // Copies the scales of `count` stages by one warp.

@@ -67,18 +67,18 @@ __device__ inline void release_reused_stage(typename Tile::Stages& ring) {
   ring.skip(1);
 }
 
-// Stores all tiles of the scheduler, by one thread. `below`, `aside`: this block's place in its cluster's tile.
+// Stores all tiles of the scheduler, by one thread.
 template <class Tile, class Scheduler>
 __device__ inline void store_tiles(const GpuTileCall& tiles, const GpuTensorMap& map_c, Scheduler& scheduler,
-                                   typename Tile::Stages& ring, const Chunks& chunks, int below, int aside) {
+                                   typename Tile::Stages& ring, const Chunks& chunks) {
   unsigned phase = 0;
   while (scheduler.advance()) {
     ring.skip(scheduler.count);
     await_phase(chunks.laid(0), phase);
-    store_unit<Tile, 0>(tiles, map_c, chunks.at, scheduler.row + below, scheduler.column + aside);
+    store_unit<Tile, 0>(tiles, map_c, chunks.at, scheduler.row, scheduler.column);
     if constexpr (Tile::kReusesStage) {
       await_phase(chunks.laid(1), phase);
-      store_unit<Tile, 1>(tiles, map_c, ring.stage(), scheduler.row + below, scheduler.column + aside);
+      store_unit<Tile, 1>(tiles, map_c, ring.stage(), scheduler.row, scheduler.column);
       await_stores<1>();
     } else {
       await_stores<0>();

@@ -150,10 +150,10 @@ __device__ inline void tma_mma_gemm(const GpuTileCall& tiles, const GpuTensorMap
   __syncthreads();
   launch_dependents();
   wait_on_dependencies();
-  using Scheduler = TileScheduler<Tile::kRows, Tile::kColumns, Tile::kTileK>;
+  using Scheduler = TileScheduler<Tile, kAKMajor>;
   if (threadIdx.x >= Tile::kWarps * 32) {
     if (threadIdx.x == Tile::kWarps * 32) {
-      Scheduler scheduler(tiles, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+      Scheduler scheduler(tiles);
       while (scheduler.advance()) {
 #pragma unroll 1
         for (int stage = 0; stage < scheduler.count; ++stage) {
@@ -171,7 +171,7 @@ __device__ inline void tma_mma_gemm(const GpuTileCall& tiles, const GpuTensorMap
     const int my_column = warp / kWarpsDown * Tile::kWarpN;
     TmaMmaWarp<Tile, kAKMajor, kBKMajor> mma(my_row, my_column);
     Epilogue epilogue(tiles, staging + warp * kPieces * kPieceBytes);
-    Scheduler scheduler(tiles, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+    Scheduler scheduler(tiles);
     while (scheduler.advance()) {
       WarpAccumulators<Tile> acc;
       acc.clear();

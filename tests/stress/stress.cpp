@@ -75,6 +75,7 @@ std::vector<Shape> make_shapes(const Kernel& kernel, int64_t sms) {
       {"more tiles than SMs, a quarter of a stage", down * m, across * n - 40, std::max<int64_t>(stage / 4, 1), kLarge},
       {"more tiles than SMs, three stages", down * m, across * n, 3 * stage, kLarge},
       {"one tile, 65 stages", m, n, 65 * stage, kLarge},
+      {"few rows and columns of a tile", m / 3 + 1, n / 3 / 8 * 8 + 8, 3 * stage},
       {"unaligned rows", m + 1, n + 3, stage + 1, 1, 1},
       {"at the end of a page", m, n + 16, 2 * stage, 1, 0, BufferEnd::at_unmapped_page},
       {"unaligned, at the end of a page", std::max<int64_t>(m - 1, 1), n + 5, stage + 3, 1, 1,

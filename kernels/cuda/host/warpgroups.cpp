@@ -112,8 +112,9 @@ void map_c(WarpgroupMaps& maps, const Plan& plan) {
   const bool whole =
       clusters ? plan.gpu.cluster == plan.gpu.shape.blocks() : tiles_of(kernel, p) * kernel.cluster > plan.grid.x;
   const bool gains = kernel.pingpong || ((clusters || kernel.work == GpuWork::warpgroups) && element == 2 && whole);
-  const TensorMapShape map = map_of({call.c, p.m, p.n, call.ldc, element, element == 2 ? kMapUint16 : kMapUint32},
-                                    kLine / element, clusters ? kernel.tile.m : kChunkRows);
+  const TensorMapShape map =
+      map_of({call.c, p.m, p.n, call.ldc, element, element == 2 ? kMapUint16 : kMapUint32}, kLine / element,
+             clusters ? std::min(kernel.tile.m, std::max<int64_t>(p.m, 1)) : kChunkRows);
   const bool held = std::max(map.sizes[0], map.sizes[1]) <= kMostSize && map.stride < kMostStride;
   maps.tiles.by_map = named && gains && held && call.split == 1 && map.at != nullptr ? 1 : 0;
   if (maps.tiles.by_map) maps.c = map;
@@ -139,10 +140,14 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   if (p.k == 0) a = nothing;
   if (p.k == 0 || plan.gpu.unaligned_b) b = nothing;
   // Lines that a block fetches: its own lines of one operand, its share of the cluster's lines of the other.
-  const int64_t a_lines =
-      in_cluster ? kernel.tile.m / plan.gpu.shape.across : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
-  const int64_t b_lines =
-      in_cluster ? kernel.tile.n / plan.gpu.shape.down : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
+  const auto share_of = [](int64_t tile, int64_t lines, int64_t blocks) {
+    return lines_of_block(static_cast<int>(tile), static_cast<int>(std::clamp<int64_t>(lines, 1, tile)),
+                          static_cast<int>(blocks));
+  };
+  const int64_t a_lines = in_cluster ? share_of(kernel.tile.m, p.m, plan.gpu.shape.across)
+                                     : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
+  const int64_t b_lines = kernel.work == GpuWork::clusters ? share_of(kernel.tile.n, p.n, plan.gpu.shape.down)
+                                                           : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
   maps.a = map_of(a, k, a_mk ? a_lines : k);
   maps.b = map_of(b, k, b_nk ? b_lines : k / plan.gpu.shape.down);
   // They read 128 bytes of a column of B at a time, other blocks the rest later: filling 256 bytes was slower.
