@@ -29,7 +29,9 @@ int64_t fewest_stages(FamilyId family) {
     case FamilyId::mma_direct_32:
     case FamilyId::mma_direct_narrow: return 1;
     case FamilyId::clusters:
+    case FamilyId::clusters_64:
     case FamilyId::clusters_fp8:
+    case FamilyId::clusters_fp8_64:
     case FamilyId::clusters_blocks: return 2;
     case FamilyId::simt_words: return 32;
     default: return 4;
@@ -163,11 +165,13 @@ struct Model {
     const auto bytes_of = [&](int64_t lines) {
       return static_cast<double>(lines * tile.k * size_of(p.a)) / static_cast<double>(kernel.sms);
     };
-    // A cluster's blocks receive both operands whole, and fetch their share.
+    // A cluster's blocks receive both operands whole, and fetch their share. They copy no lines outside of an operand.
+    const int64_t rows = splits_in_cluster(kernel) ? std::min(tile.m, p.m) : tile.m;
+    const int64_t columns = kernel.work == GpuWork::clusters ? std::min(tile.n, p.n) : tile.n;
     const double fetched =
-        bytes_of(tile.m) / static_cast<double>(shape.across) + bytes_of(tile.n) / static_cast<double>(shape.down);
+        bytes_of(rows) / static_cast<double>(shape.across) + bytes_of(columns) / static_cast<double>(shape.down);
     const double read =
-        std::max(bytes_of(tile.m + tile.n) / family.block_bytes, load * running * fetched / family.sm_bytes) *
+        std::max(bytes_of(rows + columns) / family.block_bytes, load * running * fetched / family.sm_bytes) *
         (reading.unaligned ? family.unaligned : 1);
     return std::max({compute + family.stage_clocks, read, family.least_clocks}) / clock +
            (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
@@ -214,6 +218,7 @@ std::span<const EnumName<FamilyId>> enum_names(FamilyId) {
   static constexpr EnumName<FamilyId> kNames[] = {
       {FamilyId::tcgen05, "tcgen05"},
       {FamilyId::small_m, "small_m"},
+      {FamilyId::small_m_fp8, "small_m_fp8"},
       {FamilyId::clusters, "clusters"},
       {FamilyId::clusters_64, "clusters_64"},
       {FamilyId::clusters_fp8, "clusters_fp8"},
@@ -243,7 +248,7 @@ FamilyId find_family(const Kernel& kernel) {
   if (is_tcgen05(kernel)) return FamilyId::tcgen05;
   const bool blocks = kernel.block_scale != BlockScale::none;
   switch (kernel.work) {
-    case GpuWork::small_m: return FamilyId::small_m;
+    case GpuWork::small_m: return is_fp8(kernel.dtype) ? FamilyId::small_m_fp8 : FamilyId::small_m;
     case GpuWork::clusters:
       if (blocks) return FamilyId::clusters_blocks;
       // Tiles of 64 columns have one warpgroup that computes.
@@ -334,19 +339,12 @@ Split best_clusters(const Kernel& kernel, const Problem& problem, const Gpu& gpu
 }  // namespace
 
 Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu) {
-  // No measurement shows whether one block on each of few SMs reaches the memory's rate. If the model finds splits
-  // equally fast, small M therefore takes the split with most blocks that have an SM each.
-  constexpr double kAlike = 1.1;
   if (kernel.work == GpuWork::clusters) return best_clusters(kernel, problem, gpu);
   const Model model(kernel, problem, gpu);
-  const bool small_m = kernel.work == GpuWork::small_m;
   Split best{1, {}, model.seconds(1)};
-  double least = best.seconds;
-  for (int64_t parts = 2; parts <= model.most_parts(); parts += small_m ? parts : 1) {
+  for (int64_t parts = 2; parts <= model.most_parts(); ++parts) {
     const double seconds = model.seconds(parts);
-    const bool alike = small_m && model.tiles * static_cast<double>(parts) <= model.sms && seconds <= kAlike * least;
-    if (seconds < best.seconds || alike) best = {parts, {}, seconds};
-    least = std::min(least, seconds);
+    if (seconds < best.seconds) best = {parts, {}, seconds};
   }
   return best;
 }

@@ -25,6 +25,7 @@ namespace pbprobe {
 enum class FamilyId {
   tcgen05,
   small_m,
+  small_m_fp8,
   clusters,
   clusters_64,
   clusters_fp8,

@@ -355,10 +355,10 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   EXPECT_EQ(of(512, 512, 512).kernel->name, "wgmma_bf16_cluster_64x64_sm90");
   EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "wgmma_bf16_128x64_sm90");
   EXPECT_EQ(of(256, 256, 256).kernel->name, "gemm_bf16_32x32_sm90");
-  EXPECT_GT(of(256, 256, 65536).split, 4);
-  EXPECT_EQ(of(16, 8192, 8192).kernel->name, "wgmma_bf16_small_m16_sm90");
-  EXPECT_THAT(of(16, 4096, 8192).why, HasSubstr("split-K among 2 blocks of a cluster"));
-  EXPECT_EQ(of(16, 8192, 8192).grid.x, 128) << "a block an SM, and no cluster";
+  EXPECT_EQ(of(256, 256, 65536).gpu.cluster, 8) << "parts of k";
+  EXPECT_EQ(of(16, 1024, 8192).kernel->name, "wgmma_bf16_small_m16_sm90");
+  EXPECT_THAT(of(16, 1024, 8192).why, HasSubstr("split-K among 8 blocks of a cluster"));
+  EXPECT_EQ(of(16, 1024, 8192).grid.x, 128) << "a block an SM";
   EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_cluster_64x128_sm90");
   EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_cluster_80x128_sm90");
   EXPECT_EQ(of(129, 8192, 8192).kernel->max_m, INT64_MAX);
