@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// pbprobe_fit_model SAMPLES.json [--check OTHERS.json] [--write kernels/dispatch/fits.inc]: fits the costs of each
-// family of GPU kernels (kernels/dispatch/model.hpp) to measured times (tools/measure-candidates), by an evolution
-// strategy. Prints the loss of choice before and after: the time of the kernel with the lowest predicted time over the
-// fastest measured time.
+// pbprobe_fit_model fits the costs of each family of GPU kernels (kernels/dispatch/model.hpp) to measured times
+// (tools/measure-candidates), by an evolution strategy. Loss of choice: the time of the kernel with the lowest
+// predicted time over the fastest measured time.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -101,26 +101,15 @@ Result<void> launch(const Launch& what, const Context& context, void** parameter
   if (what.cluster > 1 || what.overlaps) {
     std::array<CuLaunchAttribute, 2> attributes;
     unsigned count = 0;
-    if (what.cluster > 1) {
-      CuLaunchAttribute& cluster = attributes.at(count++);
-      cluster.id = kCuLaunchClusterDimension;
-      cluster.value.dims[0] = size(what.cluster);
-      cluster.value.dims[1] = cluster.value.dims[2] = 1;
-    }
-    if (what.overlaps) {
-      CuLaunchAttribute& overlap = attributes.at(count++);
-      overlap.id = kCuLaunchProgrammaticSerialization;
-      overlap.value.flag = 1;
-    }
-    CuLaunchConfig config;
-    config.grid[0] = size(what.grid.x);
-    config.grid[1] = size(what.grid.y);
-    config.grid[2] = size(what.grid.z);
-    config.block[0] = size(what.threads);
-    config.shared_bytes = size(what.shared_bytes);
-    config.stream = static_cast<CuStream>(context.stream);
-    config.attributes = attributes.data();
-    config.attribute_count = count;
+    if (what.cluster > 1)
+      attributes.at(count++) = {.id = kCuLaunchClusterDimension, .value = {.dims = {size(what.cluster), 1, 1}}};
+    if (what.overlaps) attributes.at(count++) = {.id = kCuLaunchProgrammaticSerialization, .value = {.flag = 1}};
+    CuLaunchConfig config{.grid = {size(what.grid.x), size(what.grid.y), size(what.grid.z)},
+                          .block = {size(what.threads), 1, 1},
+                          .shared_bytes = size(what.shared_bytes),
+                          .stream = static_cast<CuStream>(context.stream),
+                          .attributes = attributes.data(),
+                          .attribute_count = count};
     PBPROBE_CU(driver, text(), cuLaunchKernelEx(&config, static_cast<CuFunction>(kernel->handle), parameters, nullptr));
     return {};
   }
@@ -177,7 +166,8 @@ Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view ta
 
 Result<void> GpuKernels::load_all(const TargetBuild& build) {
   PBPROBE_TRY(CuLibrary library, load_cubin(*driver_, build));
-  libraries_.push_back(library);
+  libraries_.emplace_back(
+      library, [driver = driver_](void* loaded) { driver->cuLibraryUnload(static_cast<CuLibrary>(loaded)); });
   const auto add = [&](const std::string& symbol, int64_t shared) -> Result<void> {
     PBPROBE_TRY(auto loaded, load_kernel(*driver_, library, symbol, shared, build.target));
     kernels_.emplace(symbol, loaded);
@@ -199,23 +189,6 @@ Result<void> GpuKernels::load_all(const TargetBuild& build) {
     PBPROBE_CHECK(add(proof_symbol(peak), peak.shared_bytes));
   }
   return {};
-}
-
-GpuKernels::GpuKernels(GpuKernels&& other) noexcept {
-  *this = std::move(other);
-}
-
-GpuKernels& GpuKernels::operator=(GpuKernels&& other) noexcept {
-  std::swap(driver_, other.driver_);
-  std::swap(libraries_, other.libraries_);
-  std::swap(target_, other.target_);
-  std::swap(device_, other.device_);
-  std::swap(kernels_, other.kernels_);
-  return *this;
-}
-
-GpuKernels::~GpuKernels() {
-  for (void* library : libraries_) driver_->cuLibraryUnload(static_cast<CuLibrary>(library));
 }
 
 const LoadedKernel* GpuKernels::find(std::string_view symbol) const {
@@ -245,7 +218,6 @@ struct Repacked {
 };
 
 GpuRepack pass_of(const Repacked& r, int64_t element) {
-  const auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   constexpr int64_t kPieceBytes = kGpuPassVectors * 32 * 16;  // bytes that one warp copies
   constexpr int64_t kWarps = 8;
   const int64_t side = kGpuSquareBytes / element;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,12 +36,6 @@ class GpuKernels {
  public:
   // Loads the target's embedded cubins. Errors: unsupported (not built; the device cannot run it: error 209); device.
   [[nodiscard]] static Result<GpuKernels> load(const DriverApi& driver, std::string_view target);
-  GpuKernels(GpuKernels&& other) noexcept;
-  GpuKernels& operator=(GpuKernels&& other) noexcept;
-  GpuKernels(const GpuKernels&) = delete;
-  GpuKernels& operator=(const GpuKernels&) = delete;
-  ~GpuKernels();
-
   [[nodiscard]] std::string_view target() const { return target_; }
   // The GPU that was current when they were loaded.
   [[nodiscard]] int device() const { return device_; }
@@ -53,7 +48,7 @@ class GpuKernels {
   GpuKernels() = default;
   [[nodiscard]] Result<void> load_all(const TargetBuild& build);
   const DriverApi* driver_ = nullptr;
-  std::vector<void*> libraries_;
+  std::vector<std::shared_ptr<void>> libraries_;  // CUlibrary, unloaded with the last copy
   std::string target_;
   int device_ = 0;
   std::map<std::string, LoadedKernel, std::less<>> kernels_;
