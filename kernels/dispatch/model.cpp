@@ -22,17 +22,13 @@ constexpr int64_t kVector = 16;  // bytes
 constexpr int64_t kMostParts = 32;
 
 // The fewest stages of a part of split-K.
-int64_t fewest_stages(FamilyId family) {
-  switch (family) {
+int64_t fewest_stages(const Kernel& kernel) {
+  if (kernel.work == GpuWork::clusters) return 2;
+  switch (find_family(kernel)) {
     case FamilyId::gemv:
     case FamilyId::mma_direct_64:
     case FamilyId::mma_direct_32:
     case FamilyId::mma_direct_narrow: return 1;
-    case FamilyId::clusters:
-    case FamilyId::clusters_64:
-    case FamilyId::clusters_fp8:
-    case FamilyId::clusters_fp8_64:
-    case FamilyId::clusters_blocks: return 2;
     case FamilyId::simt_words: return 32;
     default: return 4;
   }
@@ -126,7 +122,7 @@ struct Model {
   [[nodiscard]] int64_t most_parts() const {
     if (is_tcgen05(kernel)) return 1;
     const int64_t most = splits_in_cluster(kernel) ? kGpuMostCluster / shape.blocks() : kMostParts;
-    return std::clamp<int64_t>(stages / fewest_stages(find_family(kernel)), 1, most);
+    return std::clamp<int64_t>(stages / fewest_stages(kernel), 1, most);
   }
   // Blocks of a cluster, or SMs of a pair, that compute one tile of tiles_of() together.
   [[nodiscard]] double together() const {
@@ -165,7 +161,8 @@ struct Model {
     const auto bytes_of = [&](int64_t lines) {
       return static_cast<double>(lines * tile.k * size_of(p.a)) / static_cast<double>(kernel.sms);
     };
-    // A cluster's blocks receive both operands whole, and fetch their share. They copy no lines outside of an operand.
+    // A cluster's blocks receive both operands whole, and fetch their share. Lines outside of A are not copied;
+    // clusters copy none outside of B either.
     const int64_t rows = splits_in_cluster(kernel) ? std::min(tile.m, p.m) : tile.m;
     const int64_t columns = kernel.work == GpuWork::clusters ? std::min(tile.n, p.n) : tile.n;
     const double fetched =
