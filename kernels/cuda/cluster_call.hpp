@@ -18,7 +18,8 @@ constexpr bool takes_several_tiles(int rows, bool narrow) {
 }
 
 // Returns the lines that each of the blocks that share an operand's tile of `tile` lines fetches: no more than the
-// operand has, because TMA takes about four clocks for each line outside of it. The operand has `lines` lines.
+// operand has (`lines`), because TMA takes about four clocks for each line outside of it. A share may begin at any
+// line: the swizzle follows the address in shared memory.
 PBPROBE_EVERYWHERE constexpr int lines_of_block(int tile, int lines, int blocks) {
   return ((lines < tile ? lines : tile) + blocks - 1) / blocks;
 }

@@ -3,20 +3,19 @@
 //
 // sm_90a: wgmma in clusters that share both operands and split k. A block computes kRows rows of A by 64 or 128 columns
 // of B with swapped operands (swap-AB): B's columns are the rows of the instruction, 64 a warpgroup, so that kRows can
-// be any multiple of 16. The shape of the cluster is an argument: blocks side by side fetch A together, blocks one
-// below the other B, each its share by multicast. Blocks of different parts of k add their accumulators through
-// distributed shared memory in a fixed order, without workspace or a second kernel. C of 2-byte elements that is not
-// split is transposed by stmatrix and stored by TMA, from a buffer of its own: then a cluster computes several tiles,
-// and the next tile's operands are fetched during the epilogue. Family header: see tile.cuh. Source: PTX ISA, "wgmma",
-// "stmatrix".
+// be any multiple of 16. The cluster's shape is an argument: blocks side by side share A, blocks one below the other B,
+// by multicast. Blocks of different parts of k add their accumulators through distributed shared memory in a fixed
+// order. C of 2-byte elements that is not split is transposed by stmatrix and stored by TMA from a buffer of its own:
+// then a cluster computes several tiles, and fetches the next tile's operands during the epilogue. Family header: see
+// tile.cuh. Source: PTX ISA, "wgmma", "stmatrix".
 //
 // Shared memory at exit: other blocks of the cluster write this block's stages by multicast, arrive at its `empty`
-// barriers, and read its accumulators (read_of_block). Every multicast has landed, because the consumers waited for
-// each `full` phase. cluster_sync() publishes the accumulators; the last one orders the reads and the arrivals before
-// any block exits. Reuse of buffers: stages wait for `empty` of every block that they are sent to; C's buffer waits for
-// the previous store; row scales alternate between two buffers, and sync_consumers() of the tile between orders their
-// reads. Where TMA does not store C, a cluster computes one tile, and the accumulators replace the stages after
-// sync_consumers(), when every copy has landed and no wgmma reads the ring.
+// barriers, and read its accumulators (read_of_block). Every multicast has landed: the consumers waited for each `full`
+// phase. cluster_sync() publishes the accumulators; the last one orders reads and arrivals before any block exits.
+// Reuse of buffers: stages wait for `empty` of every block that they are sent to; C's buffer waits for the previous
+// store; row scales alternate between two buffers, and sync_consumers() of the tile between orders their reads. Where
+// TMA does not store C, a cluster computes one tile, and the accumulators replace the stages after sync_consumers(),
+// when every copy has landed and no wgmma reads the ring.
 #pragma once
 
 #include "kernels/cuda/cluster_call.hpp"
@@ -26,8 +25,7 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// Behind the stages: C's buffer; the barriers; the block scales of each stage, if the kernel has any; then, twice, a
-// scale for each row of A.
+// Behind the stages: C's buffer; the barriers; the block scales of each stage, if any; two sets of scales of A's rows.
 template <class Op, int kRows, int kStages, int kGroups, class ScalesOf = NoScales>
 struct ClusterTile : SkinnyTile<Op, kRows, kStages, kGroups, 1, 1> {
   using Scales = ScalesOf;
@@ -212,8 +210,7 @@ __device__ inline void sync_consumers() {
   asm volatile("barrier.sync 1, %0;" ::"n"(128 * Tile::kGroups) : "memory");
 }
 
-// A thread's columns of C: their place and their factors, loaded before the main loop if there are registers. Four
-// neighbours, or if TMA stores C the two columns of its accumulators, `step` apart.
+// A thread's columns of C, and their factors. Four neighbours, or if TMA stores C its accumulators' two, `step` apart.
 template <class Tile>
 struct ClusterColumns {
   static constexpr int kThreadsOfRow = Tile::kColumns / 4;

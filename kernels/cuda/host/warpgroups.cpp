@@ -114,7 +114,7 @@ void map_c(WarpgroupMaps& maps, const Plan& plan) {
   const bool gains = kernel.pingpong || ((clusters || kernel.work == GpuWork::warpgroups) && element == 2 && whole);
   const TensorMapShape map =
       map_of({call.c, p.m, p.n, call.ldc, element, element == 2 ? kMapUint16 : kMapUint32}, kLine / element,
-             clusters ? std::min(kernel.tile.m, std::max<int64_t>(p.m, 1)) : kChunkRows);
+             clusters ? std::clamp<int64_t>(p.m, 1, kernel.tile.m) : kChunkRows);
   const bool held = std::max(map.sizes[0], map.sizes[1]) <= kMostSize && map.stride < kMostStride;
   maps.tiles.by_map = named && gains && held && call.split == 1 && map.at != nullptr ? 1 : 0;
   if (maps.tiles.by_map) maps.c = map;
