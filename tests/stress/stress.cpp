@@ -203,8 +203,10 @@ class Suite {
   Result<void> write_evidence(const std::filesystem::path& folder) const {
     for (const auto& state : states_) {
       if (!state.problem.empty()) continue;
+      const TargetBuild& build = build_of(*state.kernel);
+      const auto digest = build.ptx.empty() ? build.digest : build.source_digest;  // as EvidenceRecord::digest
       PBPROBE_CHECK(add_launches(folder / (options_.target + ".json"), std::string(state.kernel->name),
-                                 std::string(build_of(*state.kernel).digest), backend_.device(), state.launches));
+                                 std::string(digest), backend_.device(), state.launches));
     }
     return {};
   }
