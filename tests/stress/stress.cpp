@@ -204,7 +204,7 @@ class Suite {
     for (const auto& state : states_) {
       if (!state.problem.empty()) continue;
       const TargetBuild& build = build_of(*state.kernel);
-      const auto digest = build.ptx.empty() ? build.digest : build.source_digest;  // the one of EvidenceRecord
+      const auto digest = build.ptx.empty() ? build.digest : build.source_digest;
       PBPROBE_CHECK(add_launches(folder / (options_.target + ".json"), std::string(state.kernel->name),
                                  std::string(digest), backend_.device(), state.launches));
     }
