@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: wgmma in clusters that share both operands and split k. A block computes kRows rows of A by 64 or 128 columns
+// sm_90a: wgmma in clusters that share both operands and split k. A block computes kRows rows of A by 64 to 192 columns
 // of B with swapped operands (swap-AB): B's columns are the rows of the instruction, 64 a warpgroup, so that kRows can
 // be any multiple of 16. The cluster's shape is an argument: blocks side by side share A, blocks one below the other B,
 // by multicast. Blocks of different parts of k add their accumulators through distributed shared memory in a fixed
@@ -422,9 +422,9 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
     __syncthreads();
   }
   wait_on_dependencies();
-  constexpr bool kMovesRegisters = Tile::kGroups > 1;
+  constexpr int kOfProducer = Tile::kGroups == 1 ? 0 : Tile::Scales::kScaled || Tile::kGroups > 2 ? 56 : 40;
   if (threadIdx.x < 128) {
-    if constexpr (kMovesRegisters) setmaxnreg_dec<Tile::Scales::kScaled ? 56 : 40>();
+    if constexpr (kOfProducer > 0) setmaxnreg_dec<kOfProducer>();
     if (threadIdx.x == 0) {
       do {
         produce_cluster<Tile, kBKMajor>(ring, tiles.call, map_a, map_b, place, own.row, own.column, first, count);
@@ -441,7 +441,7 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
     launch_dependents();
     if (place.parts > 1) cluster_sync();
   } else {
-    if constexpr (kMovesRegisters) setmaxnreg_inc<Tile::Scales::kScaled ? 224 : 232>();
+    if constexpr (kOfProducer > 0) setmaxnreg_inc<registers_of_consumer(Tile::kGroups, kOfProducer)>();
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
     const unsigned mates = place.row_mask() | place.column_mask();
     unsigned row_scales = base + Tile::kRowScales;

@@ -64,6 +64,13 @@ __device__ inline void setmaxnreg_dec() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
+// Returns the registers of a consumer's thread, if a producer warpgroup leaves all but `of_producer` of each thread to
+// `groups` warpgroups of consumers.
+__device__ constexpr int registers_of_consumer(int groups, int of_producer) {
+  const int all = 65536 / (128 * (groups + 1)) / 8 * 8 * (groups + 1);
+  return (all - of_producer) / groups / 8 * 8;
+}
+
 // --- one wgmma: acc[64, kColumns] += A[64, 32 bytes] · B[kColumns, 32 bytes] ---
 // A thread's four accumulators of a column of eight: two neighbours of one row, two of the row eight below.
 
@@ -83,6 +90,9 @@ __device__ inline void setmaxnreg_dec() {
 #define PBPROBE_LIST_64                                                                                                \
   PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") "%60,%61,%62,%" \
                                                                                                        "63"
+#define PBPROBE_LIST_72 \
+  PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") PBPROBE_TEN("6") \
+      "%70,%71"
 #define PBPROBE_LIST_80 \
   PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") PBPROBE_TEN("6") \
       "%70,%71,%72,%73,%74,%75,%76,%77,%78,%79"
@@ -104,12 +114,13 @@ __device__ inline void setmaxnreg_dec() {
 #define PBPROBE_HELD_48(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_16(r, i + 32)
 #define PBPROBE_HELD_56(r, i) PBPROBE_HELD_48(r, i), PBPROBE_HELD_8(r, i + 48)
 #define PBPROBE_HELD_64(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_32(r, i + 32)
+#define PBPROBE_HELD_72(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_8(r, i + 64)
 #define PBPROBE_HELD_80(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_16(r, i + 64)
 #define PBPROBE_HELD_96(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_32(r, i + 64)
 #define PBPROBE_HELD_128(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_64(r, i + 64)
 template <int kColumns>
-constexpr bool kHasWgmma =
-    kColumns == 8 || (kColumns % 16 == 0 && kColumns <= 128) || kColumns == 160 || kColumns == 192 || kColumns == 256;
+constexpr bool kHasWgmma = kColumns == 8 ||
+                           (kColumns % 16 == 0 && kColumns <= 160) || kColumns == 192 || kColumns == 256;
 // Columns, accumulators of a thread, the number of the operand behind them and the next, shape and types, what follows.
 #define PBPROBE_WGMMA(columns, count, a, b, r, types, tail, ...)                                                      \
   if constexpr (kColumns == columns) {                                                                                \
@@ -128,6 +139,7 @@ constexpr bool kHasWgmma =
   PBPROBE_WGMMA(96, 48, 48, 49, r, types, tail, __VA_ARGS__)  \
   PBPROBE_WGMMA(112, 56, 56, 57, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(128, 64, 64, 65, r, types, tail, __VA_ARGS__) \
+  PBPROBE_WGMMA(144, 72, 72, 73, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(160, 80, 80, 81, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(192, 96, 96, 97, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(256, 128, 128, 129, r, types, tail, __VA_ARGS__)

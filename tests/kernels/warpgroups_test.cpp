@@ -99,7 +99,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
         << kernel.name;
     EXPECT_EQ(small_m, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 148);
+  EXPECT_EQ(rows, 163);
 }
 
 TEST(Warpgroups, MakesPersistentGridOfWholeClusters) {
@@ -123,14 +123,27 @@ TEST(Warpgroups, KIsSplitWhereTilesAreFew) {
   EXPECT_EQ(plan.grid.x, 2 * plan.split);
 }
 
+TEST(Warpgroups, CountsBlocksThatRunAtOnce) {
+  const auto blocks = [](int64_t size) { return count_blocks_at_once(132, size); };
+  EXPECT_EQ(blocks(1), 132);
+  EXPECT_EQ(blocks(2), 132);
+  EXPECT_EQ(blocks(3), 117) << "39 clusters, while only 30 of four blocks fit";
+  EXPECT_EQ(blocks(4), 120);
+  EXPECT_EQ(blocks(5), 110);
+  EXPECT_EQ(blocks(6), 102);
+  EXPECT_EQ(blocks(7), 105);
+  EXPECT_EQ(blocks(8), 120);
+  EXPECT_EQ(count_blocks_at_once(1, 8), 8) << "at least one cluster";
+}
+
 TEST(Warpgroups, SmallMSplitsKInACluster) {
   Kernel small_m = kernel(GpuWork::small_m, 16, 128, 1);
   small_m.blocks = 2;
   const auto unaligned = [&](int64_t n) { return cut(small_m, make_problem(16, n, 16383, DType::bf16)).grid.x; };
   EXPECT_GE(unaligned(8192), 128) << "threads that read B have less under way";
   const Plan decode = cut(small_m, make_problem(16, 4096, 8192, DType::bf16));
-  EXPECT_EQ(decode.gpu.cluster, 2);
-  EXPECT_EQ(decode.grid.x, 64);
+  EXPECT_EQ(decode.gpu.cluster, 3);
+  EXPECT_EQ(decode.grid.x, 96);
   EXPECT_EQ(decode.split, 1) << "nothing in the workspace";
   EXPECT_EQ(cut(small_m, make_problem(16, 1024, 8192, DType::bf16)).gpu.cluster, 8);
   EXPECT_EQ(cut(small_m, make_problem(16, 32768, 8192, DType::bf16)).gpu.cluster, 1);

@@ -16,8 +16,7 @@ namespace pbprobe {
 
 // Reports whether a small-M kernel reads B by threads, because no tensor map can describe its unaligned rows along k.
 [[nodiscard]] bool reads_unaligned_b(const Kernel& kernel, const Problem& problem);
-// Returns the blocks that run at once in clusters of `size`, one on each SM. The blocks of a cluster are on one GPC:
-// measured on an H100 of 132 SMs, 30 clusters of 3 or 4 run at once, and 15 of 5 to 8.
+// Returns the blocks that run at once in clusters of `size` (1 to 8), one on each SM.
 [[nodiscard]] int64_t count_blocks_at_once(int64_t sms, int64_t size);
 // Fills in grid, cluster, raster group, split and part. `parts`: split-K; for a kernel that splits k in a cluster, the
 // parts of a cluster.
