@@ -80,6 +80,12 @@ double ops_per_clock(const Kernel& kernel, const Target& target) {
   return bf16 ? 2 * static_cast<double>(*bf16) : kUnknown;
 }
 
+// Returns the time of two activities at once: the longer time, and up to 19 % more if both are alike.
+double overlap(double a, double b) {
+  const auto square = [](double x) { return x * x; };
+  return std::sqrt(std::sqrt(square(square(a)) + square(square(b))));
+}
+
 // One kernel, problem and device.
 struct Model {
   const Kernel& kernel;
@@ -144,7 +150,8 @@ struct Model {
         (reading.a != Pass::none ? bytes(p.m, p.k, p.a) : 0) + (reading.b != Pass::none ? bytes(p.k, p.n, p.b) : 0);
     if (read > 0) seconds += 1.3e-6 + 2 * read / (0.7 * memory);
     if (parts > 1 && !splits_in_cluster(kernel)) {
-      seconds += 2.5e-6 + static_cast<double>(2 * parts + 1) * bytes(p.m, p.n, p.accumulator) / (1.2 * memory);
+      const double moved = static_cast<double>(2 * parts + 1) * bytes(p.m, p.n, p.accumulator);
+      seconds += family.part_us * 1e-6 + moved / (family.adding * memory);
       if (p.per_tensor && reads_one_scale(kernel)) seconds += 2e-6;  // repeats_scales()
     }
     return seconds;
@@ -170,7 +177,7 @@ struct Model {
     const double read =
         std::max(bytes_of(rows + columns) / family.block_bytes, load * running * fetched / family.sm_bytes) *
         (reading.unaligned ? family.unaligned : 1);
-    return std::max({compute + family.stage_clocks, read, family.least_clocks}) / clock +
+    return overlap(overlap(compute + family.stage_clocks, read), family.least_clocks) / clock +
            (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
   }
   [[nodiscard]] double seconds(int64_t parts) const {
@@ -205,57 +212,40 @@ struct Model {
             : 0;
     // The next kernel's blocks begin before this one ends, if they fit beside its blocks.
     const double launch = family.launch_us + (2 * all > slots * most ? family.exposed_us : 0);
-    return launch * 1e-6 + std::max(blocks, memory_seconds()) + cluster + pass_seconds(parts);
+    return launch * 1e-6 + overlap(blocks, memory_seconds()) + cluster + pass_seconds(parts);
   }
 };
 
 }  // namespace
 
 std::span<const EnumName<FamilyId>> enum_names(FamilyId) {
-  static constexpr EnumName<FamilyId> kNames[] = {
-      {FamilyId::tcgen05, "tcgen05"},
-      {FamilyId::small_m, "small_m"},
-      {FamilyId::small_m_fp8, "small_m_fp8"},
-      {FamilyId::clusters, "clusters"},
-      {FamilyId::clusters_64, "clusters_64"},
-      {FamilyId::clusters_fp8, "clusters_fp8"},
-      {FamilyId::clusters_fp8_64, "clusters_fp8_64"},
-      {FamilyId::clusters_blocks, "clusters_blocks"},
-      {FamilyId::tma_mma, "tma_mma"},
-      {FamilyId::pingpong, "pingpong"},
-      {FamilyId::warpgroups, "warpgroups"},
-      {FamilyId::warpgroups_fp8, "warpgroups_fp8"},
-      {FamilyId::warpgroups_blocks, "warpgroups_blocks"},
-      {FamilyId::mma_direct_64, "mma_direct_64"},
-      {FamilyId::mma_direct_32, "mma_direct_32"},
-      {FamilyId::mma_direct_narrow, "mma_direct_narrow"},
-      {FamilyId::mma_small_m, "mma_small_m"},
-      {FamilyId::mma_staged, "mma_staged"},
-      {FamilyId::gemv, "gemv"},
-      {FamilyId::simt_thin, "simt_thin"},
-      {FamilyId::simt_words, "simt_words"},
-      {FamilyId::simt_128, "simt_128"},
-      {FamilyId::simt_64, "simt_64"},
-      {FamilyId::simt_32, "simt_32"},
-  };
+#define PBPROBE_FAMILY(name) {FamilyId::name, #name},
+  static constexpr EnumName<FamilyId> kNames[] = {PBPROBE_FAMILIES(PBPROBE_FAMILY)};
+#undef PBPROBE_FAMILY
   return kNames;
 }
 
 FamilyId find_family(const Kernel& kernel) {
   if (is_tcgen05(kernel)) return FamilyId::tcgen05;
   const bool blocks = kernel.block_scale != BlockScale::none;
+  const auto of_type = [&](FamilyId any, FamilyId int8, FamilyId fp8) {
+    return is_fp8(kernel.dtype) ? fp8 : kernel.dtype == DType::int8 ? int8 : any;
+  };
   switch (kernel.work) {
-    case GpuWork::small_m: return is_fp8(kernel.dtype) ? FamilyId::small_m_fp8 : FamilyId::small_m;
+    case GpuWork::small_m: return of_type(FamilyId::small_m, FamilyId::small_m_int8, FamilyId::small_m_fp8);
     case GpuWork::clusters:
       if (blocks) return FamilyId::clusters_blocks;
       // Tiles of 64 columns have one warpgroup that computes.
-      if (kernel.tile.n == 64) return is_fp8(kernel.dtype) ? FamilyId::clusters_fp8_64 : FamilyId::clusters_64;
-      return is_fp8(kernel.dtype) ? FamilyId::clusters_fp8 : FamilyId::clusters;
+      if (kernel.tile.n == 64)
+        return of_type(FamilyId::clusters_64, FamilyId::clusters_int8_64, FamilyId::clusters_fp8_64);
+      // With three warpgroups two can multiply while one adds a stage's sums in FP32.
+      return of_type(FamilyId::clusters, FamilyId::clusters_int8,
+                     kernel.tile.n == 192 ? FamilyId::clusters_fp8_192 : FamilyId::clusters_fp8);
     case GpuWork::tma_mma: return FamilyId::tma_mma;
     case GpuWork::warpgroups:
       if (blocks) return FamilyId::warpgroups_blocks;
-      if (is_fp8(kernel.dtype)) return FamilyId::warpgroups_fp8;
-      return kernel.pingpong ? FamilyId::pingpong : FamilyId::warpgroups;
+      if (kernel.pingpong) return of_type(FamilyId::pingpong, FamilyId::pingpong_int8, FamilyId::warpgroups_fp8);
+      return of_type(FamilyId::warpgroups, FamilyId::warpgroups_int8, FamilyId::warpgroups_fp8);
     case GpuWork::blocks: break;
   }
   return kernel.instruction == "mma.sync" ? mma_family(kernel) : simt_family(kernel);

@@ -22,33 +22,17 @@ namespace pbprobe {
 [[nodiscard]] int64_t count_sms(const Gpu& gpu);  // 64 if the driver does not report the count
 
 // Families of kernels that share their costs.
-enum class FamilyId {
-  tcgen05,
-  small_m,
-  small_m_fp8,
-  clusters,
-  clusters_64,
-  clusters_fp8,
-  clusters_fp8_64,
-  clusters_blocks,
-  tma_mma,
-  pingpong,
-  warpgroups,
-  warpgroups_fp8,
-  warpgroups_blocks,
-  mma_direct_64,
-  mma_direct_32,
-  mma_direct_narrow,
-  mma_small_m,
-  mma_staged,
-  gemv,
-  simt_thin,
-  simt_words,
-  simt_128,
-  simt_64,
-  simt_32,
-  count,
-};
+// clang-format off
+#define PBPROBE_FAMILIES(f) \
+  f(tcgen05) f(small_m) f(small_m_int8) f(small_m_fp8) f(clusters) f(clusters_64) f(clusters_int8) \
+  f(clusters_int8_64) f(clusters_fp8) f(clusters_fp8_64) f(clusters_fp8_192) f(clusters_blocks) f(tma_mma) \
+  f(pingpong) f(pingpong_int8) f(warpgroups) f(warpgroups_int8) f(warpgroups_fp8) f(warpgroups_blocks) \
+  f(mma_direct_64) f(mma_direct_32) f(mma_direct_narrow) f(mma_small_m) f(mma_staged) f(gemv) f(simt_thin) \
+  f(simt_words) f(simt_128) f(simt_64) f(simt_32)
+// clang-format on
+#define PBPROBE_FAMILY(name) name,
+enum class FamilyId { PBPROBE_FAMILIES(PBPROBE_FAMILY) count };
+#undef PBPROBE_FAMILY
 [[nodiscard]] std::span<const EnumName<FamilyId>> enum_names(FamilyId);
 [[nodiscard]] FamilyId find_family(const Kernel& kernel);
 
@@ -64,13 +48,14 @@ struct Family {
   double writing;           // factor on the time to write C if its rows are unaligned
   double memory;            // fraction of the memory's rate that the family reaches
   double area_writing = 1;  // factor on area_us if the rows of C are unaligned
-  double part_us = 0.25;    // for each doubling of the parts of k in a cluster
+  double part_us = 0.25;    // for each doubling of the parts of k in a cluster; once, if another kernel adds them
   double share_us = 0.25;   // for each doubling of the blocks of a cluster that share operands
   double stage_clocks = 0;  // for each stage, besides the multiplications
   double least_clocks = 0;  // lower limit for a stage
   double word_us = 0;       // added to area_us if C has elements of 4 bytes
   double split_us = 0;      // added to area_us if a cluster adds parts of k
   double cached = 2;        // like `memory`, if the L2 cache holds the operands and C
+  double adding = 1.2;      // fraction of the memory's rate at which a kernel of its own adds parts
   double exposed_us = 0;    // added to launch_us if the SMs have no room for the blocks of the next kernel
 };
 
