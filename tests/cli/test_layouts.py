@@ -102,8 +102,8 @@ def test_reports_the_same_as_for_the_plain_layout(built, layout, place):
 
 @functools.cache
 def findings_on_files(path):
-    """Returns the findings and the torch of a report. Uses the smallest budget, because it needs no figure."""
-    document = json.loads(run("report", path, "--budget", "1", "--format", "json").stdout)
+    """Returns the findings and the torch of a report. Needs no figure."""
+    document = json.loads(run("report", path, "--no-figures", "--format", "json").stdout)
     listed = document["verdict"]["findings"]
     return {finding["id"] for finding in listed if finding["id"] < "PB4"}, document["inventory"]["torch_version"]
 
@@ -122,7 +122,7 @@ def test_reads_each_library_once(built):
 def test_finds_an_unnamed_environment(built):
     for layout in ("conda", "pth", "egg-link", "finder", "direct_url"):
         environment = {"PBPROBE_TORCH": str(built[layout])}
-        document = json.loads(run("report", "--budget", "1", "--format", "json", env=environment).stdout)
+        document = json.loads(run("report", "--no-figures", "--format", "json", env=environment).stdout)
         assert str(built[layout].parent) in document["inventory"]["artifact"]
 
 

@@ -116,7 +116,7 @@ def test_reports_unknown_and_invents_no_figure(tmp_path):
 def test_converts_a_report_to_the_recorded_machine(tmp_path):
     """Only what it says of files is kept: what ran, ran elsewhere."""
     mine = tmp_path / "mine.json"
-    run("report", make_recorded_torch(tmp_path / "site", "121"), "--format", "json", "--output", mine)
+    run("report", make_recorded_torch(tmp_path / "site", "121"), "--no-figures", "--format", "json", "--output", mine)
     assert json.loads(mine.read_text())["measurements"] is not None
     returned, report = judged(mine)
     assert (returned, report["measurements"]) == (PASSED, None)

@@ -87,6 +87,7 @@ plant("mode", lambda x, *args: x.dtype == torch.int64 and x.dim() > 1, choose_la
 )
 
 
+@pytest.mark.source
 @pytest.mark.parametrize("planted", [True, False])
 def test_faults_of_single_forms_are_found(operator_reports, planted):
     report = operator_reports[planted]
@@ -105,7 +106,10 @@ def test_faults_of_single_forms_are_found(operator_reports, planted):
         assert any("tril in float32" in one and "the type is torch.float64 instead of" in one for one in findings)
 
 
-@pytest.mark.parametrize(("order", "found"), [(">=", set()), ("<=", {("mode", "int64", "wrong", "call")})])
+@pytest.mark.parametrize(
+    ("order", "found"),
+    [pytest.param(">=", set(), marks=pytest.mark.source), ("<=", {("mode", "int64", "wrong", "call")})],
+)
 def test_accepts_differences_of_gpus(build, torch, tmp_path, order, found):
     (tmp_path / "plant.py").write_text(LIKE_A_GPU.replace("ORDER", order))
     names = "mode" if found else LIKE_A_GPU_NAMES
@@ -118,6 +122,7 @@ def test_accepts_differences_of_gpus(build, torch, tmp_path, order, found):
     assert bool([one for one in report["verdict"]["findings"] if one["id"] == "PB551"]) is bool(found)
 
 
+@pytest.mark.source
 def test_budget_without_a_result_is_no_answer(build, torch):
     report = compute(build, torch, "--operators", "--only-operators", "cos,sin", "--budget", "1")
     run = find_cpu_run(report)
@@ -127,6 +132,7 @@ def test_budget_without_a_result_is_no_answer(build, torch):
     assert "none of 2 ran in the time limit" in row["why"]
 
 
+@pytest.mark.source
 def test_missing_database_is_no_answer(build, torch, tmp_path):
     """A module that shadows expecttest and cannot be imported."""
     (tmp_path / "expecttest.py").write_text("raise ImportError('planted')")

@@ -30,6 +30,7 @@ lowerings[torch.ops.aten._scaled_mm.default] = lambda a, b, scale_a, scale_b, *m
 """
 
 
+@pytest.mark.source
 @pytest.mark.parametrize("planted", [True, False])
 def test_compiled_functions_are_compared(build, torch, tmp_path, planted):
     """One report for all functions: a process compiles the headers of the back end once."""
@@ -57,6 +58,7 @@ def test_compiled_functions_are_compared(build, torch, tmp_path, planted):
         assert "torch._scaled_mm in bfloat16" in product[0]["what"]
 
 
+@pytest.mark.source
 def test_unknown_operator_is_a_problem(build, torch):
     run = find_cpu_run(compute(build, torch, "--operators", "--only-operators", "cosine,cos"))
     assert "no operator cosine" in run["problem"]
@@ -82,6 +84,7 @@ COUNTS = {"values": (13, 7, 4, 2, 0), "packages": (2, 1, 1, 0, 0), "forms": (16,
 KINDS = ("operators", "right", "wrong", "crashed", "not_run")
 
 
+@pytest.mark.source
 def test_counts_all_operators(operator_reports):
     parts = [COUNTS[part] for part in ("values", "packages", *(["forms"] if HAS_KERNELS else []))]
     planted, sound = (find_cpu_run(operator_reports[one]) for one in (True, False))
@@ -90,6 +93,7 @@ def test_counts_all_operators(operator_reports):
     assert [sound[kind] for kind in KINDS] == [planted["operators"], planted["operators"] - not_run, 0, 0, not_run]
 
 
+@pytest.mark.source
 def test_planted_faults_are_found(operator_reports):
     report = operator_reports[True]
     run = find_cpu_run(report)
@@ -113,6 +117,7 @@ def test_planted_faults_are_found(operator_reports):
     assert "CUDA error: no kernel image" in lost
 
 
+@pytest.mark.source
 def test_sound_torch_has_no_wrong_operator(operator_reports):
     run = find_cpu_run(operator_reports[False])
     assert run["problem"] is None
@@ -122,6 +127,7 @@ def test_sound_torch_has_no_wrong_operator(operator_reports):
     assert not [one for one in operator_reports[False]["verdict"]["findings"] if one["id"] in ("PB551", "PB552")]
 
 
+@pytest.mark.source
 @pytest.mark.parametrize("planted", [True, False])
 def test_operators_of_packages_are_compared(operator_reports, planted):
     run = find_cpu_run(operator_reports[planted])

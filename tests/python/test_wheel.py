@@ -88,6 +88,15 @@ def test_it_holds_nothing_of_where_it_was_built(wheel):
     assert [file for file in files if not file.startswith((b"./bindings/", b"torch/include/torch/"))] == []
 
 
+def test_its_program_holds_the_worker_of_operators(wheel):
+    """The worker has the same bytes, so that its tests in `python` are not repeated for the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        program = archive.read("pbprobe/bin/pbprobe")
+    files = sorted((SOURCE / "probes/operators").glob("*.py"))
+    assert files
+    assert [file.name for file in files if file.read_bytes() not in program] == []
+
+
 @pytest.mark.parametrize("folder", ["wheel", "python"])
 def test_its_operators_take_only_torchs_functions_of_torch(build, wheel, folder):
     """libtorch_cpu.so exports parts of a libstdc++ too, without versions: another torch may not."""
@@ -190,7 +199,9 @@ def test_operators_compute_in_the_installed_torch(installed, torch, tmp_path):
 
 @pytest.mark.wheel
 def test_wheel_passes_the_python_suite(installed, torch, build, tmp_path):
-    """All that `python` asks of a build from source, of what pip installed: program, package and operators."""
+    """All tests of `python` not marked `source`, of the program, the package and the operators that pip installed.
+    They repeat one report on torch's operators: the program has the same objects, and the worker the same bytes.
+    """
     package = installed[1] / "pbprobe"
     stand_in = tmp_path / "build"
     (stand_in / "python").mkdir(parents=True)

@@ -59,9 +59,9 @@ def environment(folder, *packages, imports=IMPORTS):
     return site.parents[2]
 
 
-def reported(place, *options, budget=1, variables=None):
-    """Findings about the environment, and the document. No finding needs a figure: the least budget measures none."""
-    command = [PROGRAM, "report", place, "--no-cache", "--format", "json", "--budget", str(budget), *options]
+def reported(place, *options, figures=("--no-figures",), variables=None):
+    """Findings about the environment, and the document. No finding needs a figure."""
+    command = [PROGRAM, "report", place, "--no-cache", "--format", "json", *figures, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300,
                           env={**os.environ, **(variables or {})})  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
@@ -224,7 +224,7 @@ def test_does_not_start_programs_of_a_container(tmp_path):
     shutil.copy(os.path.realpath(sys.executable), python)
     (root / "etc").mkdir()
     (root / "etc/os-release").write_text("ID=debian\n")
-    findings, document = reported(root, "--no-figures", budget=10)
+    findings, document = reported(root)
     assert not any(one["distribution"] == "ext" for one in findings)
     # The container's Python has no libc.
     assert "which is missing" in " ".join(document["environment"]["notes"])
@@ -264,7 +264,7 @@ def imported(place, budgets=(9, 40)):
     next budget is for a machine so busy that no time was left for one.
     """
     for budget in budgets:
-        findings, document = reported(place, "--full", budget=budget)
+        findings, document = reported(place, figures=("--full", "--budget", str(budget)))
         if not any("time budget was used up" in (one["problem"] or "") for one in document["imports"]):
             break
     return [one for one in findings if one["id"].startswith("PB54")], document["imports"]
@@ -287,10 +287,11 @@ def test_reports_a_torch_that_python_does_not_import(tmp_path):
 
 def test_reports_extensions_that_crash_or_hang(tmp_path):
     def stopping(name, code):
-        return extension("void stop() { " + code + " }\n" + FREE + module("c10::free_cpu(nullptr); stop();"), name)
+        stop = 'extern "C" int pause();\nvoid stop() { ' + code + " }\n"
+        return extension(stop + FREE + module("c10::free_cpu(nullptr); stop();"), name)
 
     # Imported in the order of their names: no time is left after the one that hangs.
-    crashing, hanging = stopping("crashing", "__builtin_trap();"), stopping("hanging", 'for (;;) __asm__("");')
+    crashing, hanging = stopping("crashing", "__builtin_trap();"), stopping("hanging", "for (;;) pause();")
     findings, _ = imported(environment(tmp_path, torch(), crashing, hanging), budgets=(12,))
     assert [(one["id"], one["severity"]) for one in findings] == [("PB542", "warn")] * 2
     crashed, hung = sorted(one["what"] for one in findings)
@@ -315,7 +316,7 @@ def test_names_modules_that_the_database_of_operators_lacks(tmp_path, extension_
     utils = next(place.glob("lib/python3*/site-packages/torch")) / "utils"
     utils.mkdir()
     (utils / "cpp_extension.py").write_text(extension_of_torch)
-    _, document = reported(place, "--operators", "--no-figures", variables={"PIP_NO_INDEX": "1"})
+    _, document = reported(place, "--operators", variables={"PIP_NO_INDEX": "1"})
     assert f"operators needs {missing}, and pip could not" in document["operators"][0]["problem"]
 
 

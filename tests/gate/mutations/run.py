@@ -403,6 +403,7 @@ def make_bases(variants: tuple[str, ...]) -> tuple[str, ...]:
 
 def run_all(how: How, indices: range, jobs: int) -> int:
     start = time.monotonic()
+    scratch()
     how = dataclasses.replace(how, variants=make_bases(how.variants))
     real = REAL in how.variants
     if not real and not how.each:

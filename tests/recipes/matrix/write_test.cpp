@@ -45,12 +45,20 @@ TEST(Write, GithubsMatrixHasEveryVariantAndItsRunner) {
 }
 
 TEST(Write, ContainsTheFieldsThatPackagersNeed) {
-  const nix::TempFolder scratch;
-  ASSERT_TRUE(write_recipes(scratch.path(), files(), false));
-  const std::string check = std::string(PBPROBE_SOURCE_DIR) + "/ci/check-recipes '" + scratch.path().string() + "' >'" +
-                            (scratch.path() / "stated").string() + "'";
-  ASSERT_EQ(std::system(check.c_str()), 0) << nix::read(scratch.path() / "stated");
-  const auto broken = scratch.path() / "pytorch-python313-cuda13_0-sm90-avx512.nix";
+  const nix::TempFolder all, few;
+  const auto check_recipes = [](const fs::path& folder) {
+    const std::string command = std::string(PBPROBE_SOURCE_DIR) + "/ci/check-recipes '" + folder.string() + "' >'" +
+                                (folder / "stated").string() + "'";
+    return std::system(command.c_str());
+  };
+  ASSERT_TRUE(write_recipes(all.path(), files(), false));
+  ASSERT_EQ(check_recipes(all.path()), 0) << nix::read(all.path() / "stated");
+  // The check takes a second for all recipes: the faults are beside the recipes for SM90 and for CPUs alone.
+  for (const auto& file : files())
+    if (file.name.find("-sm90-") != file.name.npos || file.name.find("-cpu-") != file.name.npos)
+      nix::write(few.path() / file.name, file.text);
+  ASSERT_EQ(check_recipes(few.path()), 0) << nix::read(few.path() / "stated");
+  const auto broken = few.path() / "pytorch-python313-cuda13_0-sm90-avx512.nix";
   const auto text = nix::read(broken);
   for (const auto& [from, to] :
        std::vector<std::pair<std::string, std::string>>{{"cudaPackages_13_0", "cudaPackages"},
@@ -60,8 +68,8 @@ TEST(Write, ContainsTheFieldsThatPackagersNeed) {
     auto changed = text;
     changed.replace(changed.find(from), from.size(), to);
     nix::write(broken, changed);
-    EXPECT_NE(std::system(check.c_str()), 0) << from;
-    EXPECT_THAT(nix::read(scratch.path() / "stated"), HasSubstr("BROKEN: " + broken.string())) << from;
+    EXPECT_NE(check_recipes(few.path()), 0) << from;
+    EXPECT_THAT(nix::read(few.path() / "stated"), HasSubstr("BROKEN: " + broken.string())) << from;
   }
 }
 
