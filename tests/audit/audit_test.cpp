@@ -12,15 +12,15 @@ namespace pbprobe {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::build_library;
-using testing::Content;
-using ::testing::ElementsAre;
-using testing::ElfBuilder;
-using testing::fatbin;
-using ::testing::IsEmpty;
-using testing::make_content;
-using testing::TempFolder;
-using testing::ZipBuilder;
+using test::build_library;
+using test::Content;
+using test::ElfBuilder;
+using test::fatbin;
+using test::make_content;
+using test::TempFolder;
+using test::ZipBuilder;
+using testing::ElementsAre;
+using testing::IsEmpty;
 using Counts = std::map<std::string, int64_t>;
 
 constexpr std::string_view kVersion = "__version__ = '2.10.0'\ncuda: Optional[str] = '12.8'\n";
@@ -129,7 +129,7 @@ TEST(Audit, HostileMembersAreRefusedByNameAndTheRestGoesOn) {
   EXPECT_THAT(inventory->problems, ElementsAre("x.whl: member ../evil.so leads out of the archive (\"..\" in its "
                                                "name): refused: download it again from its publisher"));
   ASSERT_EQ(inventory->files.size(), 2U);
-  EXPECT_THAT(inventory->files[0].problem.value_or(""), ::testing::HasSubstr("not the 10 announced: refused"));
+  EXPECT_THAT(inventory->files[0].problem.value_or(""), testing::HasSubstr("not the 10 announced: refused"));
   EXPECT_EQ(inventory->files[1].device_code->cubin, (Counts{{"sm_90", 2}}));
 }
 
@@ -147,7 +147,7 @@ TEST(Audit, BrokenFilesAreReportedAndTheRestGoesOn) {
   ASSERT_EQ(inventory->files.size(), 6U);
   EXPECT_EQ(inventory->files[0].problem,
             "liba_empty.so: the file is empty (0 bytes): copy, download or build it again");
-  EXPECT_THAT(inventory->files[1].problem.value_or(""), ::testing::HasSubstr("the file is truncated"));
+  EXPECT_THAT(inventory->files[1].problem.value_or(""), testing::HasSubstr("the file is truncated"));
   EXPECT_EQ(inventory->files[2].problem, "libc_pointer.so: a Git LFS pointer instead of the file: run `git lfs pull`");
   EXPECT_EQ(inventory->files[3].problem, "libd_text.so: neither ELF nor fatbin: copy, download or build it again");
   EXPECT_EQ(inventory->files[5].problem, std::nullopt);

@@ -14,7 +14,7 @@
 
 #include "tests/temp_folder.hpp"
 
-namespace pbprobe::testing {
+namespace pbprobe::test {
 
 using Content = std::vector<uint8_t>;
 
@@ -201,6 +201,4 @@ inline Content fatbin(const std::vector<EntryBuilder>& entries) {
   return container;
 }
 
-using test::TempFolder;
-
-}  // namespace pbprobe::testing
+}  // namespace pbprobe::test

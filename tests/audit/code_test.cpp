@@ -21,9 +21,9 @@
 namespace pbprobe {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 using Names = std::vector<std::string>;
 
 Names needs_x86(std::vector<uint8_t> code) {

@@ -10,16 +10,16 @@
 namespace pbprobe {
 namespace {
 
-using testing::Content;
-using ::testing::ElementsAre;
-using testing::ElfBuilder;
-using testing::make_content;
+using test::Content;
+using test::ElfBuilder;
+using test::make_content;
+using testing::ElementsAre;
 
 // A file whose constants are these strings, each ended by a NUL.
 Content build_constants_file(const std::vector<std::string>& strings, const std::string& section = ".rodata") {
   Content bytes{0};
   for (const auto& text : strings) {
-    testing::append(bytes, make_content(text));
+    test::append(bytes, make_content(text));
     bytes.push_back(0);
   }
   ElfBuilder elf;

@@ -16,7 +16,7 @@ namespace {
 
 using Counts = std::map<std::string, int64_t>;
 
-class NvccFiles : public ::testing::Test {
+class NvccFiles : public testing::Test {
  protected:
   void SetUp() override {
     if (std::string_view(PBPROBE_FIXTURE_DEVICE).empty())
@@ -120,7 +120,7 @@ TEST_F(NvccFiles, FindsSameKernelsInEachCompression) {
     for (const auto& [target, census] : *file.device_code->census) {
       EXPECT_EQ(census.kernels, 1) << mode << target;
       EXPECT_GT(census.words, 8) << mode << target;
-      EXPECT_THAT(census.tensor_cubins, ::testing::IsEmpty()) << mode << target;
+      EXPECT_THAT(census.tensor_cubins, testing::IsEmpty()) << mode << target;
       EXPECT_EQ(census.trap_kernels, 0) << mode << target;
       EXPECT_EQ(census.idle_kernels, 0) << mode << target;
       EXPECT_EQ(census.cubins, 1) << mode << target;
@@ -148,10 +148,10 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreReportedByName) {
     const SmCensus census = file.device_code->census->at(sm);
     EXPECT_EQ(census.kernels, 7) << sm;  // and one function that is not a kernel
     EXPECT_EQ(census.trap_kernels, 2) << sm;
-    EXPECT_THAT(census.only_traps, ::testing::UnorderedElementsAre("_Z10only_trapsv", "_Z16prints_and_trapsPKf"));
+    EXPECT_THAT(census.only_traps, testing::UnorderedElementsAre("_Z10only_trapsv", "_Z16prints_and_trapsPKf"));
     EXPECT_EQ(census.instructions.at("BPT"), 3) << sm;
     EXPECT_EQ(census.instructions.at("HMMA"), sm == std::string_view("sm_75") ? 5 : 1) << sm;
-    EXPECT_THAT(census.tensor_cubins, ::testing::ElementsAre(1)) << sm;
+    EXPECT_THAT(census.tensor_cubins, testing::ElementsAre(1)) << sm;
     EXPECT_GT(census.instructions.at("STL"), 0) << sm;
     EXPECT_GT(census.instructions.at("LDL"), 0) << sm;
     EXPECT_FALSE(census.instructions.contains("HGMMA")) << sm;

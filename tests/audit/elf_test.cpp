@@ -15,12 +15,12 @@
 namespace pbprobe {
 namespace {
 
-using testing::append;
-using testing::Content;
-using ::testing::ElementsAre;
-using testing::ElfBuilder;
-using ::testing::IsEmpty;
-using testing::patch;
+using test::append;
+using test::Content;
+using test::ElfBuilder;
+using test::patch;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 constexpr size_t kProgramHeaders = sizeof(Elf64_Ehdr);
 constexpr size_t kDynamicHeader = kProgramHeaders + sizeof(Elf64_Phdr);
@@ -86,7 +86,7 @@ TEST(Elf, ReadsWhatTheLinkerWrites) {
     EXPECT_EQ(machine_name(elf->header.e_machine), PBPROBE_FIXTURE_MACHINE);
     auto dynamic = read_dynamic(*elf);
     ASSERT_TRUE(dynamic.ok()) << dynamic.error().message;
-    EXPECT_THAT(dynamic->needed, ::testing::Contains("libc.so.6"));
+    EXPECT_THAT(dynamic->needed, testing::Contains("libc.so.6"));
     const auto& paths = rpath ? dynamic->rpath : dynamic->runpath;
     EXPECT_THAT(paths, ElementsAre("$ORIGIN/../lib", "/opt/made-up"));
     EXPECT_THAT(rpath ? dynamic->runpath : dynamic->rpath, IsEmpty());
@@ -107,16 +107,16 @@ TEST(Elf, ReadsASearchPathOfManyStoreFolders) {
   EXPECT_EQ(dynamic->runpath.size(), 201U);  // the last entry is "": ld.so takes the current folder
 }
 
-struct Defect {
+struct ElfDefect {
   std::string name;
   std::function<void(Content&)> make;
   std::string message;
 };
-void PrintTo(const Defect& defect, std::ostream* out) {
+void PrintTo(const ElfDefect& defect, std::ostream* out) {
   *out << defect.name;
 }
 
-class MalformedElf : public ::testing::TestWithParam<Defect> {};
+class MalformedElf : public testing::TestWithParam<ElfDefect> {};
 
 TEST_P(MalformedElf, IsReportedByItsDefect) {
   Content content = sample().build();
@@ -135,9 +135,9 @@ Elf64_Shdr& section(Content& content, size_t index) {
   return *reinterpret_cast<Elf64_Shdr*>(content.data() + header(content).e_shoff + index * sizeof(Elf64_Shdr));
 }
 
-const std::vector<Defect> kDefects{
+const std::vector<ElfDefect> kElfDefects{
     {"Empty", [](Content& c) { c.clear(); }, "libx.so: not an ELF file"},
-    {"Text", [](Content& c) { c = testing::make_content("GROUP ( libx.so.1 )"); }, "libx.so: not an ELF file"},
+    {"Text", [](Content& c) { c = test::make_content("GROUP ( libx.so.1 )"); }, "libx.so: not an ELF file"},
     {"CutInTheHeader", [](Content& c) { c.resize(40); }, "libx.so+0x0: ELF header needs 64 bytes, 40 left"},
     {"Elf32", [](Content& c) { c[EI_CLASS] = ELFCLASS32; },
      "libx.so: ELF class 1, byte order 1: only 64-bit little-endian files are read (class 2, order 1)"},
@@ -185,7 +185,7 @@ const std::vector<Defect> kDefects{
      "libx.so+0xa49: dynamic string needs 1 bytes, 0 left"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Table, MalformedElf, ::testing::ValuesIn(kDefects),
+INSTANTIATE_TEST_SUITE_P(Table, MalformedElf, testing::ValuesIn(kElfDefects),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

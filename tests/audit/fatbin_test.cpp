@@ -15,19 +15,19 @@
 namespace pbprobe {
 namespace {
 
-using testing::append;
-using testing::Content;
-using testing::ElfBuilder;
-using testing::EntryBuilder;
-using testing::fatbin;
-using testing::patch;
-using Counts = std::map<std::string, int>;
+using test::append;
+using test::Content;
+using test::ElfBuilder;
+using test::EntryBuilder;
+using test::fatbin;
+using test::patch;
+using Numbers = std::map<std::string, int>;
 
 constexpr uint64_t kFlagA = 0x100000;
 constexpr uint64_t kFlagF = 0x200000;
 
-Counts count(const Fatbins& fatbins) {
-  Counts counts;
+Numbers count(const Fatbins& fatbins) {
+  Numbers counts;
   for (const auto& entry : fatbins.entries) {
     const std::string kind = entry.kind == EntryKind::cubin ? "" : std::string(name_kind(entry.kind)) + " ";
     ++counts[kind + sm_name(entry.sm)];
@@ -46,7 +46,7 @@ TEST(Fatbin, CountsKindsAndSuffixesOverContainers) {
   EXPECT_FALSE(fatbins.problem);
   EXPECT_EQ(fatbins.containers, 2U);
   EXPECT_EQ(count(fatbins),
-            (Counts{{"sm_90a", 1}, {"PTX sm_80", 1}, {"LTO-IR sm_86", 1}, {"sm_120f", 1}, {"sm_90", 2}}));
+            (Numbers{{"sm_90a", 1}, {"PTX sm_80", 1}, {"LTO-IR sm_86", 1}, {"sm_120f", 1}, {"sm_90", 2}}));
   EXPECT_EQ(fatbins.entries[0].container, 0U);
   EXPECT_EQ(fatbins.entries[3].container, 1U);
 }
@@ -74,14 +74,14 @@ TEST(Fatbin, ZerosBetweenContainersArePadding) {
   section.resize(section.size() + 3);
   const Fatbins fatbins = read(section);
   EXPECT_FALSE(fatbins.problem) << fatbins.problem->message;
-  EXPECT_EQ(count(fatbins), (Counts{{"sm_75", 1}, {"sm_80", 1}}));
+  EXPECT_EQ(count(fatbins), (Numbers{{"sm_75", 1}, {"sm_80", 1}}));
 }
 
 TEST(Fatbin, CountsKindsThatNeedAnotherCompiler) {
   const Fatbins fatbins =
       read(fatbin({{.kind = 0x40, .sm = 90}, {.kind = 0x80, .sm = 120}, {.kind = 0x10, .sm = 100}}));
   EXPECT_FALSE(fatbins.problem);
-  EXPECT_EQ(count(fatbins), (Counts{{"relocatable PTX sm_90", 1}, {"Tile IR sm_120", 1}, {"Mercury sm_100", 1}}));
+  EXPECT_EQ(count(fatbins), (Numbers{{"relocatable PTX sm_90", 1}, {"Tile IR sm_120", 1}, {"Mercury sm_100", 1}}));
 }
 
 TEST(Fatbin, ReportsUnknownKindAndReadsOn) {
@@ -89,20 +89,20 @@ TEST(Fatbin, ReportsUnknownKindAndReadsOn) {
   ASSERT_TRUE(fatbins.problem);
   EXPECT_EQ(fatbins.problem->message,
             "libx.so .nv_fatbin+0x10: fatbin entry of unknown kind 512, left out: a newer pbprobe may know it");
-  EXPECT_EQ(count(fatbins), (Counts{{"sm_80", 1}}));
+  EXPECT_EQ(count(fatbins), (Numbers{{"sm_80", 1}}));
 }
 
-struct Defect {
+struct FatbinDefect {
   std::string name;
   std::function<void(Content&)> make;
   std::string message;
   int entries = 0;  // read before the defect
 };
-void PrintTo(const Defect& defect, std::ostream* out) {
+void PrintTo(const FatbinDefect& defect, std::ostream* out) {
   *out << defect.name;
 }
 
-class MalformedFatbin : public ::testing::TestWithParam<Defect> {};
+class MalformedFatbin : public testing::TestWithParam<FatbinDefect> {};
 
 TEST_P(MalformedFatbin, IsReportedByItsDefect) {
   Content section = fatbin({{.sm = 75}});  // 16 + 64 + 64 bytes
@@ -117,7 +117,7 @@ TEST_P(MalformedFatbin, IsReportedByItsDefect) {
 
 constexpr size_t kSecond = 144;  // offset of the second container
 
-const std::vector<Defect> kDefects{
+const std::vector<FatbinDefect> kFatbinDefects{
     {"CutInAContainerHeader", [](Content& c) { c.resize(kSecond + 9); },
      "libx.so .nv_fatbin+0x90: fatbin header needs 16 bytes, 9 left", 1},
     {"CutInAnEntry", [](Content& c) { c.resize(kSecond + 100); },
@@ -164,7 +164,7 @@ const std::vector<Defect> kDefects{
      "libx.so .nv_fatbin+0xa0: fatbin entry for SM 305419896, 9999 is the limit", 1},
 };
 
-INSTANTIATE_TEST_SUITE_P(Table, MalformedFatbin, ::testing::ValuesIn(kDefects),
+INSTANTIATE_TEST_SUITE_P(Table, MalformedFatbin, testing::ValuesIn(kFatbinDefects),
                          [](const auto& test) { return test.param.name; });
 
 Fatbins embedded(const Content& content) {
@@ -176,11 +176,11 @@ Fatbins embedded(const Content& content) {
 TEST(EmbeddedFatbins, CountsOnlyLinkedEntriesIfAny) {
   ElfBuilder elf;
   elf.sections = {{"__nv_relfatbin", SHT_PROGBITS, fatbin({{.sm = 80}, {.sm = 90}})}};
-  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}, {"sm_90", 1}}));
+  EXPECT_EQ(count(embedded(elf.build())), (Numbers{{"sm_80", 1}, {"sm_90", 1}}));
   elf.sections.push_back({".nv_fatbin", SHT_PROGBITS, fatbin({{.sm = 80}})});
-  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
+  EXPECT_EQ(count(embedded(elf.build())), (Numbers{{"sm_80", 1}}));
   elf.sections.back().name = "cubins";  // whatever its name
-  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
+  EXPECT_EQ(count(embedded(elf.build())), (Numbers{{"sm_80", 1}}));
 }
 
 TEST(EmbeddedFatbins, SearchesSegmentsWithoutSectionHeaders) {
@@ -194,7 +194,7 @@ TEST(EmbeddedFatbins, SearchesSegmentsWithoutSectionHeaders) {
   elf.with_section_headers = false;
   const Fatbins fatbins = embedded(elf.build());
   EXPECT_FALSE(fatbins.problem);
-  EXPECT_EQ(count(fatbins), (Counts{{"sm_80", 1}, {"sm_90a", 1}}));
+  EXPECT_EQ(count(fatbins), (Numbers{{"sm_80", 1}, {"sm_90a", 1}}));
 }
 
 // Whatever its name, and at whatever offset; but neither code nor what is not loaded.
@@ -203,17 +203,17 @@ TEST(EmbeddedFatbins, AnyLoadedSectionMayHoldEntries) {
   Content shifted(3, 0);
   append(shifted, fatbin({{.sm = 90}}));
   elf.sections = {{".nv_fatbin", SHT_PROGBITS, fatbin({{.sm = 80}})}, {".data.fatbins", SHT_PROGBITS, shifted}};
-  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}, {"sm_90", 1}}));
+  EXPECT_EQ(count(embedded(elf.build())), (Numbers{{"sm_80", 1}, {"sm_90", 1}}));
   elf.sections.erase(elf.sections.begin());
   const Fatbins single = embedded(elf.build());
-  EXPECT_EQ(count(single), (Counts{{"sm_90", 1}}));
+  EXPECT_EQ(count(single), (Numbers{{"sm_90", 1}}));
   EXPECT_FALSE(single.problem);
 }
 
 TEST(EmbeddedFatbins, ReadsSectionMarkedAsEmpty) {
   ElfBuilder elf;
   elf.sections = {{".nv_fatbin", SHT_NOBITS, fatbin({{.sm = 80}})}};
-  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
+  EXPECT_EQ(count(embedded(elf.build())), (Numbers{{"sm_80", 1}}));
 }
 
 TEST(EmbeddedFatbins, ReportsEmptySection) {
@@ -232,8 +232,8 @@ TEST(EmbeddedFatbins, FindsBareCubinsAmongConstants) {
   cubin.flags = 0x6005a04;
   cubin.sections = {{".text.k", SHT_PROGBITS, Content(32, 0)}};
   Content constants(5, 1);
-  append(constants, testing::make_content("\x7f"
-                                          "ELF is no more than a text"));
+  append(constants, test::make_content("\x7f"
+                                       "ELF is no more than a text"));
   append(constants, cubin.build());
   append(constants, fatbin({{.sm = 80, .payload = cubin.build()}}));  // cubin of the container
   append(constants, cubin.build());
@@ -242,7 +242,7 @@ TEST(EmbeddedFatbins, FindsBareCubinsAmongConstants) {
   const Content content = elf.build();
   const Fatbins found = read_constant_fatbins(*read_elf(Bytes(content, "libx.so")));
   EXPECT_FALSE(found.problem);
-  EXPECT_EQ(count(found), (Counts{{"sm_90", 2}, {"sm_80", 1}}));
+  EXPECT_EQ(count(found), (Numbers{{"sm_90", 2}, {"sm_80", 1}}));
   EXPECT_EQ(found.containers, 3U);
   EXPECT_TRUE(embedded(content).entries.empty());
 }
@@ -280,7 +280,7 @@ TEST(Cubin, ReadsTargetByAbi) {
     elf.machine = kMachineCuda;
     elf.abi_version = abi;
     elf.flags = flags;
-    elf.sections = {{".nv.compat", SHT_PROGBITS, compat}, {".note.nv.tkinfo", SHT_NOTE, testing::make_content(note)}};
+    elf.sections = {{".nv.compat", SHT_PROGBITS, compat}, {".note.nv.tkinfo", SHT_NOTE, test::make_content(note)}};
     const Content content = elf.build();
     auto entry = read_cubin(Bytes(content, "k.cubin"));
     return entry ? sm_name(entry->sm) : entry.error().message;

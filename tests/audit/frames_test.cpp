@@ -12,9 +12,9 @@
 namespace pbprobe {
 namespace {
 
-using testing::append;
-using testing::Content;
-using testing::ElfBuilder;
+using test::append;
+using test::Content;
+using test::ElfBuilder;
 
 // A common entry whose frames write addresses by `encoding`.
 Content common(uint8_t encoding = 0x00, uint8_t version = 1, const std::string& augmentation = "zR") {
@@ -57,7 +57,7 @@ std::string message(const Content& frames) {
 TEST(Frames, TellWhereFunctionsBegin) {
   auto starts = parse_starts(frame(frame(common(), 0x1000), 0x2000));
   ASSERT_TRUE(starts.ok()) << starts.error().message;
-  EXPECT_THAT(*starts, ::testing::ElementsAre(0x1000, 0x2000));
+  EXPECT_THAT(*starts, testing::ElementsAre(0x1000, 0x2000));
 }
 
 TEST(Frames, GoOnBehindTheEndOfOneObject) {
@@ -65,12 +65,12 @@ TEST(Frames, GoOnBehindTheEndOfOneObject) {
   append<uint32_t>(frames, 0);
   auto starts = parse_starts(frame(frames, 0x2000));
   ASSERT_TRUE(starts.ok()) << starts.error().message;
-  EXPECT_THAT(*starts, ::testing::ElementsAre(0x1000, 0x2000));
+  EXPECT_THAT(*starts, testing::ElementsAre(0x1000, 0x2000));
 }
 
 TEST(Frames, MalformedOnesAreNamed) {
   Content beyond = frame(common(), 0x1000);
-  testing::patch<uint32_t>(beyond, common().size(), 400);
+  test::patch<uint32_t>(beyond, common().size(), 400);
   EXPECT_EQ(message(beyond), "libx.so .eh_frame+0x14: a frame of 400 bytes, 20 left");
   EXPECT_EQ(message(frame(common(), 0x1000, 4)),
             "libx.so .eh_frame+0x14: the common entry (CIE) that a frame of .eh_frame names is missing");

@@ -11,10 +11,10 @@
 namespace pbprobe {
 namespace {
 
-using testing::append;
-using testing::Content;
-using testing::ElfBuilder;
-using testing::make_content;
+using test::append;
+using test::Content;
+using test::ElfBuilder;
+using test::make_content;
 
 constexpr uint64_t kCode = SHF_ALLOC | SHF_EXECINSTR;
 constexpr uint16_t kText = 1;  // index of the first section
@@ -106,9 +106,9 @@ TEST(Functions, SectionsOfCodeThatOverlapAreRefused) {
   Elf64_Ehdr header;
   std::memcpy(&header, file.data(), sizeof header);
   for (size_t section = 1; section <= builder.sections.size(); ++section) {
-    testing::patch<uint64_t>(file, header.e_shoff + section * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset), 0);
-    testing::patch<uint64_t>(file, header.e_shoff + section * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size),
-                             file.size());
+    test::patch<uint64_t>(file, header.e_shoff + section * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset), 0);
+    test::patch<uint64_t>(file, header.e_shoff + section * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size),
+                          file.size());
   }
   auto elf = read_elf(Bytes(file, "libx.so"));
   ASSERT_TRUE(elf.ok());
@@ -126,12 +126,12 @@ TEST(Functions, CodeBeyondTheFileIsNamed) {
   Content file = builder.build();
   Elf64_Ehdr header;
   std::memcpy(&header, file.data(), sizeof header);
-  testing::patch<uint64_t>(file, header.e_shoff + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size), 0x10000);
+  test::patch<uint64_t>(file, header.e_shoff + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size), 0x10000);
   auto elf = read_elf(Bytes(file, "libx.so"));
   ASSERT_TRUE(elf.ok());
   auto functions = list_functions(*elf);
   ASSERT_FALSE(functions.ok());
-  EXPECT_THAT(functions.error().message, ::testing::StartsWith("libx.so: section .text has 0x10000 bytes at 0x"));
+  EXPECT_THAT(functions.error().message, testing::StartsWith("libx.so: section .text has 0x10000 bytes at 0x"));
 }
 
 }  // namespace

@@ -19,13 +19,13 @@ namespace pbprobe {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using testing::ElfBuilder;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Key;
-using ::testing::UnorderedElementsAre;
+using test::ElfBuilder;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Key;
+using testing::UnorderedElementsAre;
 
 struct Library {
   std::string name;
@@ -36,7 +36,7 @@ const std::vector<Library> kX86{{"generic", "x86_64"}, {"leak", "x86_64"},   {"l
                                 {"avx2", "avx2"},      {"avx512", "avx512"}, {"avx512bf16", "avx512"}};
 const std::vector<Library> kArm{{"arm_generic", "aarch64"}, {"armv8_2", "armv8_2"}, {"armv9", "armv9"}};
 
-class HostCodeOf : public ::testing::Test {
+class HostCodeOf : public testing::Test {
  protected:
   HostCode census(const std::string& path) {
     const fs::path file = fs::path(PBPROBE_FIXTURE_HOST_CODE) / path;

@@ -15,13 +15,13 @@ namespace pbprobe {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::build_library;
-using testing::Content;
-using ::testing::ElementsAre;
-using testing::ElfBuilder;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::TempFolder;
+using test::build_library;
+using test::Content;
+using test::ElfBuilder;
+using test::TempFolder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr std::string_view kVersion = "__version__ = '2.10.0'\ncuda: Optional[str] = '12.8'\n";
 
@@ -145,7 +145,7 @@ TEST(ArtifactLayout, ReportsLoopOfFoldersAndContinues) {
   EXPECT_EQ(inventory->files.size(), 2U);
   EXPECT_THAT(
       inventory->problems,
-      ElementsAre(::testing::MatchesRegex("torch/(lib|same)/again/: a link back to a folder above it: not followed")));
+      ElementsAre(testing::MatchesRegex("torch/(lib|same)/again/: a link back to a folder above it: not followed")));
 }
 
 TEST(ArtifactLayout, ReportsDanglingLink) {
@@ -165,7 +165,7 @@ TEST(ArtifactLayout, ListsOutsideLinkByItsOwnName) {
   fs::create_symlink("../../../store/libelsewhere.so.1", folder.path() / "packages/torch/lib/liblinked.so");
   auto inventory = audit(folder.path() / "packages");
   ASSERT_TRUE(inventory.ok());
-  EXPECT_THAT(paths(*inventory), ::testing::Contains("torch/lib/liblinked.so"));
+  EXPECT_THAT(paths(*inventory), testing::Contains("torch/lib/liblinked.so"));
 }
 
 TEST(ArtifactLayout, SkipsPipeNamedLikeLibrary) {
@@ -180,7 +180,7 @@ TEST(ArtifactLayout, SkipsPipeNamedLikeLibrary) {
 }
 
 // Root can read every file, so file access is tried as user 65534.
-class UnprivilegedUser : public ::testing::Test {
+class UnprivilegedUser : public testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() == 0) setfsuid(65534);

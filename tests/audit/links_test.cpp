@@ -14,12 +14,12 @@
 namespace pbprobe {
 namespace {
 
-using testing::append;
-using testing::Content;
-using ::testing::ElementsAre;
-using testing::ElfBuilder;
-using ::testing::Pair;
-using ::testing::UnorderedElementsAre;
+using test::append;
+using test::Content;
+using test::ElfBuilder;
+using testing::ElementsAre;
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
 TEST(VersionLess, ComparesNumbersNotText) {
   EXPECT_TRUE(version_less("2.9", "2.28"));
@@ -37,7 +37,7 @@ ElfBuilder needing(const std::vector<std::string>& versions) {
   for (size_t i = 0; i < versions.size(); ++i) {
     const uint32_t next = i + 1 < versions.size() ? sizeof(Elf64_Vernaux) : 0;
     append(needs, Elf64_Vernaux{0, 0, 0, static_cast<uint32_t>(names.size()), next});
-    append(names, testing::make_content(versions[i]));
+    append(names, test::make_content(versions[i]));
     names.push_back(0);
   }
   ElfBuilder elf;
@@ -66,7 +66,7 @@ TEST(VersionFloors, ReportsOffsetOfEntryPastEnd) {
 
 TEST(VersionFloors, RejectsEntryWithFarOffset) {
   ElfBuilder elf = needing({"GLIBC_2.9", "GLIBC_2.10"});
-  testing::patch<uint32_t>(elf.sections[1].bytes, 16 + 12, 0xfffffff0);
+  test::patch<uint32_t>(elf.sections[1].bytes, 16 + 12, 0xfffffff0);
   EXPECT_FALSE(floors(elf.build()).ok());
 }
 
@@ -85,7 +85,7 @@ Result<Contents> collect_contents(const std::vector<std::string>& names, uint16_
   Content symbols(sizeof(Elf64_Sym));
   for (const auto& name : names) {
     append(symbols, Elf64_Sym{static_cast<uint32_t>(strings.size()), 0, 0, section, 0, 0});
-    append(strings, testing::make_content(name));
+    append(strings, test::make_content(name));
     strings.push_back(0);
   }
   ElfBuilder elf;

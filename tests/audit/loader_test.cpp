@@ -91,7 +91,7 @@ TEST(LinkedObject, SurvivesDamagedFile) {
   std::ostringstream whole;
   whole << std::ifstream(PBPROBE_FIXTURE_RPATH, std::ios::binary).rdbuf();
   ASSERT_TRUE(LinkedObject::open(PBPROBE_FIXTURE_RPATH));
-  const auto folder = TempFolder::make();
+  const auto folder = pbprobe::TempFolder::make();
   ASSERT_TRUE(folder);
   const auto file = folder->path() / "damaged.so";
   int opened = 0;

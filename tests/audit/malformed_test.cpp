@@ -14,15 +14,15 @@
 namespace pbprobe {
 namespace {
 
-using testing::append;
-using testing::build_library;
-using testing::Content;
-using testing::ElfBuilder;
-using testing::fatbin;
-using testing::make_content;
-using testing::patch;
-using testing::TempFolder;
-using testing::ZipBuilder;
+using test::append;
+using test::build_library;
+using test::Content;
+using test::ElfBuilder;
+using test::fatbin;
+using test::make_content;
+using test::patch;
+using test::TempFolder;
+using test::ZipBuilder;
 
 constexpr std::string_view kVersion = "__version__ = '2.10.0'\n";
 constexpr std::string_view kFile = "torch/lib/libx.so";
@@ -50,7 +50,7 @@ void PrintTo(const Defect& defect, std::ostream* out) {
   *out << defect.name;
 }
 
-std::string print_name(const ::testing::TestParamInfo<Defect>& test) {
+std::string print_name(const testing::TestParamInfo<Defect>& test) {
   return test.param.name;
 }
 
@@ -79,7 +79,7 @@ Elf64_Shdr& section(Content& content, size_t index) {
 
 // ---- ELF -----------------------------------------------------------------------------------------------------------
 
-class MalformedFile : public ::testing::TestWithParam<Defect> {};
+class MalformedFile : public testing::TestWithParam<Defect> {};
 
 TEST_P(MalformedFile, IsReportedWithItsWayOut) {
   EXPECT_EQ(find_first_error(std::string(kFile), GetParam().make()), GetParam().message);
@@ -181,7 +181,7 @@ const std::vector<Defect> kElf{
      "libx.so: section .text has 0x100000 bytes at 0x118, but the file ends at 0x230: copy, download or build it "
      "again"},
 };
-INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, ::testing::ValuesIn(kElf), print_name);
+INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, testing::ValuesIn(kElf), print_name);
 
 // ---- fatbins -------------------------------------------------------------------------------------------------------
 
@@ -215,7 +215,7 @@ const std::vector<Defect> kFatbins{
      "you trust "
      "its maker, else delete it"},
 };
-INSTANTIATE_TEST_SUITE_P(Fatbin, MalformedFile, ::testing::ValuesIn(kFatbins), print_name);
+INSTANTIATE_TEST_SUITE_P(Fatbin, MalformedFile, testing::ValuesIn(kFatbins), print_name);
 
 // ---- cubins --------------------------------------------------------------------------------------------------------
 
@@ -245,7 +245,7 @@ const std::vector<Defect> kCubins{
     {"AKernelOutside", changed(cubin, [](Content& c) { section(c, 3).sh_size = 1 << 20; }),
      "libx.so+0xa8: .text.kernel needs 1048576 bytes, 440 left: copy, download or build it again"},
 };
-INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, ::testing::ValuesIn(kCubins), print_name);
+INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, testing::ValuesIn(kCubins), print_name);
 
 TEST(MalformedFiles, AcceptsSoundTwinOfDeviceCode) {
   EXPECT_EQ(find_first_error(std::string(kFile), entries()), "sound");
@@ -264,7 +264,7 @@ void PrintTo(const Text& text, std::ostream* out) {
   *out << text.name;
 }
 
-class MalformedText : public ::testing::TestWithParam<Text> {};
+class MalformedText : public testing::TestWithParam<Text> {};
 
 TEST_P(MalformedText, IsReportedWithItsWayOut) {
   EXPECT_EQ(find_first_error(GetParam().path, make_content(GetParam().text)), GetParam().message);
@@ -313,7 +313,7 @@ const std::vector<Text> kTexts{
     {"WheelWithAnEmptyPart", kWheel, "Tag: cp311--linux_x86_64\n",
      "WHEEL: the tag \"cp311--linux_x86_64\" does not have the form PYTHON-ABI-PLATFORM: install this torch again"},
 };
-INSTANTIATE_TEST_SUITE_P(Table, MalformedText, ::testing::ValuesIn(kTexts),
+INSTANTIATE_TEST_SUITE_P(Table, MalformedText, testing::ValuesIn(kTexts),
                          [](const auto& test) { return test.param.name; });
 
 TEST(MalformedTexts, IgnoresTextBeyondLimit) {
@@ -321,7 +321,7 @@ TEST(MalformedTexts, IgnoresTextBeyondLimit) {
   folder.write("torch/lib/libtorch_cpu.so", build_library());
   const auto file = folder.write("torch/version.py", Content((1 << 20) + 1, 'x'));
   EXPECT_THAT(audit(folder.path())->problems,
-              ::testing::ElementsAre(
+              testing::ElementsAre(
                   file.string() +
                   ": this text has 1048577 bytes, and pbprobe reads at most 1048576: install this torch again"));
 }
@@ -338,7 +338,7 @@ TEST(MalformedTexts, SurvivesTextsOfLibtorchFolder) {
     const TempFolder folder;
     folder.write("lib/libtorch_cpu.so", build_library());
     folder.write(name, text);
-    EXPECT_THAT(audit(folder.path())->problems, ::testing::ElementsAre(message));
+    EXPECT_THAT(audit(folder.path())->problems, testing::ElementsAre(message));
   }
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::TempFolder;
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 constexpr size_t kPages = 64;
 
@@ -110,7 +110,7 @@ TEST(MappedFile, ManyThreadsMayReadWhatWasCut) {
     });
   }
   for (auto& thread : threads) thread.join();
-  EXPECT_THAT(sums, ::testing::Each(0));
+  EXPECT_THAT(sums, testing::Each(0));
   EXPECT_FALSE(mapping->check_whole().ok());
 }
 
@@ -174,7 +174,7 @@ TEST(MappedFileDeathTest, KeepsBusErrorsOfForeignFiles) {
         const auto mapping = map_file(file);
         (void)*foreign.address;
       },
-      ::testing::KilledBySignal(SIGBUS), "");
+      testing::KilledBySignal(SIGBUS), "");
 }
 
 void answer(int, siginfo_t*, void*) {
@@ -195,7 +195,7 @@ TEST(MappedFileDeathTest, ItsOwnHandlerStillGetsWhatIsNotOurs) {
         if (truncate(file.c_str(), 0) != 0 || sum(mapping->bytes()) != 0) _exit(1);
         (void)*foreign.address;
       },
-      ::testing::ExitedWithCode(42), "");
+      testing::ExitedWithCode(42), "");
 }
 
 TEST(MappedFile, AfterwardsTheSignalIsWhoseItWas) {

@@ -22,13 +22,13 @@
 namespace pbprobe {
 namespace {
 
-using testing::append;
-using testing::Content;
-using testing::ElfBuilder;
-using testing::fatbin;
-using testing::make_content;
-using testing::TempFolder;
-using testing::ZipBuilder;
+using test::append;
+using test::Content;
+using test::ElfBuilder;
+using test::fatbin;
+using test::make_content;
+using test::TempFolder;
+using test::ZipBuilder;
 
 Content random_bytes(size_t size) {
   Content content(size);

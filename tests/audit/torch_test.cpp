@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Counts = std::map<std::string, int64_t>;
 
-class RealTorch : public ::testing::Test {
+class RealTorch : public testing::Test {
  protected:
   void SetUp() override {
     const char* variable = std::getenv("PBPROBE_TEST_TORCH");
@@ -47,12 +47,12 @@ void check_links(const Inventory& inventory, const File& cpu, const File& cuda) 
   EXPECT_EQ(versions.at("cuDNN"), "9.19.0.56");
   EXPECT_EQ(versions.at("NCCL"), "2.28.9");
   EXPECT_EQ(inventory.version_floors->at("GLIBC"), "2.28");  // manylinux_2_28
-  EXPECT_THAT(cpu.links->contains, ::testing::IsSupersetOf({"FBGEMM", "MKL", "NNPACK", "SLEEF", "XNNPACK", "oneDNN"}));
+  EXPECT_THAT(cpu.links->contains, testing::IsSupersetOf({"FBGEMM", "MKL", "NNPACK", "SLEEF", "XNNPACK", "oneDNN"}));
   EXPECT_GE(cpu.links->cxx11_names, 100);
   EXPECT_EQ(cpu.links->pre_cxx11_names, 0);
   const File* linalg = file_named(inventory, "torch/lib/libtorch_cuda_linalg.so");
   ASSERT_NE(linalg, nullptr);
-  EXPECT_THAT(linalg->links->contains, ::testing::Contains("MAGMA"));
+  EXPECT_THAT(linalg->links->contains, testing::Contains("MAGMA"));
   for (const auto& dependency : cuda.links->dependencies)
     EXPECT_NE(dependency.provider, Provider::unresolved) << dependency.name;
 }

@@ -12,7 +12,7 @@
 
 #include "builders.hpp"
 
-namespace pbprobe::testing {
+namespace pbprobe::test {
 
 struct ZipBuilder {
   struct Member {
@@ -105,4 +105,4 @@ inline Content ZipBuilder::build() const {
   return file;
 }
 
-}  // namespace pbprobe::testing
+}  // namespace pbprobe::test

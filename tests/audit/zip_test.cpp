@@ -14,13 +14,13 @@
 namespace pbprobe {
 namespace {
 
-using testing::append;
-using testing::Content;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::make_content;
-using testing::patch;
-using testing::ZipBuilder;
+using test::append;
+using test::Content;
+using test::make_content;
+using test::patch;
+using test::ZipBuilder;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 Content pattern(size_t size) {
   Content content(size);
@@ -88,17 +88,17 @@ TEST(Zip, LetsSinkStopEarly) {
   EXPECT_EQ(pieces, 2U);
 }
 
-struct Defect {
+struct ZipDefect {
   std::string name;
   std::function<void(ZipBuilder&)> lie;  // in what the archive says
   std::function<void(Content&)> damage;  // in its bytes
   std::string message;
 };
-void PrintTo(const Defect& defect, std::ostream* out) {
+void PrintTo(const ZipDefect& defect, std::ostream* out) {
   *out << defect.name;
 }
 
-class HostileZip : public ::testing::TestWithParam<Defect> {};
+class HostileZip : public testing::TestWithParam<ZipDefect> {};
 
 // Local header of "a.so" at 0 with its data at 34; the directory is the last 2 × 50 + 22 bytes.
 ZipBuilder sample() {
@@ -123,7 +123,7 @@ size_t find_zip_directory(const Content& file) {
 
 constexpr auto kNoEnd = "x.whl: no end record of a ZIP directory in it: the file is truncated, or no wheel";
 
-const std::vector<Defect> kDefects{
+const std::vector<ZipDefect> kZipDefects{
     {"Empty", {}, [](Content& c) { c.clear(); }, kNoEnd},
     {"Truncated", {}, [](Content& c) { c.resize(c.size() - 1); }, kNoEnd},
     {"TrailingBytes", {}, [](Content& c) { c.push_back(0); }, kNoEnd},
@@ -248,7 +248,7 @@ const std::vector<Defect> kDefects{
     {"DamagedDeflatedData", {}, [](Content& c) { c[44 + 34] |= 7; }, "x.whl: member b.so: broken deflate data"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Table, HostileZip, ::testing::ValuesIn(kDefects),
+INSTANTIATE_TEST_SUITE_P(Table, HostileZip, testing::ValuesIn(kZipDefects),
                          [](const auto& test) { return test.param.name; });
 
 // tensorflow 2.21.0 has 23,963 members.

@@ -19,7 +19,7 @@ Report imported(Change change) {
   return report;
 }
 
-void sound(std::vector<Import>&) {}
+void sound_imports(std::vector<Import>&) {}
 
 }  // namespace
 
@@ -31,7 +31,8 @@ void add_import_cases(std::vector<Case>& cases) {
     };
   };
   cases.push_back({"PB541", "importing torch: ModuleNotFoundError: No module named 'typing_extensions'",
-                   imported(ends(0, "ModuleNotFoundError: No module named 'typing_extensions'")), imported(sound)});
+                   imported(ends(0, "ModuleNotFoundError: No module named 'typing_extensions'")),
+                   imported(sound_imports)});
   cases.push_back({"PB542", "importing ext._C: it was ended by SIGSEGV", imported(ends(1, "it was ended by SIGSEGV")),
                    imported(ends(1, "it wanted to write a file: read-only", Obstacle::not_permitted))});
   cases.push_back({"PB542", "importing ext._C: OSError: undefined symbol; by its files: c10::f() is lacking",
@@ -39,14 +40,14 @@ void add_import_cases(std::vector<Case>& cases) {
                      ends(1, "OSError: undefined symbol")(all);
                      all[1].refused_by_files = "c10::f() is lacking";
                    }),
-                   imported(sound)});
+                   imported(sound_imports)});
   const auto comes = [](std::optional<std::string> from) {
     return [=](std::vector<Import>& all) {
       for (auto& one : all) one.others = {{"x.so.1", "/lib/x.so.1", from}};
     };
   };
   cases.push_back({"PB543", "x.so.1 of /lib/x.so.1: a process that imported torch has loaded /opt/x.so.1",
-                   imported(comes("/opt/x.so.1")), imported(sound)});
+                   imported(comes("/opt/x.so.1")), imported(sound_imports)});
   cases.push_back({"PB543", "a process that imported torch has loaded no library of this name", imported(comes({})),
                    imported([&](std::vector<Import>& all) {  // imports with unknown progress
                      comes({})(all);
@@ -56,10 +57,10 @@ void add_import_cases(std::vector<Case>& cases) {
                    imported([](std::vector<Import>& all) {
                      for (auto& one : all) one.unpredicted = {"/opt/jemalloc.so"};
                    }),
-                   imported(sound)});
+                   imported(sound_imports)});
   cases.push_back(
       {"PB544", "the import of ext._C succeeded, though pbprobe predicts from its files that it fails: it needs libx",
-       imported([](std::vector<Import>& all) { all[1].refused_by_files = "it needs libx"; }), imported(sound)});
+       imported([](std::vector<Import>& all) { all[1].refused_by_files = "it needs libx"; }), imported(sound_imports)});
 }
 
 }  // namespace pbprobe::test

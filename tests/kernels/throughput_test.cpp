@@ -106,19 +106,19 @@ TEST(ThroughputTest, UnifiedMemoryWithoutNvmlIsUnknown) {
   EXPECT_THAT(seen.what, HasSubstr("no memory clock to hold it against"));
 }
 
-constexpr int64_t kGiB = int64_t{1} << 30;
+constexpr int64_t kGibibyte = int64_t{1} << 30;
 
 TEST(RoomTest, LargeCasesLookBeforeTheyAllocate) {
-  EXPECT_EQ(room_lacking(24 * kGiB, 70 * kGiB, false, std::nullopt), "");
-  EXPECT_EQ(room_lacking(24 * kGiB, 10 * kGiB, false, std::nullopt),
+  EXPECT_EQ(room_lacking(24 * kGibibyte, 70 * kGibibyte, false, std::nullopt), "");
+  EXPECT_EQ(room_lacking(24 * kGibibyte, 10 * kGibibyte, false, std::nullopt),
             "it takes 24.0 GiB, and 10.0 GiB of this GPU's memory are free");
 }
 
 TEST(RoomTest, UnifiedMemoryIsTheMachines) {
-  EXPECT_EQ(room_lacking(24 * kGiB, 119 * kGiB, true, 100 * kGiB), "");
-  EXPECT_EQ(room_lacking(24 * kGiB, 119 * kGiB, true, 25 * kGiB),
+  EXPECT_EQ(room_lacking(24 * kGibibyte, 119 * kGibibyte, true, 100 * kGibibyte), "");
+  EXPECT_EQ(room_lacking(24 * kGibibyte, 119 * kGibibyte, true, 25 * kGibibyte),
             "it takes 24.0 GiB of unified memory, and of the machine's 25.0 GiB are available");
-  EXPECT_NE(room_lacking(24 * kGiB, 119 * kGiB, true, std::nullopt), "");
+  EXPECT_NE(room_lacking(24 * kGibibyte, 119 * kGibibyte, true, std::nullopt), "");
 }
 
 }  // namespace

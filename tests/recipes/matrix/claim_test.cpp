@@ -84,13 +84,13 @@ TEST(Claim, ParsesANameLikeItsList) {
   EXPECT_EQ(to_json(name).dump(), to_json(list).dump());
 }
 
-struct Refused {
+struct WrongClaim {
   const char* title;
   const char* text;
   const char* message;
 };
 
-class RefusedClaim : public testing::TestWithParam<Refused> {};
+class RefusedClaim : public testing::TestWithParam<WrongClaim> {};
 
 TEST_P(RefusedClaim, SaysWhatIsWrong) {
   const auto claim = parse_claim(GetParam().text);
@@ -102,27 +102,27 @@ TEST_P(RefusedClaim, SaysWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     Claim, RefusedClaim,
     testing::Values(
-        Refused{"Empty", "  ", "an empty claim"}, Refused{"EmptyWord", "sm90,,avx2", "a word is missing"},
-        Refused{"TrailingComma", "sm90,", "a word is missing"},
-        Refused{"UnknownTarget", "sm90,avx3", "unknown target \"avx3\": choose one of "},
-        Refused{"SmByCapability", "sm_90", "unknown target \"sm_90\""},
-        Refused{"UnknownKey", "sm90,rocm=6.2", "unknown key \"rocm\": choose one of cuda, torch, python, blas"},
-        Refused{"CudaNoVersion", "cuda=cu130", "cuda=cu130: give a version, as in cuda=13.0"},
-        Refused{"TorchOfABuild", "torch=2.10.0rc1+cu130", "torch=2.10.0rc1+cu130: give a version"},
-        Refused{"TorchNoVersion", "torch=nightly", "torch=nightly: give a version"},
-        Refused{"PythonNoVersion", "python=cp313", "python=cp313: give a version"},
-        Refused{"UnknownBlas", "blas=opneblas", "blas=opneblas: choose one of openblas, mkl"},
-        Refused{"KeyTwice", "cuda=13.0,cuda=12.8", "cuda= twice, as 13.0 and as 12.8"},
-        Refused{"TargetTwice", "sm90,sm90", "the claim gives sm90 twice"},
-        Refused{"NoSuchMachine", "sm121,avx2", "sm121 with avx2: no such machine"},
-        Refused{"TwoArchitectures", "avx2,armv9",
-                "avx2 and armv9 exclude each other: no build is for both x86_64 and aarch64"},
-        Refused{"DroppedByCuda", "sm61,cuda=13.0", "CUDA 13.0 has dropped sm61"},
-        Refused{"TooNewForCuda", "sm121,cuda=12.8", "CUDA 12.8 does not know sm121"},
-        Refused{"TwoMinimumCpus", "avx2,avx512,only", "a build has one minimum CPU"},
-        Refused{"OnlyNothing", "only,cuda=13.0", "\"only\" without a target"},
-        Refused{"BrokenName", "pytorch-python313-cuda13_0-sm121-avx2",
-                "claim: variant \"pytorch-python313-cuda13_0-sm121-avx2\": sm121 with avx2: no such machine"}),
+        WrongClaim{"Empty", "  ", "an empty claim"}, WrongClaim{"EmptyWord", "sm90,,avx2", "a word is missing"},
+        WrongClaim{"TrailingComma", "sm90,", "a word is missing"},
+        WrongClaim{"UnknownTarget", "sm90,avx3", "unknown target \"avx3\": choose one of "},
+        WrongClaim{"SmByCapability", "sm_90", "unknown target \"sm_90\""},
+        WrongClaim{"UnknownKey", "sm90,rocm=6.2", "unknown key \"rocm\": choose one of cuda, torch, python, blas"},
+        WrongClaim{"CudaNoVersion", "cuda=cu130", "cuda=cu130: give a version, as in cuda=13.0"},
+        WrongClaim{"TorchOfABuild", "torch=2.10.0rc1+cu130", "torch=2.10.0rc1+cu130: give a version"},
+        WrongClaim{"TorchNoVersion", "torch=nightly", "torch=nightly: give a version"},
+        WrongClaim{"PythonNoVersion", "python=cp313", "python=cp313: give a version"},
+        WrongClaim{"UnknownBlas", "blas=opneblas", "blas=opneblas: choose one of openblas, mkl"},
+        WrongClaim{"KeyTwice", "cuda=13.0,cuda=12.8", "cuda= twice, as 13.0 and as 12.8"},
+        WrongClaim{"TargetTwice", "sm90,sm90", "the claim gives sm90 twice"},
+        WrongClaim{"NoSuchMachine", "sm121,avx2", "sm121 with avx2: no such machine"},
+        WrongClaim{"TwoArchitectures", "avx2,armv9",
+                   "avx2 and armv9 exclude each other: no build is for both x86_64 and aarch64"},
+        WrongClaim{"DroppedByCuda", "sm61,cuda=13.0", "CUDA 13.0 has dropped sm61"},
+        WrongClaim{"TooNewForCuda", "sm121,cuda=12.8", "CUDA 12.8 does not know sm121"},
+        WrongClaim{"TwoMinimumCpus", "avx2,avx512,only", "a build has one minimum CPU"},
+        WrongClaim{"OnlyNothing", "only,cuda=13.0", "\"only\" without a target"},
+        WrongClaim{"BrokenName", "pytorch-python313-cuda13_0-sm121-avx2",
+                   "claim: variant \"pytorch-python313-cuda13_0-sm121-avx2\": sm121 with avx2: no such machine"}),
     [](const auto& test) { return std::string(test.param.title); });
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-struct Planted {
+struct NixFault {
   const char* title;
   const char* id;
   const char* file;  // from the root: the recipe, or what it imports
@@ -26,21 +26,21 @@ struct Planted {
   const char* what;
 };
 
-class PlantedInNix : public testing::TestWithParam<Planted> {
+class PlantedInNix : public testing::TestWithParam<NixFault> {
  protected:
   void SetUp() override {
     if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
   }
 };
 
-constexpr const char* kSpark = ".flox/pkgs/pytorch-python313-cuda13_0-sm121-armv9.nix";
+constexpr const char* kSparkRecipe = ".flox/pkgs/pytorch-python313-cuda13_0-sm121-armv9.nix";
 constexpr const char* kTorch = "recipes/nix/torch.nix";
 
 TEST_P(PlantedInNix, IsFoundByItsId) {
   const nix::TempFolder scratch;
   const nix::Tree tree(scratch.path());
   const auto variant = parse_variant("pytorch-python313-cuda13_0-sm121-armv9");
-  nix::write(scratch.path() / kSpark, recipe_text(*variant, "openblas"));
+  nix::write(scratch.path() / kSparkRecipe, recipe_text(*variant, "openblas"));
   const auto sound = evaluate_folder(tree.recipes);
   ASSERT_TRUE(sound) << sound.error().message;
   EXPECT_EQ(sound->evaluated, 1u);
@@ -65,27 +65,27 @@ TEST_P(PlantedInNix, IsFoundByItsId) {
 
 INSTANTIATE_TEST_SUITE_P(
     Evaluate, PlantedInNix,
-    testing::Values(Planted{"Syntax", "PB427", kSpark, "let\n", "let let\n", "syntax error"},
-                    Planted{"MissingImport", "PB427", kSpark, "../../recipes/nix/torch.nix",
-                            "../../recipes/nix/gone.nix", "gone.nix"},
-                    Planted{"VersionWithoutItsOverlay", "PB427", kSpark,
-                            "pythonPackagesExtensions = prev.pythonPackagesExtensions ++",
-                            "lostExtensions = prev.pythonPackagesExtensions ++", "torch 2.9.1 came out"},
-                    Planted{"NoCudaOverlay", "PB427", kSpark, "cudaPackages = final.cudaPackages_13_0",
-                            "other = final.cudaPackages_13_0", "too new for CUDA 12.8"},
-                    Planted{"NoSystem", "PB427", kTorch, "    inherit system;\n", "", "without required argument"},
-                    Planted{"OldPinStillUnfree", "PB427", kTorch, "allowUnfree = true;", "", "unfree"},
-                    Planted{"StillBroken", "PB427", kTorch, "{ broken = false; }", "{ }", "marked as broken"},
-                    Planted{"UnknownArgument", "PB427", kTorch, "        gpuTargets = [ gpuArchSM ];",
-                            "        gpuTargets = [ gpuArchSM ]; effectiveStdenv = null;", "unexpected argument"},
-                    Planted{"PrefixInTheList", "PB428", kTorch, "        gpuTargets = [ gpuArchSM ];",
-                            "        gpuTargets = [ \"sm_${gpuArchNum}\" ];", "does not reach preConfigure"},
-                    Planted{"MagmaOfEverySm", "PB428", kTorch, "          cudaCapabilities = [ gpuArchSM ];\n", "",
-                            "MAGMA's SMs"},
-                    Planted{"FlagsOfAnother", "PB428", kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a+fp16+dotprod",
-                            "-march=armv9-a+sve2 does not reach preConfigure"},
-                    Planted{"PlatformsOfAll", "PB428", kSpark, "platforms = [ \"aarch64-linux\" ]",
-                            "platforms = [ \"aarch64-linux\" \"x86_64-linux\" ]", "platforms is"}),
+    testing::Values(NixFault{"Syntax", "PB427", kSparkRecipe, "let\n", "let let\n", "syntax error"},
+                    NixFault{"MissingImport", "PB427", kSparkRecipe, "../../recipes/nix/torch.nix",
+                             "../../recipes/nix/gone.nix", "gone.nix"},
+                    NixFault{"VersionWithoutItsOverlay", "PB427", kSparkRecipe,
+                             "pythonPackagesExtensions = prev.pythonPackagesExtensions ++",
+                             "lostExtensions = prev.pythonPackagesExtensions ++", "torch 2.9.1 came out"},
+                    NixFault{"NoCudaOverlay", "PB427", kSparkRecipe, "cudaPackages = final.cudaPackages_13_0",
+                             "other = final.cudaPackages_13_0", "too new for CUDA 12.8"},
+                    NixFault{"NoSystem", "PB427", kTorch, "    inherit system;\n", "", "without required argument"},
+                    NixFault{"OldPinStillUnfree", "PB427", kTorch, "allowUnfree = true;", "", "unfree"},
+                    NixFault{"StillBroken", "PB427", kTorch, "{ broken = false; }", "{ }", "marked as broken"},
+                    NixFault{"UnknownArgument", "PB427", kTorch, "        gpuTargets = [ gpuArchSM ];",
+                             "        gpuTargets = [ gpuArchSM ]; effectiveStdenv = null;", "unexpected argument"},
+                    NixFault{"PrefixInTheList", "PB428", kTorch, "        gpuTargets = [ gpuArchSM ];",
+                             "        gpuTargets = [ \"sm_${gpuArchNum}\" ];", "does not reach preConfigure"},
+                    NixFault{"MagmaOfEverySm", "PB428", kTorch, "          cudaCapabilities = [ gpuArchSM ];\n", "",
+                             "MAGMA's SMs"},
+                    NixFault{"FlagsOfAnother", "PB428", kSparkRecipe, "-march=armv9-a+sve2",
+                             "-march=armv8.2-a+fp16+dotprod", "-march=armv9-a+sve2 does not reach preConfigure"},
+                    NixFault{"PlatformsOfAll", "PB428", kSparkRecipe, "platforms = [ \"aarch64-linux\" ]",
+                             "platforms = [ \"aarch64-linux\" \"x86_64-linux\" ]", "platforms is"}),
     [](const auto& test) { return std::string(test.param.title); });
 
 TEST(Evaluate, NotesARecipeThatTheModelLacks) {
@@ -118,10 +118,10 @@ Finding first_below(const std::filesystem::path& folder, const std::filesystem::
 TEST(Evaluate, MatchesTheExamplesOfThePages) {
   if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
   for (const auto& [file, from, to] :
-       {std::tuple(kTorch, "allowUnfree = true;", ""), {kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a"}}) {
+       {std::tuple(kTorch, "allowUnfree = true;", ""), {kSparkRecipe, "-march=armv9-a+sve2", "-march=armv8.2-a"}}) {
     const nix::TempFolder scratch;
     const nix::Tree tree(scratch.path());
-    nix::write(scratch.path() / kSpark,
+    nix::write(scratch.path() / kSparkRecipe,
                recipe_text(*parse_variant("pytorch-python313-cuda13_0-sm121-armv9"), "openblas"));
     auto text = nix::read(scratch.path() / file);
     text.replace(text.find(from), std::string_view(from).size(), to);

@@ -55,13 +55,13 @@ TEST(Variant, RunsWhereBothItsTargetsAre) {
   EXPECT_THAT(variant_platforms({"cuda13_0", "313", std::nullopt, "avx"}), ElementsAre("x86_64-linux"));
 }
 
-struct Refused {
+struct WrongName {
   const char* title;
   const char* name;
   const char* message;
 };
 
-class RefusedVariant : public testing::TestWithParam<Refused> {};
+class RefusedVariant : public testing::TestWithParam<WrongName> {};
 
 TEST_P(RefusedVariant, NamesTheFaultAndThePossibleWords) {
   const auto variant = parse_variant(GetParam().name);
@@ -74,30 +74,31 @@ TEST_P(RefusedVariant, NamesTheFaultAndThePossibleWords) {
 INSTANTIATE_TEST_SUITE_P(
     Variant, RefusedVariant,
     testing::Values(
-        Refused{"UnknownSm", "pytorch-python313-cuda13_0-sm999-armv9", "unknown SM \"sm999\": choose one of sm61, "},
-        Refused{"UnknownIsa", "pytorch-python313-cuda13_0-sm90-avx1024",
-                "unknown ISA \"avx1024\": choose one of avx, "},
-        Refused{"SmAndIsaSwapped", "pytorch-python313-cuda13_0-armv9-sm121", "unknown SM \"armv9\""},
-        Refused{"UnknownLine", "pytorch-python313-cuda14_0-sm90-avx2",
-                "unknown line \"cuda14_0\": choose one of cuda12_8"},
-        Refused{"UnknownPython", "pytorch-python27-cuda13_0-sm90-avx2", "unknown Python \"27\": choose one of 313"},
-        Refused{"NoSuchMachine", "pytorch-python313-cuda13_0-sm121-avx512",
-                "sm121 with avx512: no such machine (sm121 is found on aarch64-linux only"},
-        Refused{"IsaNotBuiltForThisSm", "pytorch-python313-cuda13_0-sm90-avx",
-                "line cuda13_0 of the matrix has no sm90 with avx: choose one of avx2"},
-        Refused{"SmTooNewForTheLine", "pytorch-python313-cuda12_8-sm103-avx2",
-                "CUDA 12.8 does not know sm103: the first that does is 12.9: lines that have it: cuda12_9, cuda13_0"},
-        Refused{"SmTooOldForTheLine", "pytorch-python313-cuda13_0-sm61-avx2",
-                "CUDA 13.0 has dropped sm61: the last that builds it is 12.9: lines that have it: cuda12_8, cuda12_9"},
-        Refused{"Dots", "pytorch-python313-cuda13.0-sm90-avx2", "a variant's name has no dots"},
-        Refused{"CpuOnlyWithALine", "pytorch-python313-cuda12_8-cpu-avx2", "pytorch-python313-cpu-avx2"},
-        Refused{"Nightly", "pytorch-python313-cuda13_0-sm121-armv9-nightly", "it has 6 parts"},
-        Refused{"TooShort", "pytorch-python313-cuda13_0", "it has 3 parts"},
-        Refused{"AnotherFamily", "torchvision-python313-cuda13_0-sm90-avx2",
-                "a variant is pytorch-python313-LINE-SM-ISA"},
-        Refused{"PnameOfAnotherTorch", "pytorch29-python313-cuda13_0-sm90-avx2",
-                "line cuda13_0 of the matrix builds torch 2.10.0, whose names start with pytorch or pytorch210"},
-        Refused{"UnknownIsaWithoutCuda", "pytorch-python313-cpu-sm90", "unknown ISA \"sm90\""}),
+        WrongName{"UnknownSm", "pytorch-python313-cuda13_0-sm999-armv9", "unknown SM \"sm999\": choose one of sm61, "},
+        WrongName{"UnknownIsa", "pytorch-python313-cuda13_0-sm90-avx1024",
+                  "unknown ISA \"avx1024\": choose one of avx, "},
+        WrongName{"SmAndIsaSwapped", "pytorch-python313-cuda13_0-armv9-sm121", "unknown SM \"armv9\""},
+        WrongName{"UnknownLine", "pytorch-python313-cuda14_0-sm90-avx2",
+                  "unknown line \"cuda14_0\": choose one of cuda12_8"},
+        WrongName{"UnknownPython", "pytorch-python27-cuda13_0-sm90-avx2", "unknown Python \"27\": choose one of 313"},
+        WrongName{"NoSuchMachine", "pytorch-python313-cuda13_0-sm121-avx512",
+                  "sm121 with avx512: no such machine (sm121 is found on aarch64-linux only"},
+        WrongName{"IsaNotBuiltForThisSm", "pytorch-python313-cuda13_0-sm90-avx",
+                  "line cuda13_0 of the matrix has no sm90 with avx: choose one of avx2"},
+        WrongName{"SmTooNewForTheLine", "pytorch-python313-cuda12_8-sm103-avx2",
+                  "CUDA 12.8 does not know sm103: the first that does is 12.9: lines that have it: cuda12_9, cuda13_0"},
+        WrongName{
+            "SmTooOldForTheLine", "pytorch-python313-cuda13_0-sm61-avx2",
+            "CUDA 13.0 has dropped sm61: the last that builds it is 12.9: lines that have it: cuda12_8, cuda12_9"},
+        WrongName{"Dots", "pytorch-python313-cuda13.0-sm90-avx2", "a variant's name has no dots"},
+        WrongName{"CpuOnlyWithALine", "pytorch-python313-cuda12_8-cpu-avx2", "pytorch-python313-cpu-avx2"},
+        WrongName{"Nightly", "pytorch-python313-cuda13_0-sm121-armv9-nightly", "it has 6 parts"},
+        WrongName{"TooShort", "pytorch-python313-cuda13_0", "it has 3 parts"},
+        WrongName{"AnotherFamily", "torchvision-python313-cuda13_0-sm90-avx2",
+                  "a variant is pytorch-python313-LINE-SM-ISA"},
+        WrongName{"PnameOfAnotherTorch", "pytorch29-python313-cuda13_0-sm90-avx2",
+                  "line cuda13_0 of the matrix builds torch 2.10.0, whose names start with pytorch or pytorch210"},
+        WrongName{"UnknownIsaWithoutCuda", "pytorch-python313-cpu-sm90", "unknown ISA \"sm90\""}),
     [](const auto& test) { return std::string(test.param.title); });
 
 TEST(ListVariants, FiltersByLineSmIsaAndPython) {
