@@ -18,6 +18,9 @@ extern "C" __global__ void same_nt(int* to) { *to = 1; }
 extern "C" __global__ void same_nn(int* to) { *to = 2; }
 extern "C" __global__ void other_nt(int* to) { *to = 3; }
 extern "C" __global__ void other_nn(int* to) { *to = OTHER; }
+#if OTHER == 5  // has longer instructions
+extern "C" __global__ void new_nt(float* to) { atomicAdd(to, 1.0f); }
+#endif
 """
 
 
