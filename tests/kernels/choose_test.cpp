@@ -416,7 +416,7 @@ TEST(Choose, FewBlocksGetAnSmEach) {
   EXPECT_EQ(shared(33 * 64, "gemm_bf16_64x128_sm90", DType::bf16), half) << "132 blocks";
   EXPECT_EQ(shared(34 * 64, "gemm_bf16_64x128_sm90", DType::bf16), own) << "136";
   EXPECT_EQ(shared(512, "gemm_fp32_128x128_sm90", DType::fp32), half);
-  EXPECT_EQ(shared(512, "gemm_bf16_64x64_sm90", DType::bf16), find_kernel("gemm_bf16_64x64_sm90")->shared_bytes)
+  EXPECT_EQ(shared(512, "gemm_e4m3_128x128_sm90", DType::e4m3), find_kernel("gemm_e4m3_128x128_sm90")->shared_bytes)
       << "it awaits the kernel ahead by its launch";
 }
 

@@ -52,7 +52,7 @@ class Places : public testing::Test {
     asked = 0;
     places.clear();
     for (CuDevicePtr at = 1; at <= 7; ++at) places[at * 4096] = {};
-    plan_.kernel = find_kernel("gemm_bf16_128x128_sm90");
+    plan_.kernel = find_kernel("gemm_bf16_64x128_sm90");
     ASSERT_NE(plan_.kernel, nullptr);
     plan_.problem = make_problem(5, 7, 3, DType::bf16);
     plan_.problem.bias = plan_.problem.scale_a = plan_.problem.scale_b = true;
