@@ -4,6 +4,8 @@
 // Tests of HTML pages without a browser; tests/report/pages uses one.
 #include "probes/report/text.hpp"
 
+#include <regex>
+
 #include <gmock/gmock.h>
 
 #include "probes/report/attest.hpp"
@@ -29,6 +31,28 @@ TEST(HtmlWriter, EscapesForeignText) {
   }
   EXPECT_EQ(std::move(writer).take(),
             "<p class=\"a&quot; onload=&#39;x&#39;\">&lt;b&gt;&amp;&quot;&#39; ?[31m?<br/></p>");
+}
+
+// Also above every ceiling, and without ceilings. A point outside of the range is drawn at its edge.
+TEST(RooflineChart, ContainsEachPoint) {
+  const auto point = [](double gflops) {
+    return RoofPoint{.who = "k", .dtype = "fp32", .intensity = 10, .gflops = gflops, .low = gflops, .high = gflops};
+  };
+  Roof roof{
+      .device = "CPU", .gb_per_s = {}, .ceilings = {{.name = "fma", .gflops = 100}}, .points = {point(2), point(5000)}};
+  for (const size_t ceilings : {1, 0}) {
+    roof.ceilings.resize(ceilings);
+    html::Writer writer;
+    html::add_roofline(writer, roof);
+    const std::string page = std::move(writer).take();
+    const std::regex range(R"re(class="range" d="M\S+ (\S+)V(\S+)")re");
+    int count = 0;
+    for (std::sregex_iterator at(page.begin(), page.end(), range), end; at != end; ++at, ++count) {
+      EXPECT_GT(std::stod((*at)[2]), 27) << "top of the picture: " << (*at)[0];
+      EXPECT_LT(std::stod((*at)[1]), 381) << "its bottom: " << (*at)[0];
+    }
+    EXPECT_EQ(count, 2);
+  }
 }
 
 TEST(HtmlWriter, WritesShortCoordinates) {
