@@ -65,3 +65,19 @@ def test_reads_what_ninja_recorded(load, tmp_path, monkeypatch):
     program.chmod(0o755)
     read = module.read_dependencies(module.ROOT / "build")
     assert read == {"one.o": [module.ROOT / "core/one.cpp", Path("/usr/x.h")]}
+
+
+def test_checks_sources_and_their_batches_but_no_tests(load, tmp_path):
+    module = load(tmp_path / "clone")
+    build = module.ROOT / "build"
+    batch = "CMakeFiles/all.dir/Unity/unity_0_cxx.cxx"
+    asked = (
+        "core/one.cpp",
+        "tests/core/one_test.cpp",
+        f"build/core/{batch}",
+        f"build/tests/core/{batch}",
+        "build/made.cpp",
+    )
+    found = [name for name in asked if module.is_checked(str(module.ROOT / name), build)]
+    assert found == ["core/one.cpp", f"build/core/{batch}"]
+    assert not module.is_checked("/usr/src/one.cpp", build)
