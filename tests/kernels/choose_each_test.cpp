@@ -24,15 +24,6 @@
 namespace pbprobe {
 namespace {
 
-struct Chip {
-  const char* capability;
-  int64_t sms;
-  int64_t clock_mhz;
-};
-constexpr Chip kChips[] = {{"6.1", 28, 1582},  {"7.5", 40, 1590},   {"8.0", 108, 1410},  {"8.6", 84, 1740},
-                           {"8.9", 128, 2520}, {"9.0", 132, 1980},  {"10.0", 148, 1965}, {"10.3", 148, 1920},
-                           {"11.0", 20, 1575}, {"12.0", 170, 2407}, {"12.1", 48, 2400}};
-
 // Returns n and k of layers of models.
 std::vector<std::pair<int64_t, int64_t>> read_layers() {
   std::ifstream file(std::string(PBPROBE_SOURCE_DIR) + "/bindings/pbprobe/model_layers.json");
@@ -79,17 +70,18 @@ TEST(Choose, TakesEachGpuKernelForSomeProblem) {
   const auto layers = read_layers();
   ASSERT_FALSE(layers.empty());
   std::mt19937 random(1);
-  for (const Chip& chip : kChips) {
-    Host host = gpu_host(chip.capability);
-    host.gpus[0].sm_count = chip.sms;
-    host.gpus[0].max_sm_clock_mhz = chip.clock_mhz;
-    std::map<std::tuple<DType, DType, DType, BlockScale>, std::vector<const Kernel*>> of_types;
-    for (const auto& kernel : kernel_table()) {
-      if (find_target(kernel.target)->capability != chip.capability) continue;
-      of_types[{kernel.dtype, find_type(kernel.a, kernel.dtype), find_type(kernel.b, kernel.dtype), kernel.block_scale}]
-          .push_back(&kernel);
-    }
-    ASSERT_FALSE(of_types.empty()) << chip.capability;
+  std::map<std::string_view, std::map<std::tuple<DType, DType, DType, BlockScale>, std::vector<const Kernel*>>> targets;
+  for (const auto& kernel : kernel_table()) {
+    if (find_target(kernel.target)->kind != TargetKind::gpu) continue;
+    const DType a = find_type(kernel.a, kernel.dtype);
+    const DType b = find_type(kernel.b, kernel.dtype);
+    targets[kernel.target][{kernel.dtype, a, b, kernel.block_scale}].push_back(&kernel);
+  }
+  ASSERT_FALSE(targets.empty());
+  for (auto& [id, of_types] : targets) {
+    Host host = gpu_host(*find_target(id)->capability);
+    host.gpus[0].sm_count = 132;
+    host.gpus[0].max_sm_clock_mhz = 1980;
     std::set<std::string_view> chosen;
     for (auto& [types, kernels] : of_types) {
       const Kernel& one = *kernels.front();
