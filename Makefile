@@ -20,7 +20,8 @@ CTEST := .venv/bin/ctest
 help:
 	@echo 'make report    install what is missing, build for this machine, and print the report on its torch'
 	@echo 'make test      build and run the tests of what is built'
-	@echo '               ONLY=judge: those of tests/judge; CHANGED=1: those that the difference to main affects'
+	@echo '               ONLY=judge: those of tests/judge; CHANGED=1: those that the difference to main affects;'
+	@echo '               SLOW=1 or TARGETS=…: also those that build programs for minutes'
 	@echo 'make test-real compare the audit with other tools on a whole torch, and print its figures: minutes'
 	@echo '               judge real code of ATen, by the flags of each CPU (PBPROBE_REAL_KERNELS=all takes hours),'
 	@echo '               and install the package by pip and uv, with a torch and without'
@@ -67,13 +68,15 @@ build:
 	@$(BUILD)
 
 # Half as many entries again as CPUs: an entry waits for about a third of its time.
+QUICK := $(if $(TARGETS)$(SLOW),,-LE '^slow$$')
 test:
 	@$(SETUP) build test torch configure
 ifneq ($(ONLY)$(CHANGED),)
 	@.venv/bin/python3 ci/test-rooms $(or $(ONLY),--changed)
 else
 	@$(BUILD)
-	@$(CTEST) --test-dir build --output-on-failure --parallel $$(($(JOBS) * 3 / 2))
+	@$(CTEST) --test-dir build --output-on-failure --parallel $$(($(JOBS) * 3 / 2)) $(QUICK)
+	@$(if $(QUICK),echo "Left out: tests that build programs for minutes. SLOW=1 or TARGETS=all runs them too")
 endif
 
 # Launches every GPU kernel back to back for SECONDS a target.
