@@ -38,64 +38,56 @@ struct ClusterTile : SkinnyTile<Op, kRows, kStages, kGroups, 1, 1> {
 
 // Place of a block in its cluster: part of k, then row, then column of its tile.
 struct ClusterPlace {
-  unsigned down, across, parts;  // sizes of the cluster
-  unsigned part, y, x;
-  unsigned first;  // rank of the first block of this part
+  unsigned part, y, x, first;  // first: rank of the first block of this part
 
-  __device__ explicit ClusterPlace(const GpuClusterCall& cluster)
-      : down(static_cast<unsigned>(cluster.down)), across(static_cast<unsigned>(cluster.across)) {
+  __device__ explicit ClusterPlace(const GpuClusterCall& cluster) {
     const unsigned rank = cluster_rank();
-    const unsigned tiles = down * across;
-    parts = cluster_size() / tiles;
-    part = rank / tiles;
-    first = part * tiles;
-    y = (rank - first) / across;
-    x = (rank - first) % across;
+    part = cluster.part >> rank * 4 & 15;
+    y = cluster.row >> rank * 4 & 15;
+    x = cluster.column >> rank * 4 & 15;
+    first = rank - y * cluster.across - x;
   }
-  [[nodiscard]] __device__ unsigned blocks() const { return down * across * parts; }
   // Blocks that share A with this one, as a multicast mask; and B.
-  [[nodiscard]] __device__ unsigned row_mask() const { return ((1U << across) - 1) << (first + y * across); }
-  [[nodiscard]] __device__ unsigned column_mask() const {
-    unsigned mask = 0;
-    for (unsigned i = 0; i < down; ++i) mask |= 1U << (first + i * across + x);
-    return mask;
+  [[nodiscard]] __device__ unsigned a_mask(const GpuClusterCall& cluster) const {
+    return ((1U << cluster.across) - 1) << (first + y * cluster.across);
   }
+  [[nodiscard]] __device__ unsigned b_mask(const GpuClusterCall& in) const { return in.column_blocks << (first + x); }
   // Rank of the block that takes this part of the same tile.
-  [[nodiscard]] __device__ unsigned find_rank(unsigned other) const { return other * down * across + y * across + x; }
+  [[nodiscard]] __device__ unsigned find_rank(const GpuClusterCall& cluster, unsigned other) const {
+    return other * cluster.down * cluster.across + y * cluster.across + x;
+  }
 };
 
 // Tiles of a cluster, by one of its blocks: every tile whose number is the cluster's modulo the count of clusters.
-// Neighbours share the operand with more tiles in the L2 cache. Divisions run while the previous kernel still does.
+// Neighbours share the operand with more tiles in the L2 cache.
 template <class Tile>
 struct ClusterTiles {
   const GpuCall& call;
   const GpuClusterCall& cluster;
-  int next, step, all;
+  unsigned next;
   int row, column;  // tile of this block
 
-  __device__ ClusterTiles(const GpuCall& of, const GpuClusterCall& in, const ClusterPlace& place)
-      : call(of), cluster(in) {
-    const int blocks = static_cast<int>(place.blocks());
-    next = static_cast<int>(blockIdx.x) / blocks;
-    step = static_cast<int>(gridDim.x) / blocks;
-    find(place);
+  __device__ ClusterTiles(const GpuCall& of, const GpuClusterCall& in) : call(of), cluster(in) {
+    asm volatile("mov.u32 %0, %clusterid.x;" : "=r"(next));
+    find();
   }
   __device__ bool advance() {
+    unsigned step;
+    asm volatile("mov.u32 %0, %nclusterid.x;" : "=r"(step));
     next += step;
-    if (next >= all) return false;
-    find(ClusterPlace(cluster));  // holding it takes more registers
+    if (next >= static_cast<unsigned>(cluster.tiles_down) * cluster.tiles_across) return false;
+    find();
     return true;
   }
 
  private:
-  __device__ void find(const ClusterPlace& place) {
-    const int rows = Tile::kRows * cluster.down;
-    const int columns = Tile::kColumns * cluster.across;
-    const int down = (call.m + rows - 1) / rows;
-    const int across = (call.n + columns - 1) / columns;
-    all = down * across;
-    row = (down <= across ? next % down : next / across) * rows + static_cast<int>(place.y) * Tile::kRows;
-    column = (down <= across ? next / down : next % across) * columns + static_cast<int>(place.x) * Tile::kColumns;
+  __device__ void find() {
+    const ClusterPlace place(cluster);  // holding it takes more registers
+    const bool by_columns = cluster.tiles_down <= cluster.tiles_across;
+    const unsigned side = by_columns ? cluster.tiles_down : cluster.tiles_across;
+    const unsigned slow = next / side, fast = next - slow * side;
+    row = static_cast<int>((by_columns ? fast : slow) * cluster.down + place.y) * Tile::kRows;
+    column = static_cast<int>((by_columns ? slow : fast) * cluster.across + place.x) * Tile::kColumns;
     move_inside<Tile, true>(call, row, column);
   }
 };
@@ -111,18 +103,13 @@ __device__ inline void load_shared_box(unsigned to, const GpuTensorMap& map, int
 
 // Fills the ring by one thread: this block's share of A's rows and of B, to every block that shares them.
 template <class Tile, bool kBKMajor>
-__device__ inline void produce_cluster(typename Tile::Stages& ring, const GpuCall& call, const GpuTensorMap& map_a,
-                                       const GpuTensorMap& map_b, const ClusterPlace& place, int row, int column,
-                                       int first, int count) {
-  const int across = static_cast<int>(place.across);
-  const int down = static_cast<int>(place.down);
-  const int lines_a = lines_of_block(Tile::kRows, call.m, across);
-  const int lines_b = kBKMajor ? lines_of_block(Tile::kColumns, call.n, down) : kBoxBytes / kRowBytes / down;
-  const int bytes = (lines_a * across + (kBKMajor ? lines_b * down : Tile::kColumns)) * kRowBytes;
-  const int from_a = static_cast<int>(place.x) * lines_a;
-  const int from_b = static_cast<int>(place.y) * lines_b;
-  const unsigned mask_a = place.row_mask();
-  const unsigned mask_b = place.column_mask();
+__device__ inline void produce_cluster(typename Tile::Stages& ring, const GpuClusterCall& cluster,
+                                       const GpuTensorMap& map_a, const GpuTensorMap& map_b, const ClusterPlace& place,
+                                       int row, int column, int first, int count) {
+  const int bytes =
+      (cluster.lines_a * cluster.across + (kBKMajor ? cluster.lines_b * cluster.down : Tile::kColumns)) * kRowBytes;
+  const int from_a = static_cast<int>(place.x) * cluster.lines_a, from_b = static_cast<int>(place.y) * cluster.lines_b;
+  const unsigned mask_a = place.a_mask(cluster), mask_b = place.b_mask(cluster);
 #pragma unroll 1
   for (int stage = 0; stage < count; ++stage) {
     ring.await_empty();
@@ -131,21 +118,20 @@ __device__ inline void produce_cluster(typename Tile::Stages& ring, const GpuCal
     const unsigned to_b = ring.stage() + Tile::kBytesA + from_b * kRowBytes;
     arrive_expect_tx(full, bytes);
     if constexpr (kBKMajor) {
-      load_shared_box(to_b, map_b, k, column + from_b, full, place.down > 1, mask_b);
+      load_shared_box(to_b, map_b, k, column + from_b, full, cluster.down > 1, mask_b);
     } else {
 #pragma unroll
       for (int box = 0; box < Tile::kColumns / 64; ++box) {
-        load_shared_box(to_b + box * kBoxBytes, map_b, column + box * 64, k + from_b, full, place.down > 1, mask_b);
+        load_shared_box(to_b + box * kBoxBytes, map_b, column + box * 64, k + from_b, full, cluster.down > 1, mask_b);
       }
     }
-    load_shared_box(ring.stage() + from_a * kRowBytes, map_a, k, row + from_a, full, place.across > 1, mask_a);
+    load_shared_box(ring.stage() + from_a * kRowBytes, map_a, k, row + from_a, full, cluster.across > 1, mask_a);
     ring.advance();
   }
 }
 
 // Releases a stage to every block that fills it: the threads of `mates`, one for each block of the cluster.
-__device__ inline void release_stage(unsigned empty, unsigned mates) {
-  const unsigned thread = threadIdx.x % 128;
+__device__ inline void release_stage(unsigned empty, unsigned mates, unsigned thread = threadIdx.x % 128) {
   if (thread >= 16) return;
   if (mates >> thread & 1U) arrive_at(empty, thread);
 }
@@ -185,12 +171,11 @@ __device__ inline void multiply_cluster(typename Tile::Stages& ring, int consume
       turns.begin();
       float sum[Tile::kRows / 2];
       multiply_stage<Tile, true, true>(sum, ring.stage(), consumer);
-      const typename Tile::Scales::template Swapped<Tile> scales(scales_of_stage<Tile>(ring), consumer);
       wgmma_wait<0>();
       fence_operands(sum);
       turns.end(stage + 1 < stages);
       release_stage(ring.empty(), mates);
-      scales.add(acc, sum);
+      add_to(acc, sum);
     } else {
       multiply_stage<Tile, kBKMajor, false>(acc, ring.stage(), consumer);
       wgmma_wait<1>();
@@ -202,6 +187,19 @@ __device__ inline void multiply_cluster(typename Tile::Stages& ring, int consume
   wgmma_wait<0>();
   fence_operands(acc);
   if (!kTwoLevels && stages > 0) release_stage(before, mates);
+}
+
+// Main loop of a warpgroup with block scales.
+template <class Tile>
+__device__ inline void multiply_scaled(typename Tile::Stages& ring, int consumer, unsigned mates,
+                                       float (&acc)[Tile::kRows / 2], int stages) {
+  const auto start = [&](float(&sum)[Tile::kRows / 2]) {
+    const unsigned own = ring.stage() + Tile::kBytesA + consumer * kBoxBytes;
+    wgmma_line<typename Tile::Op, Tile::kRows>(sum, describe<true>(own), describe<true>(ring.stage()));
+  };
+  const auto find = [&](unsigned at) { return Tile::Scales::template find_swapped<Tile>(at, consumer); };
+  add_stages<Tile>(ring, acc, stages, start, find,
+                   [&](unsigned empty, unsigned lane) { release_stage(empty, mates, lane); });
 }
 
 // The threads of the warpgroups that compute.
@@ -288,15 +286,14 @@ __device__ inline void lay_out_row_scales(unsigned to, const GpuCall& call, int 
 
 // This block's share of the tile's rows: adds the accumulators of all parts, and writes C.
 template <class Tile, class Accumulator>
-__device__ inline void write_share(const GpuCall& call, const ClusterPlace& place, const ClusterColumns<Tile>& columns,
-                                   unsigned at, int first_row, int first_column) {
+__device__ inline void write_share(const GpuCall& call, const GpuClusterCall& cluster, const ClusterPlace& place,
+                                   const ClusterColumns<Tile>& columns, unsigned at, int first_row, int first_column) {
   constexpr int kStep = ClusterColumns<Tile>::kRowsAtOnce;
-  constexpr unsigned kMostParts = kGpuMostCluster;
   const int rows = min(Tile::kRows, call.m - first_row);
   const int column = first_column + columns.inside;
   if (columns.there <= 0) return;
   const auto find_scale = [&](int row) { return read_scale(at + Tile::kRowScales + row * 4); };
-  if (place.parts == 1) {
+  if (cluster.parts == 1) {
 #pragma unroll 4
     for (int row = columns.row; row < rows; row += kStep) {
       Accumulator four[4] = {};
@@ -306,17 +303,17 @@ __device__ inline void write_share(const GpuCall& call, const ClusterPlace& plac
     return;
   }
   // Two rows at once: a thread waits for the other blocks' memory once for both.
-  const int next = static_cast<int>(place.parts) * kStep;
+  const int next = cluster.parts * kStep;
 #pragma unroll 1
   for (int first = static_cast<int>(place.part) * kStep + columns.row; first < rows; first += 2 * next) {
-    float4 sums[2][kMostParts];
+    float4 sums[2][kGpuMostCluster];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int row = first + i * next;
 #pragma unroll
-      for (unsigned part = 0; part < kMostParts; ++part) {
-        if (part < place.parts && row < rows)
-          sums[i][part] = read_of_block(at + (row * Tile::kPitch + columns.inside) * 4, place.find_rank(part));
+      for (int part = 0; part < kGpuMostCluster; ++part) {
+        if (part < cluster.parts && row < rows)
+          sums[i][part] = read_of_block(at + (row * Tile::kPitch + columns.inside) * 4, place.find_rank(cluster, part));
       }
     }
 #pragma unroll
@@ -325,8 +322,8 @@ __device__ inline void write_share(const GpuCall& call, const ClusterPlace& plac
       if (row >= rows) break;
       Accumulator four[4] = {};
 #pragma unroll
-      for (unsigned part = 0; part < kMostParts; ++part) {
-        if (part < place.parts) add_four(four, sums[i][part]);
+      for (int part = 0; part < kGpuMostCluster; ++part) {
+        if (part < cluster.parts) add_four(four, sums[i][part]);
       }
       columns.write(call, first_row + row, column, four, find_scale(row));
     }
@@ -403,35 +400,35 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
   const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   typename Tile::Stages ring(base, base + Tile::kBarriers);
   const ClusterPlace place(cluster);
-  const unsigned blocks = place.blocks();
+  const bool alone = cluster.down * cluster.across * cluster.parts == 1;
   const int stages = (tiles.call.k + Tile::kTileK - 1) / Tile::kTileK;
-  const int share = (stages + static_cast<int>(place.parts) - 1) / static_cast<int>(place.parts);
-  const int first = static_cast<int>(place.part) * share;
-  const int count = max(min(share, stages - first), 0);
-  ClusterTiles<Tile> own(tiles.call, cluster, place);
+  const int first = static_cast<int>(place.part) * cluster.part_stages;
+  const int count = max(min(cluster.part_stages, stages - first), 0);
   if (threadIdx.x == 0) {
     prefetch_map(map_b);
     prefetch_map(map_a);
     if (tiles.by_map) prefetch_map(map_c);
-    ring.begin(Tile::kGroups * (place.down + place.across - 1), Tile::Scales::kScaled ? 1 + kCopyingThreads : 1);
+    ring.begin(Tile::kGroups * (Tile::Scales::kScaled ? kReleasingWarps : 1) * (cluster.down + cluster.across - 1),
+               Tile::Scales::kScaled ? 1 + kCopyingThreads : 1);
     fence_barrier_init();
   }
-  if (blocks > 1) {
-    cluster_sync_after_init();
-  } else {
+  if (alone) {
     __syncthreads();
+  } else {
+    cluster_sync_after_init();
   }
+  ClusterTiles<Tile> own(tiles.call, cluster);
   wait_on_dependencies();
-  constexpr int kOfProducer = Tile::kGroups == 1 ? 0 : Tile::Scales::kScaled || Tile::kGroups > 2 ? 56 : 40;
+  constexpr int kOfProducer = Tile::kGroups == 1 ? 0 : Tile::kGroups > 2 ? 56 : 40;
   if (threadIdx.x < 128) {
     if constexpr (kOfProducer > 0) setmaxnreg_dec<kOfProducer>();
     if (threadIdx.x == 0) {
       do {
-        produce_cluster<Tile, kBKMajor>(ring, tiles.call, map_a, map_b, place, own.row, own.column, first, count);
+        produce_cluster<Tile, kBKMajor>(ring, cluster, map_a, map_b, place, own.row, own.column, first, count);
       } while (own.advance());
     }
     if constexpr (Tile::Scales::kScaled) {
-      if (threadIdx.x / 32 == 1) {
+      if (threadIdx.x / 32 == 1 || threadIdx.x / 32 == 2) {
         do {
           Tile::Scales::template produce<Tile>(ring, cluster.scales, tiles.call, own.row, own.column, first, count);
         } while (own.advance());
@@ -439,21 +436,23 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
       __syncwarp();
     }
     launch_dependents();
-    if (place.parts > 1) cluster_sync();
+    if (cluster.parts > 1) cluster_sync();
   } else {
     if constexpr (kOfProducer > 0) setmaxnreg_inc<registers_of_consumer(Tile::kGroups, kOfProducer)>();
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
-    const unsigned mates = place.row_mask() | place.column_mask();
+    const unsigned mates = place.a_mask(cluster) | place.b_mask(cluster);
     unsigned row_scales = base + Tile::kRowScales;
     do {
       ClusterColumns<Tile> columns;
       if constexpr (Tile::kTakesSeveral) columns.load(tiles, own.column, cluster.one_scale != 0);
       lay_out_row_scales<Tile>(row_scales, tiles.call, own.row, cluster.one_scale != 0);
       Accumulator acc[Tile::kRows / 2] = {};
-      if (Tile::Op::kNarrow && (Tile::Scales::kScaled || !cluster.fast_sums)) {
+      if constexpr (Tile::Scales::kScaled) {
+        multiply_scaled<Tile>(ring, consumer, mates, acc, count);
+      } else if (Tile::Op::kNarrow && !cluster.fast_sums) {
         multiply_cluster<Tile, kBKMajor, Tile::Op::kNarrow>(ring, consumer, mates, acc, count);
       } else {
-        multiply_cluster<Tile, kBKMajor, Tile::Scales::kScaled>(ring, consumer, mates, acc, count);
+        multiply_cluster<Tile, kBKMajor, false>(ring, consumer, mates, acc, count);
       }
       if constexpr (!Tile::kTakesSeveral) columns.load(tiles, own.column, cluster.one_scale != 0);
       if (threadIdx.x % 128 == 0) await_stores<0>();
@@ -467,18 +466,18 @@ __device__ inline void cluster_gemm(const GpuTileCall& tiles, const GpuTensorMap
       }
       lay_out<Tile>(base, acc, consumer);
       launch_dependents();
-      if (place.parts > 1) {
+      if (cluster.parts > 1) {
         cluster_sync();
       } else {
         sync_consumers<Tile>();
       }
-      write_share<Tile, Accumulator>(tiles.call, place, columns, base, own.row, own.column);
+      write_share<Tile, Accumulator>(tiles.call, cluster, place, columns, base, own.row, own.column);
       break;
     } while (own.advance());
     if (threadIdx.x % 128 == 0) await_stores<0>();
   }
   // Orders this block's reads and arrivals at other blocks before any block exits.
-  if (blocks > 1) cluster_sync();
+  if (!alone) cluster_sync();
 }
 
 }  // namespace

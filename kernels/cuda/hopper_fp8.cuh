@@ -3,8 +3,8 @@
 //
 // sm_90a: wgmma of FP8. The tensor core adds in 14 bits or so: sums of 128 products are made there and added up in FP32
 // registers, by one warpgroup while the other's wgmma run; with fast_sums, the core adds all of k. Each of two
-// warpgroups computes one or two parts of 64 rows, with the registers of one sum for both. Clusters of two blocks, side
-// by side, share A. Family header: see tile.cuh.
+// warpgroups computes one or two parts of 64 rows, with the registers of one sum for both; with block scales one part,
+// and two sums. Clusters of two blocks, side by side, share A. Family header: see tile.cuh.
 //
 // Shared memory at exit: as in hopper.cuh, ordered by cluster_sync(). Reuse of buffers: stages wait for `empty`, the
 // staging buffers of C for the waits in store_rows().
@@ -41,20 +41,17 @@ struct Fp8Tile {
   static_assert(tma_shared_bytes(kRows + kColumns, kStages, kEpilogueBytes) <= 232448, "a block of sm_90 has 227 KiB");
 };
 
-// `more`: another tile follows.
 template <class Tile>
 __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Tile::kParts][Tile::kColumns / 2],
-                                   const Turns<Tile::Scales::kScaled>& turns, int consumer, int stages, bool more) {
+                                   int consumer, int stages) {
 #pragma unroll 1
   for (int stage = 0; stage < stages; ++stage) {
     ring.await_full();
-    const typename Tile::Scales::template Straight<Tile> scales(scales_of_stage<Tile>(ring), consumer);
     const unsigned long long of_a = describe<true>(ring.stage() + consumer * Tile::kParts * kBoxBytes);
     const unsigned long long of_b = describe<true>(ring.stage() + Tile::kBytesA);
 #pragma unroll
     for (int part = 0; part < Tile::kParts; ++part) {
       float sum[Tile::kColumns / 2];
-      turns.begin();
       fence_operands(sum);
       wgmma_fence();
       wgmma_line<typename Tile::Op, Tile::kColumns>(sum, of_a + part * (kBoxBytes / 16), of_b);
@@ -62,14 +59,27 @@ __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Til
       fence_operands(sum);
       wgmma_wait<0>();
       fence_operands(sum);
-      turns.end(more || stage + 1 < stages || part + 1 < Tile::kParts);
-      constexpr bool kLate = Tile::Scales::kReadsLate;
-      if (!kLate && part + 1 == Tile::kParts) release<Tile>(ring.empty());
-      scales.add(acc[part], sum, part);
-      if (kLate && part + 1 == Tile::kParts) release<Tile>(ring.empty());
+      if (part + 1 == Tile::kParts) release<Tile>(ring.empty());
+      add_to(acc[part], sum);
     }
     ring.advance();
   }
+}
+
+// With block scales.
+template <class Tile>
+__device__ inline void consume_scaled(typename Tile::Stages& ring, float (&acc)[Tile::kColumns / 2], int consumer,
+                                      int stages) {
+  static_assert(Tile::kParts == 1 && Tile::kRows <= 128, "registers for two sums; one square of scales");
+  const auto start = [&](float(&sum)[Tile::kColumns / 2]) {
+    const unsigned own = ring.stage() + consumer * kBoxBytes;
+    wgmma_line<typename Tile::Op, Tile::kColumns>(sum, describe<true>(own),
+                                                  describe<true>(ring.stage() + Tile::kBytesA));
+  };
+  const auto find = [&](unsigned at) { return Tile::Scales::template find<Tile>(at, consumer); };
+  add_stages<Tile>(ring, acc, stages, start, find, [](unsigned empty, unsigned lane) {
+    if (lane < Tile::kCluster) arrive_at(empty, lane);
+  });
 }
 
 // With fast_sums: without promotion to FP32.
@@ -110,7 +120,8 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
   typename Tile::Stages ring(base, staging + Tile::kEpilogueBytes);
   const unsigned rank = Tile::kCluster > 1 ? cluster_rank() : 0;
   if (threadIdx.x == 0) {
-    ring.begin(kConsumers * Tile::kCluster, Tile::Scales::kScaled ? 1 + kCopyingThreads : 1);
+    ring.begin(kConsumers * Tile::kCluster * (Tile::Scales::kScaled ? kReleasingWarps : 1),
+               Tile::Scales::kScaled ? 1 + kCopyingThreads : 1);
     fence_barrier_init();
     prefetch_map(map_a);
     prefetch_map(map_b);
@@ -140,7 +151,7 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
       }
     }
     if constexpr (Tile::Scales::kScaled) {
-      if (threadIdx.x / 32 == 1) {
+      if (threadIdx.x / 32 == 1 || threadIdx.x / 32 == 2) {
         auto scheduler = make_scheduler();
         while (scheduler.advance()) {
           Tile::Scales::template produce<Tile>(ring, cluster.scales, tiles.call, scheduler.row, scheduler.column,
@@ -151,15 +162,14 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
   } else {
     setmaxnreg_inc<232>();
     auto scheduler = make_scheduler();
-    const auto any_left = [&] { return scheduler.next < scheduler.down * scheduler.across * scheduler.parts; };
-    const Turns<Tile::Scales::kScaled> turns(static_cast<int>(threadIdx.x) / 128 - 1,
-                                             scheduler.stages > 0 && any_left());
     while (scheduler.advance()) {
       float acc[Tile::kParts][Tile::kColumns / 2] = {};
-      if (!Tile::Scales::kScaled && cluster.fast_sums) {
+      if constexpr (Tile::Scales::kScaled) {
+        consume_scaled<Tile>(ring, acc[0], static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count);
+      } else if (cluster.fast_sums) {
         consume_fast<Tile>(ring, acc, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count);
       } else {
-        consume_fp8<Tile>(ring, acc, turns, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count, any_left());
+        consume_fp8<Tile>(ring, acc, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count);
       }
       // Without this, ptxas computes the addresses of C before the main loop, and spills them.
       int thread = static_cast<int>(threadIdx.x);

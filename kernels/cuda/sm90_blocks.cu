@@ -16,7 +16,7 @@
   PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_64x64, ClusterTile<op, 64, 12, 1, scales>)   \
   PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_64x128, ClusterTile<op, 64, 8, 2, scales>)   \
   PBPROBE_CLUSTER_KMAJOR(wgmma_##name##_cluster_128x128, ClusterTile<op, 128, 5, 2, scales>) \
-  PBPROBE_FP8_KMAJOR(wgmma_##name##_256x128, op, 2, 128, 3, 2, 4, scales)
+  PBPROBE_FP8_KMAJOR(wgmma_##name##_128x128, op, 1, 128, 5, 2, 2, scales)
 PBPROBE_FP8_BLOCKS(e4m3_rows_squares, BlockScalesRowsSquares, WgmmaE4m3)
 PBPROBE_FP8_BLOCKS(e4m3_squares_rows, BlockScalesSquaresRows, WgmmaE4m3)
 PBPROBE_FP8_BLOCKS(e4m3_rows_rows, BlockScalesRowsRows, WgmmaE4m3)

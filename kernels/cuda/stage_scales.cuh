@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: FP32 block scales of FP8 operands, 1 × 128 or 128 × 128, in shared memory behind the stages. One warp copies
-// a stage's scales by cp.async, then arrives at the `full` barrier. Consumers multiply their sums of 128 products by
-// them. Layout of a stage: scales of the tile's rows, then scales of its columns; 128 lines with one scale store it
-// once. Family header: see tile.cuh. Source: PTX ISA, "cp.async", "cp.async.mbarrier.arrive".
+// sm_90a: FP32 block scales of FP8 operands, 1 × 128 or 128 × 128, in shared memory behind the stages. Two warps, one
+// for each operand, copy a stage's scales by cp.async, then arrive at the `full` barrier. Consumers multiply their sums
+// of 128 products by them. Layout of a stage: scales of the tile's rows, then scales of its columns; 128 lines with one
+// scale store it once. Family header: see tile.cuh. Source: PTX ISA, "cp.async", "cp.async.mbarrier.arrive".
 #pragma once
 
 #include "kernels/cuda/block_scales.hpp"
@@ -15,10 +15,13 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-constexpr int kCopyingThreads = 32;  // they arrive at a `full` barrier, like TMA's producer
+constexpr int kCopyingThreads = 64;  // warps 1 and 2; they arrive at a `full` barrier, like TMA's producer
 
 __device__ inline void copy_word(unsigned to, const float* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
+}
+__device__ inline void copy_four_words(unsigned to, const float* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 // Arrives at a barrier, which counts this thread, once its copies so far have landed.
 __device__ inline void arrive_when_copied(unsigned barrier) {
@@ -57,20 +60,39 @@ struct Turns {
   static __device__ void arrive(int at) { asm volatile("barrier.arrive %0, 256;" ::"r"(kFirst + at) : "memory"); }
 };
 
-// Copies the scales of kLines lines of an operand of `lines`, by a warp. Lines outside repeat the last one; their
-// results are not stored.
+// Copies the scales of kLines lines of an operand, four by each lane of a warp, at once if they are aligned. Lines
+// outside repeat the last one; their results are not stored. All but the copies is done once a tile: a warp that
+// computed addresses for each stage was slower than the tensor cores.
 template <int kLines, bool kSquares>
-__device__ inline void copy_scales(unsigned to, const float* scales, long long leading, int first, int lines,
-                                   int block) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  constexpr int kCount = kSquares ? (kLines + 127) / 128 : kLines;
-#pragma unroll 1  // the producers have 40 registers
-  for (int i = 0; i < kCount; i += 32) {
-    if (i + lane >= kCount) break;
-    const int line = min(first + (i + lane) * (kSquares ? 128 : 1), lines - 1);
-    copy_word(to + (i + lane) * 4, scales + (kSquares ? line / 128 * leading + block : block * leading + line));
+struct ScaleCopies {
+  const float* from;  // the coming stage's scales
+  long long step;
+  int lane;
+  int left;  // lines of the operand behind this lane's first
+  bool at_once;
+
+  __device__ ScaleCopies(const float* scales, long long leading, int first, int lines, int block)
+      : step(kSquares ? 1 : leading), lane(static_cast<int>(threadIdx.x) % 32) {
+    static_assert(kLines <= 128);
+    const int line = min(first + (kSquares ? 0 : lane * 4), lines - 1);
+    from = scales + (kSquares ? line / 128 * leading + block : block * leading + line);
+    left = lines - 1 - line;
+    at_once = left >= 3 && leading % 4 == 0 && reinterpret_cast<unsigned long long>(from) % 16 == 0;
   }
-}
+  __device__ void copy(unsigned to) {
+    if constexpr (kSquares) {
+      if (lane == 0) copy_word(to, from);
+    } else if (lane < kLines / 4) {
+      if (at_once) {
+        copy_four_words(to + lane * 16, from);
+      } else {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) copy_word(to + lane * 16 + i * 4, from + min(i, left));
+      }
+    }
+    from += step;
+  }
+};
 
 // Place of the current stage's scales: behind the ring's barriers.
 template <class Tile>
@@ -78,26 +100,37 @@ __device__ inline unsigned scales_of_stage(const typename Tile::Stages& ring) {
   return ring.barriers + Tile::Stages::kBarrierBytes + ring.slot * (Tile::kRows + Tile::kColumns) * 4;
 }
 
-// Sums without block scales, with the interface of BlockScales.
+// Multiplies a thread's sums of 128 products by the scales of the instruction's rows and columns. Holds the scales of
+// two rows, and reads the others while it adds. kSquare: all rows or columns have one scale. `rows`, `columns`:
+// addresses.
+template <int kCount, bool kSquareRows, bool kSquareColumns>
+struct SumScales {
+  unsigned columns;
+  float row[2];
+
+  __device__ SumScales(unsigned rows, unsigned of_columns)
+      : columns(of_columns + (kSquareColumns ? 0 : threadIdx.x % 4 * 8)) {
+    const unsigned own = rows + (kSquareRows ? 0 : (threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4) * 4);
+    const float square = kSquareColumns ? read_scale(columns) : 1.0F;
+    row[0] = read_scale(own) * square;
+    row[1] = kSquareRows ? row[0] : read_scale(own + 32) * square;
+  }
+  __device__ void add(float (&acc)[kCount], const float (&sum)[kCount]) const {
+#pragma unroll
+    for (int first = 0; first < kCount; first += 4) {  // eight columns
+      float2 two = make_float2(1, 1);
+      if constexpr (!kSquareColumns) two = read_two_scales(columns + first * 8);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float scale = kSquareColumns ? row[i / 2] : row[i / 2] * (i % 2 == 0 ? two.x : two.y);
+        acc[first + i] = __fmaf_rn(sum[first + i], scale, acc[first + i]);
+      }
+    }
+  }
+};
+
 struct NoScales {
   static constexpr bool kScaled = false;
-  static constexpr bool kReadsLate = false;
-  template <class Tile>
-  struct Swapped {
-    __device__ Swapped(unsigned, int) {}
-    template <int kCount>
-    __device__ void add(float (&acc)[kCount], const float (&sum)[kCount]) const {
-      add_to(acc, sum);
-    }
-  };
-  template <class Tile>
-  struct Straight {
-    __device__ Straight(unsigned, int) {}
-    template <int kCount>
-    __device__ void add(float (&acc)[kCount], const float (&sum)[kCount], int) const {
-      add_to(acc, sum);
-    }
-  };
 };
 
 // kSquares: 128 rows of A, or 128 columns of B, share a scale. No border of 128 lines cuts the lines of a warpgroup.
@@ -106,104 +139,88 @@ struct BlockScales {
   static constexpr bool kScaled = true;
   static constexpr bool kSquareBlocksA = kSquaresA;
   static constexpr bool kSquareBlocksB = kSquaresB;
-  static constexpr bool kReadsLate = !kSquaresB;  // Straight reads scales of columns while it adds
 
-  // Copies the scales of `count` stages by one warp.
+  // Copies the scales of `count` stages: warp 1 for A, warp 2 for B.
   template <class Tile>
   static __device__ void produce(typename Tile::Stages& ring, const GpuFp32Blocks& scales, const GpuCall& call, int row,
                                  int column, int first, int count) {
+    const auto copy = [&](auto copies, unsigned inside) {
 #pragma unroll 1
-    for (int stage = 0; stage < count; ++stage) {
-      ring.await_empty();
-      const unsigned to = scales_of_stage<Tile>(ring);
-      copy_scales<Tile::kRows, kSquaresA>(to, scales.a, scales.lda, row, call.m, first + stage);
-      copy_scales<Tile::kColumns, kSquaresB>(to + Tile::kRows * 4, scales.b, scales.ldb, column, call.n, first + stage);
-      arrive_when_copied(ring.full());
-      ring.advance();
+      for (int stage = 0; stage < count; ++stage) {
+        ring.await_empty();
+        copies.copy(scales_of_stage<Tile>(ring) + inside);
+        arrive_when_copied(ring.full());
+        ring.advance();
+      }
+    };
+    if (threadIdx.x / 32 == 1) {
+      copy(ScaleCopies<Tile::kRows, kSquaresA>(scales.a, scales.lda, row, call.m, first), 0);
+    } else {
+      copy(ScaleCopies<Tile::kColumns, kSquaresB>(scales.b, scales.ldb, column, call.n, first), Tile::kRows * 4);
     }
   }
 
-  // Scales of a thread's accumulators with swapped operands: rows of A are the instruction's columns. Holds them all,
-  // so that the stage is free once its wgmma have read it.
+  // The scales of `consumer`'s sums, with rows of A as the instruction's rows; with swapped operands.
   template <class Tile>
-  struct Swapped {
-    static constexpr int kHeld = kSquaresA ? 1 : Tile::kRows / 8;
-    static_assert(!kSquaresA || 128 % Tile::kRows == 0);
-    float2 rows[kHeld];
-    float columns[2];
-
-    __device__ Swapped(unsigned at, int consumer) {
-      const int lane = static_cast<int>(threadIdx.x) % 32;
-      const unsigned of_columns = at + Tile::kRows * 4;
-      if constexpr (kSquaresB) {
-        columns[0] = columns[1] = read_scale(of_columns);
-      } else {
-        const int column = consumer * 64 + static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
-        columns[0] = read_scale(of_columns + column * 4);
-        columns[1] = read_scale(of_columns + (column + 8) * 4);
-      }
-      if constexpr (kSquaresA) {
-        const float of_rows = read_scale(at);
-        columns[0] *= of_rows;
-        columns[1] *= of_rows;
-      } else {
-#pragma unroll
-        for (int i = 0; i < kHeld; ++i) {
-          rows[i] = read_two_scales(at + (i * 8 + lane % 4 * 2) * 4);
-          if constexpr (kSquaresB) rows[i] = make_float2(rows[i].x * columns[0], rows[i].y * columns[0]);
-        }
-      }
-    }
-    __device__ void add(float (&acc)[Tile::kRows / 2], const float (&sum)[Tile::kRows / 2]) const {
-#pragma unroll
-      for (int i = 0; i < Tile::kRows / 2; ++i) {
-        float scale = columns[i % 4 / 2];
-        if constexpr (!kSquaresA) {
-          const float of_row = i % 2 == 0 ? rows[i / 4].x : rows[i / 4].y;
-          scale = kSquaresB ? of_row : of_row * scale;
-        }
-        acc[i] = __fmaf_rn(sum[i], scale, acc[i]);
-      }
-    }
-  };
-
-  // Scales of the accumulators of one or more parts of 64 rows (Fp8Tile).
+  static __device__ auto find(unsigned at, int consumer) {
+    const unsigned rows = at + (kSquaresA ? 0 : consumer * 64 * 4);
+    return SumScales<Tile::kColumns / 2, kSquaresA, kSquaresB>(rows, at + Tile::kRows * 4);
+  }
   template <class Tile>
-  struct Straight {
-    unsigned of_columns;
-    float rows[Tile::kParts][2];
-    float square = 1;
-
-    __device__ Straight(unsigned at, int consumer) {
-      const int thread = static_cast<int>(threadIdx.x) % 128;
-      of_columns = at + Tile::kRows * 4 + (kSquaresB ? 0 : thread % 4 * 8);
-      if constexpr (kSquaresB) square = read_scale(of_columns);
-      if constexpr (kSquaresA) square *= read_scale(at + consumer * Tile::kParts * 64 / 128 * 4);
-#pragma unroll
-      for (int part = 0; part < Tile::kParts; ++part) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int row = (consumer * Tile::kParts + part) * 64 + thread / 32 * 16 + half * 8 + thread % 32 / 4;
-          rows[part][half] = kSquaresA ? square : read_scale(at + row * 4) * square;
-        }
-      }
-    }
-    __device__ void add(float (&acc)[Tile::kColumns / 2], const float (&sum)[Tile::kColumns / 2], int part) const {
-#pragma unroll
-      for (int eight = 0; eight < Tile::kColumns / 8; ++eight) {
-        float2 two = make_float2(1, 1);
-        if constexpr (!kSquaresB) two = read_two_scales(of_columns + eight * 32);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float of_column = i % 2 == 0 ? two.x : two.y;
-          const float scale = kSquaresB ? rows[part][i / 2] : rows[part][i / 2] * of_column;
-          float& to = acc[eight * 4 + i];
-          to = __fmaf_rn(sum[eight * 4 + i], scale, to);
-        }
-      }
-    }
-  };
+  static __device__ auto find_swapped(unsigned at, int consumer) {
+    const unsigned columns = at + (Tile::kRows + (kSquaresB ? 0 : consumer * 64)) * 4;
+    return SumScales<Tile::kRows / 2, kSquaresB, kSquaresA>(columns, at);
+  }
 };
+
+// Warps of a warpgroup that release a stage after they have read its scales. Its wgmma have ended for all four, but the
+// warps read at different times: when one arrived for all, scales were overwritten once in 100,000 launches.
+constexpr unsigned kReleasingWarps = 4;
+
+// A tile's main loop: the wgmma of two stages run at once, and the sums of the first are added while the second one's
+// run. ptxas waits for all wgmma at a branch around some. start(sum): one stage's wgmma. find(at): the scales.
+// release(empty, lane) frees a stage, by each warp.
+template <class Tile, int kCount, class Start, class Find, class Release>
+__device__ inline void add_stages(typename Tile::Stages& ring, float (&acc)[kCount], int stages, const Start& start,
+                                  const Find& find, const Release& release) {
+  struct Place {
+    unsigned scales, empty;
+  };
+  const auto begin = [&](float(&sum)[kCount]) {
+    ring.await_full();
+    fence_operands(sum);
+    wgmma_fence();
+    start(sum);
+    wgmma_commit();
+    fence_operands(sum);
+    const Place place{scales_of_stage<Tile>(ring), ring.empty()};
+    ring.advance();
+    return place;
+  };
+  const auto end = [&](float(&sum)[kCount], const Place& place) {
+    fence_operands(sum);
+    find(place.scales).add(acc, sum);
+    __syncwarp();
+    release(place.empty, threadIdx.x % 32);
+  };
+#pragma unroll 1
+  for (int stage = 1; stage < stages; stage += 2) {
+    float first[kCount], second[kCount];
+    const Place of_first = begin(first);
+    const Place of_second = begin(second);
+    wgmma_wait<1>();
+    end(first, of_first);
+    wgmma_wait<0>();
+    end(second, of_second);
+  }
+  if (stages % 2 == 1) {
+    float sum[kCount];
+    const Place place = begin(sum);
+    wgmma_wait<0>();
+    end(sum, place);
+  }
+}
+
 using BlockScalesRowsSquares = BlockScales<false, true>;
 using BlockScalesSquaresRows = BlockScales<true, false>;
 using BlockScalesRowsRows = BlockScales<false, false>;

@@ -203,7 +203,7 @@ TEST_F(WarpgroupLaunches, HandOnTheScalesOfBlocks) {
   Problem problem = make_problem(4096, 4096, 4096, DType::e4m3, DType::bf16);
   problem.blocks = BlockScale::rows_squares;
   problem.blocks_ldb = 36;
-  for (const std::string name : {"wgmma_e4m3_rows_squares_256x128", "wgmma_e4m3_rows_squares_cluster_128x128"}) {
+  for (const std::string name : {"wgmma_e4m3_rows_squares_128x128", "wgmma_e4m3_rows_squares_cluster_128x128"}) {
     launch_it(problem, name + "_sm90");
     ASSERT_EQ(launched.size(), 1U);
     EXPECT_EQ(launched[0].kernel, name + "_nt");

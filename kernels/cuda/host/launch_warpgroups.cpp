@@ -31,8 +31,7 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, GpuFp32Blo
   PBPROBE_CHECK(write_map(driver, maps.b, b));
   GpuTensorMap c{};
   if (maps.tiles.by_map) PBPROBE_CHECK(write_map(driver, maps.c, c));
-  GpuClusterCall cluster{static_cast<int>(plan.gpu.shape.down), static_cast<int>(plan.gpu.shape.across),
-                         plan.problem.per_tensor ? 1 : 0, plan.problem.fast_sums ? 1 : 0, blocks};
+  GpuClusterCall cluster = make_cluster_call(plan, maps, blocks);
   // C's map may be unused; kernels of neither clusters nor FP8 take four.
   void* parameters[] = {&maps.tiles, &a, &b, &c, &cluster};
   Grid grid = plan.grid;

@@ -158,4 +158,31 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   return maps;
 }
 
+GpuClusterCall make_cluster_call(const Plan& plan, const WarpgroupMaps& maps, const GpuFp32Blocks& scales) {
+  const Problem& p = plan.problem;
+  const Tile& tile = plan.kernel->tile;
+  const ClusterShape& shape = plan.gpu.shape;
+  GpuClusterCall call{};
+  call.down = static_cast<int>(shape.down);
+  call.across = static_cast<int>(shape.across);
+  call.parts = static_cast<int>(plan.gpu.cluster / shape.blocks());
+  call.part_stages = static_cast<int>(divide_up(stages_of(*plan.kernel, p), std::max(call.parts, 1)));
+  call.tiles_down = static_cast<int>(divide_up(p.m, tile.m * shape.down));
+  call.tiles_across = static_cast<int>(divide_up(p.n, tile.n * shape.across));
+  call.lines_a = static_cast<int>(maps.a.box[1]);
+  call.lines_b = static_cast<int>(maps.b.box[1]);
+  constexpr unsigned kBits = 4;
+  for (int rank = 0; rank < call.parts * call.down * call.across; ++rank) {
+    const int inside = rank % (call.down * call.across);
+    call.part |= static_cast<unsigned>(rank / (call.down * call.across)) << (rank * kBits);
+    call.row |= static_cast<unsigned>(inside / call.across) << (rank * kBits);
+    call.column |= static_cast<unsigned>(inside % call.across) << (rank * kBits);
+  }
+  for (int row = 0; row < call.down; ++row) call.column_blocks |= 1U << (row * call.across);
+  call.one_scale = p.per_tensor ? 1 : 0;
+  call.fast_sums = p.fast_sums ? 1 : 0;
+  call.scales = scales;
+  return call;
+}
+
 }  // namespace pbprobe

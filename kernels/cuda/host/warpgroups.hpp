@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/result.hpp"
+#include "kernels/cuda/cluster_call.hpp"
 #include "kernels/cuda/tensor_map.hpp"
 #include "kernels/gemm/plan.hpp"
 
@@ -38,5 +39,8 @@ struct WarpgroupMaps {
 // Returns the maps of operands as `call` has them after the passes. Error limit: a size or stride that a map cannot
 // hold.
 [[nodiscard]] Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call);
+// Returns the other argument of kernels of GpuWork::clusters and of FP8.
+[[nodiscard]] GpuClusterCall make_cluster_call(const Plan& plan, const WarpgroupMaps& maps,
+                                               const GpuFp32Blocks& scales);
 
 }  // namespace pbprobe
