@@ -348,19 +348,19 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   // BF16 interleaved where C is a larger part of the work.
   for (const int64_t n : {1024, 4096, 8192}) EXPECT_EQ(of(8192, n, 8192).kernel->name, "wgmma_bf16_128x256_sm90") << n;
   EXPECT_EQ(of(5120, 5120, 777).kernel->name, "wgmma_bf16_pingpong_sm90");
-  // Five rounds of large tiles instead of eight of small ones.
-  EXPECT_EQ(of(2112, 7168, 7168).kernel->name, "wgmma_bf16_cluster_192x128_sm90");
+  // Five rounds of tiles of 192 columns instead of eight of small ones.
+  EXPECT_EQ(of(2112, 7168, 7168).kernel->name, "wgmma_bf16_128x192_sm90");
   EXPECT_EQ(of(2048, 4608, 3584).kernel->name, "wgmma_bf16_128x192_sm90");
   EXPECT_EQ(of(512, 4096, 4096).kernel->name, "wgmma_bf16_cluster_128x128_sm90") << "a tile for each SM";
   EXPECT_EQ(of(512, 512, 512).kernel->name, "wgmma_bf16_cluster_64x64_sm90");
-  EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "wgmma_bf16_128x64_sm90");
-  EXPECT_EQ(of(256, 256, 256).kernel->name, "gemm_bf16_32x32_sm90");
-  EXPECT_THAT(of(129, 3584, 3584).why, HasSubstr("144×128, split-K among 4 blocks of a cluster"));
+  EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "wgmma_bf16_cluster_128x64_sm90");
+  EXPECT_EQ(of(256, 256, 256).kernel->name, "wgmma_bf16_cluster_16x64_sm90");
+  EXPECT_THAT(of(129, 3584, 3584).why, HasSubstr("80×128, split-K among 2 blocks of a cluster"));
   EXPECT_GE(of(256, 256, 65536).split, 16) << "many parts, which a kernel of its own adds";
   EXPECT_EQ(of(16, 1024, 8192).kernel->name, "wgmma_bf16_small_m16_sm90");
-  EXPECT_THAT(of(16, 1024, 8192).why, HasSubstr("split-K among 5 blocks of a cluster"));
-  EXPECT_EQ(of(16, 1024, 8192).grid.x, 80) << "22 clusters of 5 blocks, but only 15 of 8 run at once";
-  EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_small_m64_sm90");
+  EXPECT_THAT(of(16, 1024, 8192).why, HasSubstr("split-K among 4 blocks of a cluster"));
+  EXPECT_EQ(of(16, 1024, 8192).grid.x, 64) << "30 clusters of 4 blocks run at once, but only 15 of 8";
+  EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_cluster_32x64_sm90");
   EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_cluster_80x64_sm90");
   EXPECT_EQ(of(129, 8192, 8192).kernel->max_m, INT64_MAX);
   // For small M whose B no tensor map can name, only A is copied; threads read TF32, which TMA would round.
