@@ -178,14 +178,17 @@ TEST(Warpgroups, CopiesOnlyLinesThatExist) {
   EXPECT_THAT(few->b.box, testing::ElementsAre(64, 128)) << "this kernel awaits all columns of its tile";
 }
 
+GpuClusterCall make_call_of_clusters(const Problem& problem, const ClusterShape& shape, int64_t parts) {
+  const Kernel tile = kernel(GpuWork::clusters, 96, 128, 1);
+  const Plan plan = cut_clusters(tile, problem, shape, parts);
+  const auto maps = maps_of(plan, make_call(problem, 0x1000, 0x2000));
+  EXPECT_TRUE(maps.ok());
+  return make_cluster_call(plan, maps.ok() ? *maps : WarpgroupMaps(), {});
+}
+
 // Two parts of k, each of 2 × 2 tiles: rank after rank, as the blocks of a cluster are numbered.
 TEST(ClusterCall, PlacesEachBlock) {
-  const Kernel of = kernel(GpuWork::clusters, 96, 128, 1);
-  const Problem problem = make_problem(400, 1000, 64 * 5, DType::bf16);
-  const Plan plan = cut_clusters(of, problem, {2, 2}, 2);
-  const auto maps = maps_of(plan, make_call(problem, 0x1000, 0x2000));
-  ASSERT_TRUE(maps.ok()) << maps.error().message;
-  const GpuClusterCall call = make_cluster_call(plan, *maps, {});
+  const GpuClusterCall call = make_call_of_clusters(make_problem(400, 1000, 64 * 5, DType::bf16), {2, 2}, 2);
   EXPECT_EQ(call.part, 0x11110000U);
   EXPECT_EQ(call.row, 0x11001100U);
   EXPECT_EQ(call.column, 0x10101010U);
@@ -197,14 +200,9 @@ TEST(ClusterCall, PlacesEachBlock) {
   EXPECT_EQ(call.lines_a, 48);
   EXPECT_EQ(call.lines_b, 64);
 }
-// A cluster of one row and three columns: no power of two.
+// One row and three columns: no power of two.
 TEST(ClusterCall, PlacesBlocksOfOddClusters) {
-  const Kernel of = kernel(GpuWork::clusters, 96, 128, 1);
-  const Problem problem = make_problem(96, 1000, 64, DType::bf16);
-  const Plan plan = cut_clusters(of, problem, {1, 3}, 1);
-  const auto maps = maps_of(plan, make_call(problem, 0x1000, 0x2000));
-  ASSERT_TRUE(maps.ok()) << maps.error().message;
-  const GpuClusterCall call = make_cluster_call(plan, *maps, {});
+  const GpuClusterCall call = make_call_of_clusters(make_problem(96, 1000, 64, DType::bf16), {1, 3}, 1);
   EXPECT_EQ(call.part, 0U);
   EXPECT_EQ(call.row, 0U);
   EXPECT_EQ(call.column, 0x210U);
