@@ -67,8 +67,9 @@ build:
 	@$(SETUP) build test configure
 	@$(BUILD)
 
-# Half as many entries again as CPUs: an entry waits for about a third of its time.
 QUICK := $(if $(TARGETS)$(SLOW),,-LE '^slow$$')
+
+# Half as many entries again as CPUs: an entry waits for about a third of its time.
 test:
 	@$(SETUP) build test torch configure
 ifneq ($(ONLY)$(CHANGED),)
