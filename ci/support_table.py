@@ -24,13 +24,21 @@ SKIPPED = 77
 
 def make_support_row(target: dict) -> str | None:
     """Returns the cells of a target, or None if it is not built."""
-    best = {}
+    kernels = {}
     for kernel in target["kernels"]:
-        best.setdefault(kernel["dtype"], kernel)
-    if not best or any(kernel["evidence"] == "not-built" for kernel in best.values()):
+        kernels.setdefault(kernel["dtype"], []).append(kernel)
+    if not kernels or any(of_type[0]["evidence"] == "not-built" for of_type in kernels.values()):
         return None
-    cells = [f"{best[t]['instruction']}, {best[t]['evidence']}" if t in best else "-" for t in TYPES]
+    cells = [make_cell(kernels[dtype]) if dtype in kernels else "-" for dtype in TYPES]
     return f"| {target['id']} | " + " | ".join(cells) + " |\n"
+
+
+def make_cell(kernels: list[dict]) -> str:
+    """Returns the instruction and evidence of the preferred kernel, and how many share this evidence if not all do."""
+    evidence = kernels[0]["evidence"]
+    same = sum(kernel["evidence"] == evidence for kernel in kernels)
+    count = "" if same == len(kernels) else f" ({same} of {len(kernels)} kernels)"
+    return f"{kernels[0]['instruction']}, {evidence}{count}"
 
 
 def ask(programs: list[str]) -> dict[str, str | None]:
