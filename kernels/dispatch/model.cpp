@@ -248,7 +248,7 @@ FamilyId find_family(const Kernel& kernel) {
       return of_type(FamilyId::warpgroups, FamilyId::warpgroups_int8, FamilyId::warpgroups_fp8);
     case GpuWork::blocks: break;
   }
-  return kernel.instruction == "mma.sync" ? mma_family(kernel) : simt_family(kernel);
+  return kernel.instruction.starts_with("mma.sync") ? mma_family(kernel) : simt_family(kernel);
 }
 
 std::span<const Fit> fits() {

@@ -18,6 +18,7 @@
 
 #include "core/json.hpp"
 #include "kernels/dispatch/choose.hpp"
+#include "kernels/dispatch/model.hpp"
 #include "paths.hpp"
 #include "tests/kernels/hosts.hpp"
 
@@ -94,6 +95,17 @@ TEST(Choose, TakesEachGpuKernelForSomeProblem) {
       for (const Kernel* kernel : kernels) ADD_FAILURE() << kernel->name << ": no plan of " << kDraws << " chose it";
     }
   }
+}
+
+TEST(Choose, HasCostsOfTensorCoresForTensorCores) {
+  int kernels = 0;
+  for (const Kernel& kernel : kernel_table()) {
+    if (find_target(kernel.target)->kind != TargetKind::gpu) continue;
+    if (kernel.instruction.starts_with("fma") || kernel.instruction == "dp4a") continue;
+    EXPECT_LT(find_family(kernel), FamilyId::gemv) << kernel.name;  // then the families of FMAs follow
+    ++kernels;
+  }
+  EXPECT_GT(kernels, 100);
 }
 
 }  // namespace
