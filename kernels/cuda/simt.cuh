@@ -7,10 +7,10 @@
 //   DotInt8       dp4a, four k a word: along k only
 // Each thread computes 16 × 8 of C, as eight squares of 4 × 4, or 8 × 8. A block of four warps computes 128 × 128 in
 // steps of 16 words along k, or 64 × 64, where each warp takes a quarter of k in steps of 8 and their sums are added at
-// the end; eight warps of 8 × 8 a thread compute 128 × 128, where rows are unaligned. The next step is loaded while the
-// current one is computed from shared memory (two buffers), and its next k while the current one is computed from
-// registers.
-// Source: CUDA C++ Programming Guide, shared memory and its banks; PTX ISA, fma.rn.f32, fma.rn.f32x2 and dp4a.
+// the end, or for few rows 64 or 32 × 256; eight warps of 8 × 8 a thread compute 128 × 128, where rows are unaligned
+// and on SM90. The next step is loaded while the current one is computed from shared memory (two buffers), and its next
+// k while the current one is computed from registers. Source: CUDA C++ Programming Guide, shared memory and its banks;
+// PTX ISA, fma.rn.f32, fma.rn.f32x2 and dp4a.
 //
 // A family header: the target's file defines PBPROBE_TARGET, and PBPROBE_PACKED_FMA where the SM has FFMA2.
 #pragma once
@@ -23,6 +23,10 @@
 #define PBPROBE_MEDIUM_SQUARES 0  // 1: Order::squares in tiles of 64 × 64 for every layout
 #endif
 
+#ifndef PBPROBE_LARGE_ROWS
+#define PBPROBE_LARGE_ROWS 16  // rows of C of a thread in tiles of 128 × 128
+#endif
+
 #include "kernels/cuda/pdl.cuh"
 #include "kernels/cuda/simt_fetch.cuh"
 #include "kernels/cuda/write_lines.cuh"
@@ -30,28 +34,31 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-constexpr int kBlocks = 2;     // blocks per SM at once; bounds the registers
 constexpr int kColumns = 8;    // columns of C of a thread
 constexpr int kLanesDown = 4;  // lanes of a warp
 constexpr int kLanesAcross = 8;
 
-// Rows and columns of a block; rows of a thread; words along k of a step; groups of warps that share k; whether a
-// thread reads unaligned rows word by word.
-template <int kSide_, int kRows_, int kStep_, int kGroups_, bool kByWords_>
+// Rows and columns of a block; rows of a thread; words along k of a step; groups of warps that share k; blocks of an
+// SM, which bound the registers; whether a thread reads unaligned rows word by word.
+template <int kDown_, int kAcross_, int kRows_, int kStep_, int kGroups_, int kBlocks_, bool kByWords_>
 struct SimtTile {
-  static constexpr int kSide = kSide_;
+  static constexpr int kDown = kDown_;
+  static constexpr int kAcross = kAcross_;
   static constexpr int kRows = kRows_;
   static constexpr int kStep = kStep_;
   static constexpr int kGroups = kGroups_;
+  static constexpr int kBlocks = kBlocks_;
   static constexpr bool kByWords = kByWords_;
-  static constexpr int kOfGroup = kSide * kSide / (kRows * kColumns);  // threads
+  static constexpr int kOfGroup = kDown * kAcross / (kRows * kColumns);  // threads
   static constexpr int kThreads = kOfGroup * kGroups;
   static constexpr int kOfWarp = kRows * kLanesDown;  // rows
 };
 // In the first tile, reads by words would spill registers: a pass aligns unaligned rows before (plan_reading()).
-using SimtLarge = SimtTile<128, 16, 16, 1, false>;
-using SimtWords = SimtTile<128, 8, 8, 1, true>;
-using SimtMedium = SimtTile<64, 16, 8, 4, true>;
+using SimtLarge = SimtTile<128, 128, PBPROBE_LARGE_ROWS, 16, 1, 2, false>;
+using SimtWords = SimtTile<128, 128, 8, 8, 1, 2, true>;
+using SimtMedium = SimtTile<64, 64, 16, 8, 4, 2, true>;
+using SimtWide64 = SimtTile<64, 256, 16, 8, 1, 2, true>;
+using SimtWide32 = SimtTile<32, 256, 8, 16, 1, 3, false>;
 
 // Registers are in two banks, odd and even; each bank gives one word a clock. An FMA reads its sum and its column; its
 // row is still held from the previous FMA. Both words come from contiguous fours: columns in the order of shared
@@ -221,13 +228,14 @@ __device__ inline void write_sums(const GpuCall& call, const Accumulators& acc, 
 template <class Tile, class Element, bool kAkm, bool kBnk>
 __device__ void simt_gemm(const GpuCall& call) {
   using Word = typename Element::Word;
-  using A = Fetch<Tile, Element, !kAkm, 0>;
-  using B = Fetch<Tile, Element, kBnk, kCross>;
-  constexpr int kSide = Tile::kSide;
+  using A = Fetch<Tile, Tile::kDown, Element, !kAkm, 0>;
+  using B = Fetch<Tile, Tile::kAcross, Element, kBnk, kCross>;
   constexpr int kRows = Tile::kRows;
   constexpr int kStep = Tile::kStep;
   constexpr int kTileK = A::kStageK;
-  constexpr Order kOrder = kBnk || (PBPROBE_MEDIUM_SQUARES && kSide == 64) ? Order::squares : Order::rows;
+  // In tiles of 32 rows, Order::rows would spill registers.
+  constexpr Order kOrder =
+      kBnk || Tile::kDown < 64 || (PBPROBE_MEDIUM_SQUARES && Tile::kGroups > 1) ? Order::squares : Order::rows;
   struct Stages {
     Word a[2][kStep][A::kLine];
     Word b[2][kStep][B::kLine];
@@ -236,7 +244,7 @@ __device__ void simt_gemm(const GpuCall& call) {
   const int group = static_cast<int>(threadIdx.x) / Tile::kOfGroup;
   auto* const shared_a = stages[group].a;
   auto* const shared_b = stages[group].b;
-  const int2 first = tile_corner<kSide, kSide>(call);
+  const int2 first = tile_corner<Tile::kDown, Tile::kAcross>(call);
   int2 range = k_range(call);
   if constexpr (Tile::kGroups > 1) {
     const int part = (range.y + kTileK * Tile::kGroups - 1) / (kTileK * Tile::kGroups) * kTileK;
@@ -244,7 +252,8 @@ __device__ void simt_gemm(const GpuCall& call) {
   }
   A a(call.a, first.x, range.x, call.lda, call.m, call.a_aligned);
   B b(call.b, first.y, range.x, call.ldb, call.n, call.b_aligned);
-  const bool whole = call.a_aligned && call.b_aligned && first.x + kSide <= call.m && first.y + kSide <= call.n;
+  const bool by_vectors =
+      call.a_aligned && call.b_aligned && A::has_vectors(first.x, call.m) && B::has_vectors(first.y, call.n);
   const auto barrier = [] {
     if constexpr (Tile::kOfGroup > 32) {
       __syncthreads();
@@ -257,7 +266,7 @@ __device__ void simt_gemm(const GpuCall& call) {
   // the same 16 bytes: two wavefronts then serve a warp.
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) % Tile::kOfGroup / 32;
-  constexpr int kDown = kSide / Tile::kOfWarp;  // warps
+  constexpr int kDown = Tile::kDown / Tile::kOfWarp;  // warps
   const int my_row = warp % kDown * Tile::kOfWarp + ((lane & 1) | (lane >> 1 & 2)) * 4;
   const int my_column = warp / kDown * 64 + ((lane >> 1 & 1) | (lane >> 2 & 6)) * 4;
 
@@ -282,7 +291,7 @@ __device__ void simt_gemm(const GpuCall& call) {
   int now = 0;
 #pragma unroll 1
   for (int left = range.y; left > 0; left -= kTileK) {
-    const bool inside = whole && left >= 2 * kTileK;
+    const bool inside = by_vectors && left >= 2 * kTileK;
     if (!inside && left > kTileK) {
       a.load(left - kTileK, call.lda, call.a_aligned);
       b.load(left - kTileK, call.ldb, call.b_aligned);
@@ -303,7 +312,7 @@ __device__ void simt_gemm(const GpuCall& call) {
       acc.template mma_step<kOrder>(rows[d % 2], columns[d % 2]);
     }
   }
-  const int2 here = tile_corner<kSide, kSide>(call);
+  const int2 here = tile_corner<Tile::kDown, Tile::kAcross>(call);
   if constexpr (Tile::kGroups > 1) {
     static_assert(sizeof(stages) >= sizeof(Word[Tile::kGroups][64][32]), "sums lie where the stages were");
     write_sums<Tile>(call, acc, reinterpret_cast<Word(*)[64][32]>(stages), here, my_row, my_column);
@@ -317,7 +326,7 @@ __device__ void simt_gemm(const GpuCall& call) {
 
 #define PBPROBE_SIMT_KERNEL(name, layout, tile, element, a_km, b_nk)                                                 \
   extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::tile::kThreads,                              \
-                                               pbprobe::PBPROBE_TARGET::kBlocks)                                     \
+                                               pbprobe::PBPROBE_TARGET::tile::kBlocks)                               \
       name##_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {                                                     \
     pbprobe::PBPROBE_TARGET::simt_gemm<pbprobe::PBPROBE_TARGET::tile, pbprobe::PBPROBE_TARGET::element, a_km, b_nk>( \
         call);                                                                                                       \

@@ -7,6 +7,10 @@
 
 #include "kernels/cuda/tile.cuh"
 
+#ifndef PBPROBE_PARTIAL_TILES
+#define PBPROBE_PARTIAL_TILES 0  // 1: the main loop loads tiles that are partly outside of an operand by vectors too
+#endif
+
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
@@ -74,10 +78,9 @@ struct DotInt8 {
 // kKFirst: k is contiguous in memory, so that the block is transposed while it is stored. If rows begin at multiples of
 // 16 bytes, a thread takes four words at a time, else one, so that a warp reads neighbours. kExchange: 1 swaps
 // neighbouring lines, 0 does not.
-template <class Tile, class Element, bool kKFirst, int kExchange>
+template <class Tile, int kSide, class Element, bool kKFirst, int kExchange>
 struct Fetch {
   using Word = typename Element::Word;
-  static constexpr int kSide = Tile::kSide;
   static constexpr int kStep = Tile::kStep;
   static constexpr int kLine = kSide + 4;  // words of shared memory: every k is four banks on
   static constexpr int kElementBytes = Element::kBytes / Element::kTileK;
@@ -120,11 +123,19 @@ struct Fetch {
   __device__ void advance(long long leading) {
     next += kKFirst ? kStep * Element::kBytes : kStep * leading * kElementBytes;
   }
-  // Loads a step that is inside the operand, in rows that begin at multiples of 16 bytes, or nothing. For FP32 this
-  // needs no branch, so that the loads are interleaved with the FMAs.
-  __device__ void load_if(bool whole, long long leading) {
+  // Reports whether the main loop can load a tile by vectors: all its lines are inside the operand, or with
+  // PBPROBE_PARTIAL_TILES each vector has only lines inside or only lines outside.
+  __device__ static bool has_vectors(int first_line, int all_lines) {
+    return PBPROBE_PARTIAL_TILES ? kKFirst || all_lines % 4 == 0 : first_line + kSide <= all_lines;
+  }
+  // Loads a step whose k are inside the operand, by vectors, or nothing. Lines outside keep any value, since no element
+  // of C needs them. For FP32 this needs no branch, so that the loads are interleaved with the FMAs.
+  __device__ void load_if(bool inside, long long leading) {
 #pragma unroll
-    for (int i = 0; i < kFours; ++i) Element::read_vector_if(whole, held[i], place(i, leading));
+    for (int i = 0; i < kFours; ++i) {
+      const bool there = inside && (!PBPROBE_PARTIAL_TILES || lines > kLineStep * i);
+      Element::read_vector_if(there, held[i], place(i, leading));
+    }
     advance(leading);
   }
   // Outside the operand there are zeros; a vector is read only where all of it is inside. `k` are left from the

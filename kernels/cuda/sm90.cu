@@ -5,6 +5,8 @@
 // m16n8k16, TF32 m16n8k8, INT8 and FP8 m16n8k32; FP32 by fma.rn.f32.
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: PTX ISA, mma, fma.
 #define PBPROBE_TARGET sm90
+#define PBPROBE_LARGE_ROWS 8
+#define PBPROBE_PARTIAL_TILES 1
 
 #include "kernels/cuda/hopper_fp8.cuh"
 #include "kernels/cuda/hopper_pingpong.cuh"
@@ -15,6 +17,8 @@
 #include "kernels/cuda/tensor_probes.cuh"
 
 PBPROBE_SIMT_LAYOUTS(gemm_fp32_words_128x128, SimtWords, PlainFp32)
+PBPROBE_SIMT_LAYOUTS(gemm_fp32_64x256, SimtWide64, PlainFp32)
+PBPROBE_SIMT_LAYOUTS(gemm_fp32_32x256, SimtWide32, PlainFp32)
 PBPROBE_GEMV(tf32, RoundedTf32)
 
 // Blocks of an SM, type, rows of 16 and columns of 8 of a warp, warps down, across and along k, stages.

@@ -57,6 +57,7 @@ FamilyId simt_family(const Kernel& kernel) {
   if (kernel.small_k) return FamilyId::simt_thin;
   if (kernel.reads_any_rows) return FamilyId::simt_words;
   if (kernel.tile.m > 64) return FamilyId::simt_128;
+  if (kernel.tile.n > 64) return FamilyId::simt_wide;
   return kernel.tile.m > 32 ? FamilyId::simt_64 : FamilyId::simt_32;
 }
 

@@ -28,7 +28,7 @@ namespace pbprobe {
   f(clusters_int8_64) f(clusters_fp8) f(clusters_fp8_64) f(clusters_fp8_192) f(clusters_blocks) f(tma_mma) \
   f(pingpong) f(pingpong_int8) f(warpgroups) f(warpgroups_int8) f(warpgroups_fp8) f(warpgroups_blocks) \
   f(mma_direct_64) f(mma_direct_32) f(mma_direct_narrow) f(mma_small_m) f(mma_staged) f(gemv) f(simt_thin) \
-  f(simt_words) f(simt_128) f(simt_64) f(simt_32)
+  f(simt_words) f(simt_128) f(simt_wide) f(simt_64) f(simt_32)
 // clang-format on
 #define PBPROBE_FAMILY(name) name,
 enum class FamilyId { PBPROBE_FAMILIES(PBPROBE_FAMILY) count };
